@@ -1,0 +1,41 @@
+"""Embeddings and softmax (paper, section 3.4).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-4-embeddings-and-softmax.ipynb
+"""
+
+__all__ = [
+    "Embeddings",
+]
+
+
+# book/03-4-embeddings-and-softmax.ipynb, cell imports
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+# book/03-4-embeddings-and-softmax.ipynb, cell embeddings
+class Embeddings(nn.Module):
+    """Vectors for tokens, and scores for tokens from vectors, by one matrix (section 3.4).
+
+    Parameters
+    ----------
+    vocabulary_size, d_model : int
+        Rows and columns of the matrix, drawn with variance 1 / d_model.
+    """
+
+    def __init__(self, vocabulary_size: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary_size, d_model) / math.sqrt(d_model))
+
+    def forward(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+        """Look tokens up, times sqrt(d_model)."""
+        return F.embedding(tokens, self.weight) * math.sqrt(self.weight.shape[1])
+
+    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Score every token of the vocabulary: the linear map before the softmax, without a bias."""
+        return F.linear(x, self.weight)

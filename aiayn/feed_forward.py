@@ -1,0 +1,37 @@
+"""Position-wise feed-forward networks (paper, section 3.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-3-feed-forward.ipynb
+"""
+
+__all__ = [
+    "FeedForward",
+]
+
+
+# book/03-3-feed-forward.ipynb, cell imports
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+# book/03-3-feed-forward.ipynb, cell feed-forward
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2, the same for every position (section 3.3).
+
+    Parameters
+    ----------
+    d_model, d_ff : int
+        Width of what goes in and out; width between, the paper's 2048.
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.W_2 = nn.Linear(d_ff, d_model)
+        for linear in (self.W_1, self.W_2):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """Transform each position by itself."""
+        return self.W_2(self.W_1(x).relu_())

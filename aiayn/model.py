@@ -1,0 +1,231 @@
+"""Model architecture (paper, section 3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+"""
+
+__all__ = [
+    "TransformerConfig",
+    "PRESETS",
+    "config",
+    "encoder_layer",
+    "decoder_layer",
+    "attention",
+    "DecoderState",
+    "positions",
+    "Transformer",
+    "start",
+    "step",
+]
+
+
+# book/03-model-architecture.ipynb, cell imports
+import difflib
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from aiayn.attention import MultiHeadAttention, Score, padding_mask
+from aiayn.embeddings import Embeddings
+from aiayn.feed_forward import FeedForward
+from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
+from aiayn.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache, Norm
+
+
+# book/03-model-architecture.ipynb, cell transformer-config
+@dataclass(frozen=True)
+class TransformerConfig:
+    """All that fixes a model's shape. The defaults are the paper's base model (Table 3).
+
+    `d_k` and `d_v` are d_model / h where None. `max_length` bounds learned positions only. `score`, `norm`,
+    `positions` and `attention_bias` default to the paper's way; the rest is what the book compares it with.
+    """
+
+    vocabulary_size: int = 37000
+    N: int = 6
+    d_model: int = 512
+    d_ff: int = 2048
+    h: int = 8
+    d_k: int | None = None
+    d_v: int | None = None
+    dropout: float = 0.1
+    score: Score = "scaled"
+    norm: Norm = "post"
+    positions: Literal["sinusoidal", "learned", "relative", "none"] = "sinusoidal"
+    max_length: int = 1024
+    attention_bias: bool = False
+    share_embeddings: bool = True
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        for name in ("vocabulary_size", "N", "d_model", "d_ff", "h", "max_length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
+        if not 0 <= self.dropout <= 1:
+            raise ValueError(f"dropout={self.dropout}: must lie between 0 and 1")
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
+            raise ValueError(
+                f"d_model={self.d_model} does not divide into h={self.h} heads: give d_k and d_v"
+            )
+
+
+# book/03-model-architecture.ipynb, cell presets
+PRESETS = {
+    "base": TransformerConfig(),
+    "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
+    "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
+    "laboratory": TransformerConfig(vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4),
+}
+
+
+def config(name: str, **changes: Any) -> TransformerConfig:
+    """The configuration of that name, with `changes`: `config("base", N=2)` is a row of Table 3.
+
+    Raises
+    ------
+    ValueError
+        If there is no such configuration.
+    """
+    if name not in PRESETS:
+        near = difflib.get_close_matches(name, PRESETS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PRESETS)}"
+        raise ValueError(f"unknown configuration {name!r}: {hint}")
+    return replace(PRESETS[name], **changes)
+
+
+# book/03-model-architecture.ipynb, cell layers
+def encoder_layer(config: TransformerConfig) -> EncoderLayer:
+    """One layer of the encoder."""
+    feed_forward = FeedForward(config.d_model, config.d_ff)
+    return EncoderLayer(attention(config, relative=True), feed_forward, config.dropout, config.norm)
+
+
+def decoder_layer(config: TransformerConfig) -> DecoderLayer:
+    """One layer of the decoder. Distance from a target to a source position means nothing, so only
+    self-attention is relative."""
+    own, over_memory = attention(config, relative=True), attention(config, relative=False)
+    feed_forward = FeedForward(config.d_model, config.d_ff)
+    return DecoderLayer(own, over_memory, feed_forward, config.dropout, config.norm)
+
+
+def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
+    """One attention, with relative positions where the configuration has them and they make sense."""
+    layer = MultiHeadAttention(
+        config.d_model, config.h, config.d_k, config.d_v, config.score, config.attention_bias
+    )
+    if relative and config.positions == "relative":
+        layer.attention.relative = RelativePositions(layer.d_k, layer.d_v)
+    return layer
+
+
+# book/03-model-architecture.ipynb, cell decoder-state
+class DecoderState:
+    """What incremental decoding carries from step to step.
+
+    Parameters
+    ----------
+    memory : Tensor
+        The encoder's output, one row a sentence.
+    visible : Tensor
+        Which of its positions are words.
+    layers : int
+        N.
+    """
+
+    def __init__(
+        self, memory: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch 1 1 n"], layers: int
+    ) -> None:
+        self.memory, self.visible = memory, visible
+        self.caches = [LayerCache() for _ in range(layers)]
+
+    @property
+    def length(self) -> int:
+        """Target positions decoded so far."""
+        return self.caches[0].target.length
+
+    def select_beams(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows of the target, in this order; sentences stay as they are."""
+        for cache in self.caches:
+            cache.target.select(rows)
+
+    def select_sentences(self, sentences: Int[Tensor, " kept"]) -> None:
+        """Keep these sentences of the memory, in this order; call `select_beams` for their rows."""
+        self.memory, self.visible = self.memory[sentences], self.visible[sentences]
+        for cache in self.caches:
+            cache.memory.select(sentences)
+
+
+# book/03-model-architecture.ipynb, cell position-modules
+def positions(config: TransformerConfig) -> nn.Module:
+    """What is added to the embeddings; relative positions live in the attention instead."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.d_model)
+    if config.positions == "learned":
+        return LearnedPositions(config.d_model, config.max_length)
+    return NoPositions()
+
+
+# book/03-model-architecture.ipynb, cell transformer
+class Transformer(nn.Module):
+    """The model of the paper (section 3, figure 1), of the shape that `config` says."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.target_embeddings = Embeddings(config.vocabulary_size, config.d_model)
+        self.source_embeddings = (
+            self.target_embeddings
+            if config.share_embeddings
+            else Embeddings(config.vocabulary_size, config.d_model)
+        )
+        self.positions = positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder(encoder_layer(config) for _ in range(config.N))
+        self.decoder = Decoder(decoder_layer(config) for _ in range(config.N))
+
+    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+        """The memory: one vector for each source token, each knowing of the others."""
+        x = self.dropout(self.positions(self.source_embeddings(source)))
+        return self.encoder(x, padding_mask(source, self.config.pad_id))
+
+    def decode(
+        self,
+        target: Int[Tensor, "batch m"],
+        memory: Float[Tensor, "batch n d_model"],
+        source: Int[Tensor, "batch n"],
+    ) -> Float[Tensor, "batch m d_model"]:
+        """A vector for each target position, from which `logits` tells the next token."""
+        x = self.dropout(self.positions(self.target_embeddings(target)))
+        return self.decoder(x, memory, padding_mask(source, self.config.pad_id))
+
+    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the whole vocabulary; their softmax is the distribution of the next token."""
+        return self.target_embeddings.logits(x)
+
+    def forward(
+        self, source: Int[Tensor, "batch n"], target: Int[Tensor, "batch m"]
+    ) -> Float[Tensor, "batch m vocabulary"]:
+        """Score every next token after every prefix of the target (teacher forcing)."""
+        return self.logits(self.decode(target, self.encode(source), source))
+
+
+# book/03-model-architecture.ipynb, cell incremental
+def start(model: Transformer, source: Int[Tensor, "batch n"]) -> DecoderState:
+    """Encode the source once; the state is for `step`."""
+    visible = padding_mask(source, model.config.pad_id)
+    return DecoderState(model.encode(source), visible, model.config.N)
+
+
+def step(
+    model: Transformer, tokens: Int[Tensor, "rows m"], state: DecoderState
+) -> Float[Tensor, "rows vocabulary"]:
+    """Feed the newest target tokens (one for each row, or a prefix) and score the next one.
+
+    There may be several rows for each sentence of the state, its beams, one after another.
+    """
+    x = model.positions(model.target_embeddings(tokens), state.length)
+    x = model.decoder(x, state.memory, state.visible, state.caches)
+    return model.logits(x[:, -1])

@@ -1,0 +1,128 @@
+"""Positional encoding (paper, section 3.5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-5-positional-encoding.ipynb
+"""
+
+__all__ = [
+    "sinusoidal_encoding",
+    "SinusoidalPositions",
+    "LearnedPositions",
+    "NoPositions",
+    "RelativePositions",
+]
+
+
+# book/03-5-positional-encoding.ipynb, cell imports
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+# book/03-5-positional-encoding.ipynb, cell sinusoidal-encoding
+def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
+    """The paper's table: sine in even columns, cosine in odd ones (section 3.5).
+
+    Parameters
+    ----------
+    n : int
+        Positions, from 0.
+    d_model : int
+        Columns; an odd number leaves the last sine without its cosine.
+    """
+    positions = torch.arange(n, dtype=torch.float64)[:, None]
+    frequencies = 10000 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angles = positions * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model].float()
+
+
+# book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
+class SinusoidalPositions(nn.Module):
+    """Add the sinusoidal encoding; the table grows with the longest sequence, so none is too long."""
+
+    def __init__(self, d_model: int, n: int = 256) -> None:
+        super().__init__()
+        self.table: Tensor
+        self.register_buffer("table", sinusoidal_encoding(n, d_model), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Add positions `start`, `start` + 1, … to `x`."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            self.table = sinusoidal_encoding(2 * end, x.shape[-1]).to(self.table)
+        return x + self.table[start:end]
+
+
+# book/03-5-positional-encoding.ipynb, cell learned-positions
+class LearnedPositions(nn.Module):
+    """Add a learned vector for each position (Table 3, row E).
+
+    Parameters
+    ----------
+    d_model, n : int
+        Width; how many positions there are, and no sequence may be longer.
+    """
+
+    def __init__(self, d_model: int, n: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(n, d_model) / d_model**0.5)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Add positions `start`, `start` + 1, … to `x`."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            raise ValueError(
+                f"a sequence of {end} tokens, but only {len(self.table)} positions were learned: "
+                "split the sentence, or train with a greater max_length"
+            )
+        return x + self.table[start:end]
+
+
+# book/03-5-positional-encoding.ipynb, cell no-positions
+class NoPositions(nn.Module):
+    """Leave x as it is: order is unknown, or told elsewhere."""
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Return x."""
+        return x
+
+
+# book/03-5-positional-encoding.ipynb, cell relative-positions
+class RelativePositions(nn.Module):
+    """What distance adds to self-attention (Shaw et al. 2018), the same for every head.
+
+    Parameters
+    ----------
+    d_k, d_v : int
+        Width of a head's keys and values.
+    reach : int
+        Distances beyond this, to the left or right, count as this one.
+    """
+
+    def __init__(self, d_k: int, d_v: int, reach: int = 16) -> None:
+        super().__init__()
+        self.reach = reach
+        self.keys = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * reach + 1, d_k)))
+        self.vectors = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * reach + 1, d_v)))
+
+    def distances(self, n: int, m: int) -> Int[Tensor, "n m"]:
+        """Row of the tables for each of the last n queries and m keys."""
+        at = torch.arange(m, device=self.keys.device)
+        return (at - at[m - n :, None]).clamp(-self.reach, self.reach) + self.reach
+
+    def scores(self, Q: Float[Tensor, "batch h n d_k"], m: int) -> Float[Tensor, "batch h n m"]:
+        """The dot product of each query with the key of each distance; no (n, m, d_k) table is made."""
+        index = self.distances(Q.shape[-2], m).expand(*Q.shape[:2], -1, -1)
+        return (Q @ self.keys.T).gather(-1, index)
+
+    def values(self, weights: Float[Tensor, "batch h n m"]) -> Float[Tensor, "batch h n d_v"]:
+        """The vector of each distance, summed by the weights that fall on it."""
+        index = self.distances(*weights.shape[-2:]).expand_as(weights)
+        per_distance = weights.new_zeros(*weights.shape[:-1], len(self.vectors))
+        return per_distance.scatter_add(-1, index, weights) @ self.vectors

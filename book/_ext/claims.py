@@ -1,0 +1,170 @@
+"""Claims: the line under a cell that checks one, and the ledger of all of them.
+
+A checking cell is tagged `claim:ID`; its output's metadata say what was found. The ledger joins these, read from the
+notebooks of the book, with book/claims.yml: no state and no figure is typed by hand.
+"""
+
+import html
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from docutils import nodes
+from notebooks import Notebook, before_parsing, code_cells, title
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+LOGGER = logging.getLogger(__name__)
+CLAIMS = "book/claims.yml"
+LEDGER = "book/claims"
+# The states in the order of the ledger's summary: a style, a sign, and words.
+STATES = {"holds": "✓", "does not hold at this scale": "✗", "not yet run": "○", "cited": "§"}
+
+
+class Check(NamedTuple):
+    """What one cell found about a claim."""
+
+    docname: str
+    chapter: str
+    cell: str
+    holds: bool
+    figure: str
+
+
+def read_claims(app: Sphinx) -> dict[str, dict[str, str]]:
+    """The paper's claims by id, in the paper's order."""
+    claims = yaml.safe_load(Path(app.srcdir, CLAIMS).read_text(encoding="utf-8"))
+    return {claim["id"]: claim for claim in claims}
+
+
+def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The outputs of a cell that report on a claim, each with its record."""
+    found = ((output, output.get("metadata", {}).get("aiayn", {})) for output in cell["outputs"])
+    return [(output, record) for output, record in found if "claim" in record]
+
+
+def read_checks(app: Sphinx, docname: str) -> list[tuple[str, Check]]:
+    """The claims that a notebook's stored outputs report on."""
+    notebook = json.loads(Path(app.env.doc2path(docname)).read_text(encoding="utf-8"))
+    return [
+        (record["claim"], Check(docname, title(notebook), cell["id"], record["holds"], record["figure"]))
+        for cell in code_cells(notebook)
+        for _, record in records(cell)
+    ]
+
+
+def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
+    """Link each claim's line to the ledger; warn of tags and reports that do not go together."""
+    known = read_claims(app)
+    ledger = app.builder.get_relative_uri(docname, LEDGER)
+    for cell in code_cells(notebook):
+        tags = cell["metadata"].get("tags", [])
+        tagged = {tag.removeprefix("claim:") for tag in tags if tag.startswith("claim:")}
+        reported = {record["claim"] for _, record in records(cell)}
+        for claim in sorted(tagged | reported):
+            if claim not in known:
+                fault = f"is not in {CLAIMS}"
+            elif claim not in reported:
+                fault = "is tagged, but no output of the cell reports on it"
+            elif claim not in tagged:
+                fault = f"is reported on, but the cell has no tag claim:{claim}"
+            else:
+                continue
+            LOGGER.warning("cell %s: claim %s %s", cell["id"], claim, fault, location=docname)
+        for output, record in records(cell):
+            state = "holds" if record["holds"] else "does not hold at this scale"
+            figure = f": {marked(record['figure'])}" if record["figure"] else ""
+            output["data"]["text/html"] = (
+                f'<div class="aiayn-claim" data-state="{state}"><span class="aiayn-sign">{STATES[state]}</span> '
+                f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a> {state}{figure}</div>'
+            )
+
+
+def marked(figure: str) -> str:
+    """A figure as HTML; what stands between ⟨ and ⟩ varies from run to run and is shown so."""
+    varies = r'<span class="aiayn-varies" title="varies from run to run">\1</span>'
+    return re.sub(r"⟨(.*?)⟩", varies, html.escape(figure))
+
+
+def state_of(claim: dict[str, str], checks: list[Check]) -> str:
+    """One of `STATES`."""
+    if claim["check"] == "historical":
+        return "cited"
+    if not checks:
+        return "not yet run"
+    return "holds" if all(check.holds for check in checks) else "does not hold at this scale"
+
+
+class ClaimsDirective(SphinxDirective):
+    """What the ledger page and the front page have in common: the claims and their checks."""
+
+    def collect(self) -> dict[str, tuple[dict[str, str], list[Check], str]]:
+        """Each claim with its checks and its state; the page is read again when one of the sources changes."""
+        app = self.env.app
+        checks: dict[str, list[Check]] = {}
+        self.env.note_dependency(CLAIMS)
+        for docname in sorted(self.env.found_docs):
+            if self.env.doc2path(docname).endswith(".ipynb"):
+                self.env.note_dependency(self.env.doc2path(docname, base=False))
+                for identifier, check in read_checks(app, docname):
+                    checks.setdefault(identifier, []).append(check)
+        return {
+            identifier: (claim, found := checks.get(identifier, []), state_of(claim, found))
+            for identifier, claim in read_claims(app).items()
+        }
+
+    def link(self, docname: str, anchor: str, text: str) -> str:
+        """An HTML link from this page to a place in another."""
+        return f'<a href="{self.env.app.builder.get_relative_uri(self.env.docname, docname)}{anchor}">{text}</a>'
+
+
+class Status(ClaimsDirective):
+    """`{claims-status}`: how many claims are in which state, in one line."""
+
+    def run(self) -> list[nodes.Node]:
+        counts = Counter(state for _, _, state in self.collect().values())
+        parts = "".join(
+            f'<li data-state="{state}"><span class="aiayn-sign">{sign}</span> <b>{counts[state]}</b> {state}</li>'
+            for state, sign in STATES.items()
+        )
+        return [nodes.raw("", f'<ul class="aiayn-status">{parts}</ul>', format="html")]
+
+
+class Ledger(ClaimsDirective):
+    """`{claims-ledger}`: every claim, grouped by the paper's sections."""
+
+    def run(self) -> list[nodes.Node]:
+        sections: dict[str, nodes.section] = {}
+        for identifier, (claim, checks, state) in self.collect().items():
+            number = identifier.rpartition("-")[0]
+            if number not in sections:
+                title = nodes.title("", f"Section {number}")
+                sections[number] = nodes.section("", title, ids=[f"section-{number.replace('.', '-')}"])
+            sections[number] += nodes.raw("", self.entry(identifier, claim, checks, state), format="html")
+        return list(sections.values())
+
+    def entry(self, identifier: str, claim: dict[str, str], checks: list[Check], state: str) -> str:
+        """One claim's entry."""
+        places = "".join(
+            f"<li>{self.link(check.docname, f'#cell-{check.cell}', html.escape(check.chapter))}"
+            f"{f': {marked(check.figure)}' if check.figure else ''}</li>"
+            for check in checks
+        )
+        return (
+            f'<div class="aiayn-entry" id="claim-{identifier}" data-state="{state}">'
+            f'<p class="aiayn-entry-head"><span class="aiayn-sign">{STATES[state]}</span> <b>{identifier}</b> '
+            f'<span class="aiayn-state">{state}</span> <span class="aiayn-kind">{claim["check"]}</span></p>'
+            f"<p>{html.escape(claim['claim'])}</p>{f'<ul>{places}</ul>' if places else ''}</div>"
+        )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    before_parsing(app, show_claims)
+    app.add_directive("claims-status", Status)
+    app.add_directive("claims-ledger", Ledger)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,38 @@
+"""What the other extensions share: change a notebook, as parsed JSON, before myst-nb reads it.
+
+Sphinx's `source-read` event hands over a page's text. That is an earlier and simpler place to step in than myst-nb's
+own plug-ins, which have to be declared as entry points of an installed distribution.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sphinx.application import Sphinx
+
+Notebook = dict[str, Any]
+
+
+def before_parsing(app: Sphinx, change: Callable[[Sphinx, str, Notebook], None]) -> None:
+    """Have `change(app, docname, notebook)` edit every notebook in place before it is parsed."""
+
+    def on_source_read(app: Sphinx, docname: str, source: list[str]) -> None:
+        if app.env.doc2path(docname).endswith(".ipynb"):
+            notebook = json.loads(source[0])
+            change(app, docname, notebook)
+            source[0] = json.dumps(notebook)
+
+    app.connect("source-read", on_source_read)
+
+
+def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
+    """The notebook's code cells, in order."""
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def title(notebook: Notebook) -> str:
+    """The notebook's first heading, as plain words."""
+    texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    headings = (re.search(r"^# (.+)", text) for text in texts)
+    return next(heading[1].replace("`", "") for heading in headings if heading)

@@ -1,0 +1,51 @@
+// Draws the page's charts, and again when the reader switches between light and dark.
+// The colours are those of book.css; a chart itself brings only the colours of its marks.
+(() => {
+  const root = document.documentElement;
+  const dark = () => root.dataset.theme === "dark";
+
+  function config() {
+    const style = getComputedStyle(root);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const [ink, muted, rule] = ["--aiayn-ink", "--aiayn-muted", "--aiayn-rule"].map(colour);
+    const guide = { labelColor: muted, titleColor: ink };
+    return {
+      background: "transparent",
+      font: colour("--aiayn-sans"),
+      title: { color: ink, subtitleColor: muted },
+      axis: { ...guide, domainColor: rule, gridColor: rule, tickColor: rule },
+      legend: guide,
+      header: guide,
+      text: { color: ink },
+      rule: { color: muted },
+    };
+  }
+
+  async function draw(chart) {
+    const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
+    delete spec.$schema; // Vega would only complain about a chart stored by an older Altair
+    if ("single" in chart.dataset) {
+      // On a narrow screen take the missing width from the plot, so that its words stay readable.
+      spec.width = Math.max(120, spec.width - Math.max(0, chart.dataset.width - chart.clientWidth));
+    }
+    chart.drawn?.finalize();
+    chart.drawn = await window.vegaEmbed(chart.querySelector(".aiayn-view"), spec, {
+      actions: false,
+      config: config(),
+      defaultStyle: false,
+      mode: "vega-lite",
+      renderer: "svg",
+      tooltip: { theme: dark() ? "dark" : "light" },
+    });
+  }
+
+  const drawAll = () => document.querySelectorAll(".aiayn-chart").forEach(draw);
+  let shown = dark();
+  new MutationObserver(() => {
+    if (shown !== dark()) {
+      shown = dark();
+      drawAll();
+    }
+  }).observe(root, { attributeFilter: ["data-theme"] });
+  drawAll();
+})();

@@ -1,0 +1,33 @@
+"""What every test shares: shapes checked at run time, a fresh random state, and the folder of real data."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+# From here on every import of the package checks the shapes in its annotations; so no test may import it earlier.
+install_import_hook("aiayn", "beartype.beartype")
+
+
+@pytest.fixture(autouse=True)
+def fresh_state() -> Iterator[None]:
+    """Every test starts from seed 0 and leaves torch's global state as it found it."""
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        yield
+    torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder named by AIAYN_DATA, which holds multi30k/ and wmt/; without it the test is skipped."""
+    folder = os.environ.get("AIAYN_DATA")
+    if not folder:
+        pytest.skip("needs real data: AIAYN_DATA names no folder that holds multi30k/ and wmt/")
+    assert Path(folder, "multi30k").is_dir(), f"AIAYN_DATA={folder} holds no multi30k/"
+    return Path(folder)

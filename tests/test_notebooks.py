@@ -1,0 +1,121 @@
+"""Every chapter is run whole, opens the same way, renders on GitHub and Colab, and is a text with code, not code."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parent.parent
+BOOK = ROOT / "book"
+ADDRESS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
+COLAB = ADDRESS.replace("https://github.com/", "https://colab.research.google.com/github/")
+CLAIMS = {claim["id"] for claim in yaml.safe_load((BOOK / "claims.yml").read_text(encoding="utf-8"))}
+INSTALL = f"""\
+import importlib.util
+import sys
+
+if "google.colab" in sys.modules and importlib.util.find_spec("aiayn") is None:
+    get_ipython().run_line_magic("pip", "install --quiet git+{ADDRESS}")"""
+
+
+def pages(entry: Any) -> list[str]:
+    """Every page that a table of contents names, in order."""
+    if isinstance(entry, list):
+        return [page for item in entry for page in pages(item)]
+    if isinstance(entry, dict):
+        own = [entry[key] for key in ("root", "file") if key in entry]
+        return own + [page for value in entry.values() for page in pages(value)]
+    return []
+
+
+PAGES = pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+CHAPTERS = [path for page in PAGES if (path := ROOT / f"{page}.ipynb").exists()]
+
+
+@pytest.fixture(scope="module", params=CHAPTERS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def cells(path: Path) -> list[Any]:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    return notebook.cells
+
+
+@pytest.fixture(scope="module")
+def code(cells: list[Any]) -> list[Any]:
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def tags(cell: Any) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def test_the_table_of_contents_names_every_chapter_once() -> None:
+    assert len(PAGES) == len(set(PAGES))
+    missing = [page for page in PAGES if not any((ROOT / f"{page}{suffix}").exists() for suffix in (".ipynb", ".md"))]
+    assert not missing
+    assert sorted(CHAPTERS) == sorted(BOOK.glob("*.ipynb"))
+
+
+def test_it_was_run_whole_and_in_order(code: list[Any]) -> None:
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+
+
+def test_it_ran_without_errors_and_warnings(code: list[Any]) -> None:
+    allowed = {"raises-exception", "nbval-raises-exception"}
+    for cell in code:
+        for output in cell.outputs:
+            assert output.output_type != "error" or allowed & set(tags(cell)), cell.id
+            assert output.get("name") != "stderr", f"{cell.id}: {output.text}"
+
+
+def test_cells_have_ids_of_their_own(cells: list[Any]) -> None:
+    ids = [cell.id for cell in cells]
+    assert len(ids) == len(set(ids))
+
+
+def test_it_opens_with_the_install_cell_and_the_title(path: Path, cells: list[Any]) -> None:
+    install, title = cells[:2]
+    assert (install.cell_type, install.source, tags(install)) == ("code", INSTALL, ["remove-cell"])
+    assert install.outputs == []
+    assert title.cell_type == "markdown" and title.source.startswith("# ")
+    assert f"({COLAB}/blob/main/book/{path.name})" in title.source, "the Colab badge leads to another file"
+
+
+def test_code_cells_are_short(code: list[Any]) -> None:
+    assert not {cell.id: n for cell in code if (n := len(cell.source.splitlines())) > 30}
+
+
+def test_there_is_more_prose_than_code(cells: list[Any], code: list[Any]) -> None:
+    words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+    lines = sum(len(cell.source.splitlines()) for cell in code)
+    assert words >= 4 * lines, f"{words} words to {lines} lines of code"
+
+
+def test_claims_exist(cells: list[Any]) -> None:
+    claimed = {tag.removeprefix("claim:") for cell in cells for tag in tags(cell) if tag.startswith("claim:")}
+    assert claimed <= CLAIMS
+
+
+def test_every_viewer_can_render_the_prose(cells: list[Any]) -> None:
+    """GitHub and Colab show MyST's own syntax raw: ```{note}, :::note and {doc}`…`."""
+    for cell in cells:
+        if cell.cell_type != "markdown":
+            continue
+        for token in MarkdownIt().parse(cell.source):
+            assert not (token.type == "fence" and token.info.startswith("{")), f"{cell.id}: ```{token.info}"
+            parts = token.children or []
+            for before, after in zip(parts, parts[1:], strict=False):
+                role = after.type == "code_inline" and re.search(r"\{[\w:.+-]+\}$", before.content)
+                assert not role, f"{cell.id}: {before.content}`{after.content}`"
+            for part in parts:
+                assert not (part.type == "text" and part.content.startswith(":::")), f"{cell.id}: {part.content}"

@@ -1,0 +1,45 @@
+"""Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT (the two may be the same).
+
+This is `jupyter execute` with three things that it cannot do: the output may lie elsewhere while the chapter runs
+in its own folder, no timings are written, and the metadata stay as they were. So the same run gives the same bytes.
+"""
+
+import copy
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
+
+
+def run(notebook: Path, output: Path) -> None:
+    """Run `notebook` and write it to `output`, whole or not at all."""
+    chapter = nbformat.read(notebook, as_version=4)
+    metadata = copy.deepcopy(chapter.metadata)
+    NotebookClient(
+        chapter,
+        kernel_name="python3",
+        timeout=None,
+        record_timing=False,
+        resources={"metadata": {"path": notebook.parent}},
+        # sockets in the file system: two kernels that start at once cannot pick the same port
+        config=Config({"KernelManager": {"transport": "ipc"}}),
+    ).execute()
+    chapter.metadata = metadata
+    partial = output.with_name(f".{output.name}.partial")
+    nbformat.write(chapter, partial)
+    os.replace(partial, output)
+
+
+if __name__ == "__main__":
+    source, target = map(Path, sys.argv[1:])
+    start = time.perf_counter()
+    try:
+        run(source, target)
+    except CellExecutionError as error:
+        sys.exit(f"{source}: a cell failed\n{error}")
+    print(f"{source}: {time.perf_counter() - start:.0f} s")
