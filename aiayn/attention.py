@@ -10,13 +10,13 @@ __all__ = [
     "attention_weights",
     "GeneralScore",
     "AdditiveScore",
-    "KeyValueCache",
     "RelativeTerms",
     "attend",
     "Score",
     "Attention",
     "HeadProjections",
-    "keys_and_values",
+    "KeyValueCache",
+    "queries_keys_values",
     "stack_beams",
     "unstack_beams",
     "MultiHeadAttention",
@@ -115,44 +115,6 @@ class AdditiveScore(nn.Module):
         return (hidden.tanh() * self.v).sum(-1)
 
 
-# book/03-2-attention.ipynb, cell key-value-cache
-class KeyValueCache:
-    """Keys and values that later decoding steps use again: of the target so far, or of the memory."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._keys: Tensor | None = None
-        self._values: Tensor | None = None
-
-    def append(
-        self, keys: Float[Tensor, "batch h n d_k"], values: Float[Tensor, "batch h n d_v"]
-    ) -> tuple[Float[Tensor, "batch h m d_k"], Float[Tensor, "batch h m d_v"]]:
-        """Add positions at the end and return all of them."""
-        end = self.length + keys.shape[2]
-        if self._keys is None or self._values is None:
-            self._keys, self._values = keys, values
-        else:
-            if end > self._keys.shape[2]:  # doubling the room keeps copies rare
-                room = max(end, 2 * self._keys.shape[2]) - self.length
-                self._keys = F.pad(self._keys[:, :, : self.length], (0, 0, 0, room))
-                self._values = F.pad(self._values[:, :, : self.length], (0, 0, 0, room))
-            self._keys[:, :, self.length : end] = keys
-            self._values[:, :, self.length : end] = values
-        self.length = end
-        return self.contents()
-
-    def contents(self) -> tuple[Float[Tensor, "batch h m d_k"], Float[Tensor, "batch h m d_v"]]:
-        """All keys and values so far."""
-        if self._keys is None or self._values is None:
-            raise ValueError("the cache is empty: append keys and values first")
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
-
-    def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows of the batch, in this order: beams that survive, sentences that go on."""
-        if self._keys is not None and self._values is not None:
-            self._keys, self._values = self._keys[rows], self._values[rows]
-
-
 # book/03-2-attention.ipynb, cell relative-terms
 @runtime_checkable
 class RelativeTerms(Protocol):
@@ -179,14 +141,14 @@ def attend(
 
     Parameters
     ----------
-    Q, K, V : Tensor
-        Queries, keys and values of every head.
-    visible : Tensor, optional
-        True where a query may attend to a key.
+    Q, K, V, visible : Tensor
+        Queries, keys and values of every head; True where a query may attend to a key.
     scale : float, optional
         What dot products are multiplied by: 1 / sqrt(d_k) unless given.
-    score, relative : RelativeTerms, optional
-        Another compatibility function; what distance adds (`aiayn.positions.RelativePositions`).
+    score : Module, optional
+        Another compatibility function, such as `AdditiveScore`; it is not scaled.
+    relative : RelativeTerms, optional
+        What distance adds (`aiayn.positions.RelativePositions`).
     """
     scale = 1 / math.sqrt(Q.shape[-1]) if scale is None else scale
     scores = Q @ K.transpose(-2, -1) * scale if score is None else score(Q, K)
@@ -263,17 +225,60 @@ class HeadProjections(nn.Linear):
         return [part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in y.split(widths, dim=-1)]
 
 
+# book/03-2-attention.ipynb, cell key-value-cache
+class KeyValueCache:
+    """Keys and values that later decoding steps use again: of the target so far, or of the memory.
+
+    It writes in place, which autograd forbids: it is for decoding, not for training.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._keys: Tensor | None = None
+        self._values: Tensor | None = None
+
+    def append(
+        self, keys: Float[Tensor, "batch h n d_k"], values: Float[Tensor, "batch h n d_v"]
+    ) -> tuple[Float[Tensor, "batch h m d_k"], Float[Tensor, "batch h m d_v"]]:
+        """Add positions at the end and return all of them."""
+        end = self.length + keys.shape[2]
+        if self._keys is None or self._values is None:
+            self._keys, self._values = keys, values
+        else:
+            if end > self._keys.shape[2]:  # doubling the room keeps copies rare
+                room = max(end, 2 * self._keys.shape[2]) - self.length
+                self._keys = F.pad(self._keys[:, :, : self.length], (0, 0, 0, room))
+                self._values = F.pad(self._values[:, :, : self.length], (0, 0, 0, room))
+            self._keys[:, :, self.length : end] = keys
+            self._values[:, :, self.length : end] = values
+        self.length = end
+        return self.contents()
+
+    def contents(self) -> tuple[Float[Tensor, "batch h m d_k"], Float[Tensor, "batch h m d_v"]]:
+        """All keys and values so far."""
+        if self._keys is None or self._values is None:
+            raise ValueError("the cache is empty: append keys and values first")
+        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows of the batch, in this order: beams that survive, sentences that go on."""
+        if self._keys is not None and self._values is not None:
+            self._keys, self._values = self._keys[rows], self._values[rows]
+
+
 # book/03-2-attention.ipynb, cell beams
-def keys_and_values(
-    projections: HeadProjections, memory: Tensor, cache: KeyValueCache | None
-) -> tuple[Tensor, Tensor]:
-    """Keys and values of the memory, computed once and kept where there is a cache."""
-    if cache is None:
+def queries_keys_values(
+    projections: HeadProjections, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
+    if memory is None:
+        Q, K, V = projections.project(x)
+    else:
+        (Q,) = projections.project(x, slice(1))
+        if cache is not None and cache.length:  # the memory stays the same: once is enough
+            return Q, *cache.contents()
         K, V = projections.project(memory, slice(1, 3))
-        return K, V
-    if not cache.length:
-        cache.append(*projections.project(memory, slice(1, 3)))
-    return cache.contents()
+    return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
 
 
 def stack_beams(Q: Float[Tensor, "rows h n d_k"], batch: int) -> Float[Tensor, "{batch} h _ d_k"]:
@@ -296,12 +301,8 @@ class MultiHeadAttention(nn.Module):
         Width of what goes in and out; number of heads.
     d_k, d_v : int, optional
         Width of a head's queries and keys, and of its values: d_model / h unless given.
-    score : {"scaled", "unscaled", "general", "additive"}
-        The compatibility function; the paper's is the scaled dot product.
-    bias : bool
-        Whether projections have a bias; the paper's formula has none.
-    relative : RelativeTerms, optional
-        What distance adds (`aiayn.positions.RelativePositions`).
+    score, bias, relative : optional
+        As for `Attention`; whether projections have a bias (the paper's have none).
     """
 
     def __init__(
@@ -332,12 +333,7 @@ class MultiHeadAttention(nn.Module):
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
         """Let each position of `x` attend to `memory`, or to `x` itself where there is none."""
-        if memory is None:
-            Q, K, V = self.projections.project(x)
-            K, V = (K, V) if cache is None else cache.append(K, V)
-        else:
-            (Q,) = self.projections.project(x, slice(1))
-            K, V = keys_and_values(self.projections, memory, cache)
+        Q, K, V = queries_keys_values(self.projections, x, memory, cache)
         heads = self.attention(stack_beams(Q, len(K)), K, V, visible, causal)
         return self.W_O(unstack_beams(heads, len(x)).transpose(1, 2).flatten(2))
 

@@ -20,10 +20,11 @@ __all__ = [
     "module_source",
     "build",
     "present",
+    "difference",
     "export",
-    "claim",
     "project",
     "main",
+    "claim",
 ]
 
 
@@ -68,7 +69,7 @@ class Piece:
 
 # book/00-how-this-book-works.ipynb, cell read-notebook
 def read_notebook(root: Path, path: Path) -> dict[str, Any]:
-    """Read a chapter, each cell's source as one string.
+    """Read a chapter: every cell's source as one string, its tags and the book's metadata within reach.
 
     Raises
     ------
@@ -84,7 +85,9 @@ def read_notebook(root: Path, path: Path) -> dict[str, Any]:
             if "id" not in cell:
                 raise BookError(f"{name}: cell number {number} has no id; save it as format 4.5")
             cell["source"] = "".join(cell["source"])
-    except (ValueError, KeyError, TypeError) as error:
+            cell["tags"] = cell["metadata"].get("tags", [])
+        notebook["aiayn"] = notebook["metadata"].get("aiayn", {})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{name}: not a notebook ({error!r}); was it saved as something else?") from None
     return notebook
 
@@ -92,7 +95,8 @@ def read_notebook(root: Path, path: Path) -> dict[str, Any]:
 # book/00-how-this-book-works.ipynb, cell tags
 KNOWN_TAGS = [
     *("export", "export:", "claim:", "raises-exception", "skip-execution"),
-    *("remove-cell", "remove-input", "remove-output", "hide-cell", "hide-input", "hide-output"),
+    *("remove-cell", "remove-input", "remove-output", "remove-stdout", "remove-stderr"),
+    *("hide-cell", "hide-input", "hide-output"),
     *("nbval-ignore-output", "nbval-check-output", "nbval-raises-exception", "nbval-skip"),
 ]
 
@@ -131,12 +135,10 @@ def pieces(root: Path, path: Path) -> Iterator[Piece]:
         If a tag is wrong, or an exported cell is not code that parses.
     """
     notebook = read_notebook(root, path)
-    module = notebook["metadata"].get("aiayn", {}).get("module")
     for cell in notebook["cells"]:
         origin = f"{path.relative_to(root).as_posix()}, cell {cell['id']}"
-        tags = cell["metadata"].get("tags", [])
-        check_tags(tags, origin)
-        name = target(tags, module, origin)
+        check_tags(cell["tags"], origin)
+        name = target(cell["tags"], notebook["aiayn"].get("module"), origin)
         if name is None:
             continue
         if cell["cell_type"] != "code":
@@ -215,7 +217,7 @@ def module_source(root: Path, module: list[Piece]) -> str:
     notebook = read_notebook(root, root / path)
     headings = (re.search(r"^# (.+)", c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
     title = next((heading[1].strip() for heading in headings if heading), path.stem)
-    section = notebook["metadata"].get("aiayn", {}).get("paper", "")
+    section = notebook["aiayn"].get("paper", "")
     if section[:1].isdigit():
         section = f"paper, section {section}"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -272,6 +274,13 @@ def present(root: Path) -> dict[Path, str]:
     return modules
 
 
+# book/00-how-this-book-works.ipynb, cell difference
+def difference(path: Path, old: str, new: str) -> str:
+    """How the package's module differs from the book's, as a unified diff."""
+    lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(*lines, path.as_posix(), "the book"))
+
+
 # book/00-how-this-book-works.ipynb, cell export
 def export(root: Path, check: bool = False) -> list[str]:
     """Write the package that the book describes; with `check`, write nothing and return the differences.
@@ -282,26 +291,54 @@ def export(root: Path, check: bool = False) -> list[str]:
         The paths written or removed; with `check`, one unified diff for each of them.
     """
     new, old = build(root), present(root)
-    result = []
-    for path in sorted(new.keys() | old.keys()):
-        before, after = old.get(path, ""), new.get(path, "")
-        if before == after:
-            continue
-        if check:
-            lines = difflib.unified_diff(
-                before.splitlines(True), after.splitlines(True), str(path), "the book"
-            )
-            result.append("".join(lines))
-            continue
-        result.append(path.as_posix())
+    changed = [path for path in sorted(new.keys() | old.keys()) if new.get(path) != old.get(path)]
+    if check:
+        return [difference(path, old.get(path, ""), new.get(path, "")) for path in changed]
+    for path in changed:
         if path not in new:
             (root / path).unlink()
             continue
         (root / path).parent.mkdir(exist_ok=True)
-        draft = (root / path).with_suffix(".tmp")  # an export cut short must not leave half a module
-        draft.write_text(after, encoding="utf-8", newline="\n")
+        draft = (root / path).with_suffix(f".{os.getpid()}")  # no .py: not a module until it is whole
+        draft.write_text(new[path], encoding="utf-8", newline="\n")
         os.replace(draft, root / path)
-    return result
+    return [path.as_posix() for path in changed]
+
+
+# book/00-how-this-book-works.ipynb, cell project
+def project(start: Path) -> Path:
+    """The project that `start` lies in.
+
+    Raises
+    ------
+    BookError
+        If no folder from `start` upwards holds the book.
+    """
+    for folder in [start, *start.parents]:
+        if (folder / "_toc.yml").is_file() and (folder / "book").is_dir():
+            return folder
+    raise BookError(f"{start}: no book here or above (no folder with _toc.yml and book/)")
+
+
+# book/00-how-this-book-works.ipynb, cell main
+def main() -> None:
+    """`python -m aiayn.book export [--check]`: exit code 1 if the two differ, 2 if the book has a fault."""
+    parser = argparse.ArgumentParser(prog="python -m aiayn.book", description="The book is the package.")
+    parser.add_argument("command", choices=["export"], help="write aiayn/ from the book's exported cells")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the two differ")
+    arguments = parser.parse_args()
+    try:
+        result = export(project(Path.cwd().resolve()), arguments.check)
+    except (BookError, OSError) as error:
+        parser.exit(2, f"aiayn.book: {error}\n")
+    print("\n".join(result) or "the package is what the book says")
+    if arguments.check and result:
+        parser.exit(1, "aiayn.book: the package is not what the book says: run `make export`\n")
+
+
+# book/00-how-this-book-works.ipynb, cell run
+if __name__ == "__main__" and "__file__" in globals():  # a notebook, too, is __main__, but it is no file
+    main()
 
 
 # book/00-how-this-book-works.ipynb, cell claim
@@ -332,38 +369,3 @@ def claim(identifier: str, holds: bool, figure: str = "", expected: bool = True)
         display(bundle, raw=True, metadata={"aiayn": record})
     else:
         print(f"{mark} Claim {identifier} {found}")
-
-
-# book/00-how-this-book-works.ipynb, cell main
-def project(start: Path) -> Path:
-    """The project that `start` lies in.
-
-    Raises
-    ------
-    BookError
-        If no folder from `start` upwards holds the book.
-    """
-    for folder in [start, *start.parents]:
-        if (folder / "_toc.yml").is_file() and (folder / "book").is_dir():
-            return folder
-    raise BookError(f"{start}: no book here or above (no folder with _toc.yml and book/)")
-
-
-def main() -> None:
-    """`python -m aiayn.book export [--check]`: exit code 1 if the two differ, 2 if the book has a fault."""
-    parser = argparse.ArgumentParser(prog="python -m aiayn.book", description="The book is the package.")
-    parser.add_argument("command", choices=["export"], help="write aiayn/ from the book's exported cells")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the two differ")
-    arguments = parser.parse_args()
-    try:
-        result = export(project(Path.cwd().resolve()), arguments.check)
-    except BookError as error:
-        parser.exit(2, f"aiayn.book: {error}\n")
-    print("\n".join(result) or "the package is what the book says")
-    if arguments.check and result:
-        parser.exit(1, "aiayn.book: the package is not what the book says: run `make export`\n")
-
-
-# book/00-how-this-book-works.ipynb, cell run
-if __name__ == "__main__" and "__file__" in globals():  # a notebook, too, is __main__, but it is no file
-    main()

@@ -42,10 +42,10 @@ def chart_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     ValueError
         If the chart has no description for readers who cannot see it.
     """
-    import vl_convert
-
     if not spec.get("description"):
         raise ValueError("this chart has no description: chart.properties(description='what one sees')")
+    import vl_convert  # only here: the package does not need it, and Colab does not have it
+
     spec = rounded(spec)
     picture = vl_convert.vegalite_to_png({**spec, "background": "white"}, scale=2)
     return {

@@ -34,4 +34,5 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """Transform each position by itself."""
+        # In place, because nothing else needs what W_1 gave: one wide tensor less at a time.
         return self.W_2(self.W_1(x).relu_())

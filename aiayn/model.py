@@ -11,9 +11,9 @@ __all__ = [
     "encoder_layer",
     "decoder_layer",
     "attention",
-    "DecoderState",
     "positions",
     "Transformer",
+    "DecoderState",
     "start",
     "step",
 ]
@@ -121,43 +121,6 @@ def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
     return layer
 
 
-# book/03-model-architecture.ipynb, cell decoder-state
-class DecoderState:
-    """What incremental decoding carries from step to step.
-
-    Parameters
-    ----------
-    memory : Tensor
-        The encoder's output, one row a sentence.
-    visible : Tensor
-        Which of its positions are words.
-    layers : int
-        N.
-    """
-
-    def __init__(
-        self, memory: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch 1 1 n"], layers: int
-    ) -> None:
-        self.memory, self.visible = memory, visible
-        self.caches = [LayerCache() for _ in range(layers)]
-
-    @property
-    def length(self) -> int:
-        """Target positions decoded so far."""
-        return self.caches[0].target.length
-
-    def select_beams(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows of the target, in this order; sentences stay as they are."""
-        for cache in self.caches:
-            cache.target.select(rows)
-
-    def select_sentences(self, sentences: Int[Tensor, " kept"]) -> None:
-        """Keep these sentences of the memory, in this order; call `select_beams` for their rows."""
-        self.memory, self.visible = self.memory[sentences], self.visible[sentences]
-        for cache in self.caches:
-            cache.memory.select(sentences)
-
-
 # book/03-model-architecture.ipynb, cell position-modules
 def positions(config: TransformerConfig) -> nn.Module:
     """What is added to the embeddings; relative positions live in the attention instead."""
@@ -210,6 +173,43 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch m vocabulary"]:
         """Score every next token after every prefix of the target (teacher forcing)."""
         return self.logits(self.decode(target, self.encode(source), source))
+
+
+# book/03-model-architecture.ipynb, cell decoder-state
+class DecoderState:
+    """What incremental decoding carries from step to step.
+
+    Parameters
+    ----------
+    memory : Tensor
+        The encoder's output, one row a sentence.
+    visible : Tensor
+        Which of its positions are words.
+    layers : int
+        N.
+    """
+
+    def __init__(
+        self, memory: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch 1 1 n"], layers: int
+    ) -> None:
+        self.memory, self.visible = memory, visible
+        self.caches = [LayerCache() for _ in range(layers)]
+
+    @property
+    def length(self) -> int:
+        """Target positions decoded so far."""
+        return self.caches[0].target.length
+
+    def select_beams(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows of the target, in this order; sentences stay as they are."""
+        for cache in self.caches:
+            cache.target.select(rows)
+
+    def select_sentences(self, sentences: Int[Tensor, " kept"]) -> None:
+        """Keep these sentences of the memory, in this order; call `select_beams` for their rows."""
+        self.memory, self.visible = self.memory[sentences], self.visible[sentences]
+        for cache in self.caches:
+            cache.memory.select(sentences)
 
 
 # book/03-model-architecture.ipynb, cell incremental

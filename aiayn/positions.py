@@ -5,10 +5,10 @@ https://github.com/OWNER/aiayn/blob/main/book/03-5-positional-encoding.ipynb
 """
 
 __all__ = [
+    "NoPositions",
     "sinusoidal_encoding",
     "SinusoidalPositions",
     "LearnedPositions",
-    "NoPositions",
     "RelativePositions",
 ]
 
@@ -17,6 +17,17 @@ __all__ = [
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+
+# book/03-5-positional-encoding.ipynb, cell no-positions
+class NoPositions(nn.Module):
+    """Leave x as it is: order is unknown, or told elsewhere."""
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Return x."""
+        return x
 
 
 # book/03-5-positional-encoding.ipynb, cell sinusoidal-encoding
@@ -80,17 +91,6 @@ class LearnedPositions(nn.Module):
                 "split the sentence, or train with a greater max_length"
             )
         return x + self.table[start:end]
-
-
-# book/03-5-positional-encoding.ipynb, cell no-positions
-class NoPositions(nn.Module):
-    """Leave x as it is: order is unknown, or told elsewhere."""
-
-    def forward(
-        self, x: Float[Tensor, "batch n d_model"], start: int = 0
-    ) -> Float[Tensor, "batch n d_model"]:
-        """Return x."""
-        return x
 
 
 # book/03-5-positional-encoding.ipynb, cell relative-positions

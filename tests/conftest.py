@@ -8,7 +8,7 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
-# From here on every import of the package checks the shapes in its annotations; so no test may import it earlier.
+# From here on importing the package makes it check the shapes in its annotations.
 install_import_hook("aiayn", "beartype.beartype")
 
 

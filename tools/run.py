@@ -1,12 +1,13 @@
 """Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT (the two may be the same).
 
-This is `jupyter execute` with three things that it cannot do: the output may lie elsewhere while the chapter runs
-in its own folder, no timings are written, and the metadata stay as they were. So the same run gives the same bytes.
+This is `jupyter execute` with three things that it cannot do: the output may lie elsewhere while the chapter
+runs in its own folder, no timings are written, and the metadata stay as they were.
 """
 
 import copy
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,15 +21,17 @@ def run(notebook: Path, output: Path) -> None:
     """Run `notebook` and write it to `output`, whole or not at all."""
     chapter = nbformat.read(notebook, as_version=4)
     metadata = copy.deepcopy(chapter.metadata)
-    NotebookClient(
-        chapter,
-        kernel_name="python3",
-        timeout=None,
-        record_timing=False,
-        resources={"metadata": {"path": notebook.parent}},
-        # sockets in the file system: two kernels that start at once cannot pick the same port
-        config=Config({"KernelManager": {"transport": "ipc"}}),
-    ).execute()
+    # The kernel is spoken to through sockets in a folder of its own: chapters that start at the same moment
+    # cannot pick the same port.
+    with tempfile.TemporaryDirectory() as sockets:
+        NotebookClient(
+            chapter,
+            kernel_name="python3",
+            timeout=None,
+            record_timing=False,
+            resources={"metadata": {"path": notebook.parent}},
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+        ).execute()
     chapter.metadata = metadata
     partial = output.with_name(f".{output.name}.partial")
     nbformat.write(chapter, partial)

@@ -1,8 +1,9 @@
 """Charts: a Vega-Lite output is drawn in the reader's browser by a script that the site itself carries.
 
-A chart comes as {"application/vnd.vegalite…+json": spec, "image/png": …, "text/plain": description}. The page gets the
-spec, a drawing area that already has the chart's height, and the picture for readers without JavaScript. Vega (0.9 MB)
-is bundled from vl-convert when the site is built and loaded only by pages that hold a chart; charts.js does the rest.
+A chart comes as {"application/vnd.vegalite…+json": spec, "image/png": …, "text/plain": description}. The
+page gets the spec, a drawing area that already has the chart's height, and the picture for readers without
+JavaScript. Vega (0.9 MB) is bundled from vl-convert when the site is built and loaded only by pages that
+hold a chart; charts.js does the rest.
 """
 
 import html

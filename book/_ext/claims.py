@@ -1,7 +1,7 @@
 """Claims: the line under a cell that checks one, and the ledger of all of them.
 
-A checking cell is tagged `claim:ID`; its output's metadata say what was found. The ledger joins these, read from the
-notebooks of the book, with book/claims.yml: no state and no figure is typed by hand.
+A checking cell is tagged `claim:ID`; its output's metadata say what was found. The ledger joins these, read
+from the notebooks of the book, with book/claims.yml: no state and no figure is typed by hand.
 """
 
 import html
@@ -21,8 +21,31 @@ from sphinx.util.docutils import SphinxDirective
 LOGGER = logging.getLogger(__name__)
 CLAIMS = "book/claims.yml"
 LEDGER = "book/claims"
-# The states in the order of the ledger's summary: a style, a sign, and words.
+# The states, in the order of the summary, and their signs.
 STATES = {"holds": "✓", "does not hold at this scale": "✗", "not yet run": "○", "cited": "§"}
+
+SECTIONS = {
+    "1": "Introduction",
+    "2": "Background",
+    "3": "Model architecture",
+    "3.1": "Encoder and decoder stacks",
+    "3.2.1": "Scaled dot-product attention",
+    "3.2.2": "Multi-head attention",
+    "3.2.3": "Applications of attention in the model",
+    "3.3": "Position-wise feed-forward networks",
+    "3.4": "Embeddings and softmax",
+    "3.5": "Positional encoding",
+    "4": "Why self-attention",
+    "5.1": "Training data and batching",
+    "5.2": "Hardware and schedule",
+    "5.3": "Optimizer",
+    "5.4": "Regularization",
+    "6.1": "Machine translation",
+    "6.2": "Model variations",
+    "6.3": "English constituency parsing",
+    "7": "Conclusion",
+    "A": "Attention visualizations",
+}
 
 
 class Check(NamedTuple):
@@ -78,10 +101,15 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
         for output, record in records(cell):
             state = "holds" if record["holds"] else "does not hold at this scale"
             figure = f": {marked(record['figure'])}" if record["figure"] else ""
+            link = f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a>'
             output["data"]["text/html"] = (
-                f'<div class="aiayn-claim" data-state="{state}"><span class="aiayn-sign">{STATES[state]}</span> '
-                f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a> {state}{figure}</div>'
+                f'<div class="aiayn-claim" data-state="{state}">{sign(state)} {link} {state}{figure}</div>'
             )
+
+
+def sign(state: str) -> str:
+    """The sign of a state, as HTML."""
+    return f'<span class="aiayn-sign">{STATES[state]}</span>'
 
 
 def marked(figure: str) -> str:
@@ -103,7 +131,7 @@ class ClaimsDirective(SphinxDirective):
     """What the ledger page and the front page have in common: the claims and their checks."""
 
     def collect(self) -> dict[str, tuple[dict[str, str], list[Check], str]]:
-        """Each claim with its checks and its state; the page is read again when one of the sources changes."""
+        """Each claim with its checks and its state; the page depends on all their sources."""
         app = self.env.app
         checks: dict[str, list[Check]] = {}
         self.env.note_dependency(CLAIMS)
@@ -117,10 +145,6 @@ class ClaimsDirective(SphinxDirective):
             for identifier, claim in read_claims(app).items()
         }
 
-    def link(self, docname: str, anchor: str, text: str) -> str:
-        """An HTML link from this page to a place in another."""
-        return f'<a href="{self.env.app.builder.get_relative_uri(self.env.docname, docname)}{anchor}">{text}</a>'
-
 
 class Status(ClaimsDirective):
     """`{claims-status}`: how many claims are in which state, in one line."""
@@ -128,8 +152,7 @@ class Status(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         counts = Counter(state for _, _, state in self.collect().values())
         parts = "".join(
-            f'<li data-state="{state}"><span class="aiayn-sign">{sign}</span> <b>{counts[state]}</b> {state}</li>'
-            for state, sign in STATES.items()
+            f'<li data-state="{state}">{sign(state)} {state}: <b>{counts[state]}</b></li>' for state in STATES
         )
         return [nodes.raw("", f'<ul class="aiayn-status">{parts}</ul>', format="html")]
 
@@ -142,24 +165,25 @@ class Ledger(ClaimsDirective):
         for identifier, (claim, checks, state) in self.collect().items():
             number = identifier.rpartition("-")[0]
             if number not in sections:
-                title = nodes.title("", f"Section {number}")
+                title = nodes.title("", f"{number} {SECTIONS[number]}")
                 sections[number] = nodes.section("", title, ids=[f"section-{number.replace('.', '-')}"])
             sections[number] += nodes.raw("", self.entry(identifier, claim, checks, state), format="html")
         return list(sections.values())
 
     def entry(self, identifier: str, claim: dict[str, str], checks: list[Check], state: str) -> str:
         """One claim's entry."""
-        places = "".join(
-            f"<li>{self.link(check.docname, f'#cell-{check.cell}', html.escape(check.chapter))}"
-            f"{f': {marked(check.figure)}' if check.figure else ''}</li>"
-            for check in checks
-        )
         return (
             f'<div class="aiayn-entry" id="claim-{identifier}" data-state="{state}">'
-            f'<p class="aiayn-entry-head"><span class="aiayn-sign">{STATES[state]}</span> <b>{identifier}</b> '
-            f'<span class="aiayn-state">{state}</span> <span class="aiayn-kind">{claim["check"]}</span></p>'
-            f"<p>{html.escape(claim['claim'])}</p>{f'<ul>{places}</ul>' if places else ''}</div>"
+            f'<p class="aiayn-entry-head">{sign(state)} <b>{identifier}</b> '
+            f'<span class="aiayn-state">{state}</span> · {claim["check"]}</p>'
+            f"<p>{html.escape(claim['claim'])}</p>{''.join(self.place(check) for check in checks)}</div>"
         )
+
+    def place(self, check: Check) -> str:
+        """Where a claim is checked, and what was found there."""
+        page = self.env.app.builder.get_relative_uri(self.env.docname, check.docname)
+        link = f'<a href="{page}#cell-{check.cell}">{html.escape(check.chapter)}, cell {check.cell}</a>'
+        return f'<p class="aiayn-place">{link}{": " * bool(check.figure)}{marked(check.figure)}</p>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

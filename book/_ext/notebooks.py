@@ -1,7 +1,7 @@
 """What the other extensions share: change a notebook, as parsed JSON, before myst-nb reads it.
 
-Sphinx's `source-read` event hands over a page's text. That is an earlier and simpler place to step in than myst-nb's
-own plug-ins, which have to be declared as entry points of an installed distribution.
+Sphinx's `source-read` event hands over a page's text. That is an earlier and simpler place to step in than
+myst-nb's own plug-ins, which have to be declared as entry points of an installed distribution.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 Notebook = dict[str, Any]
 
@@ -20,6 +21,8 @@ def before_parsing(app: Sphinx, change: Callable[[Sphinx, str, Notebook], None])
     def on_source_read(app: Sphinx, docname: str, source: list[str]) -> None:
         if app.env.doc2path(docname).endswith(".ipynb"):
             notebook = json.loads(source[0])
+            if not all("id" in cell for cell in notebook["cells"]):
+                raise ExtensionError(f"{docname}.ipynb: a cell has no id; save the notebook as format 4.5")
             change(app, docname, notebook)
             source[0] = json.dumps(notebook)
 

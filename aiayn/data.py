@@ -1,0 +1,235 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "InputError",
+    "read_bytes",
+    "decode_lines",
+    "Pairs",
+    "MULTI30K",
+    "MULTI30K_SHA256",
+    "cache_folder",
+    "check_sha256",
+    "download",
+    "write_atomically",
+    "load_pairs",
+    "multi30k_file",
+    "folder_file",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell imports
+import gzip
+import hashlib
+import os
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+# book/05-1-data-and-batching.ipynb, cell input-error
+class InputError(ValueError):
+    """Something outside the program is wrong; the message says what, where, and what to do."""
+
+
+# book/05-1-data-and-batching.ipynb, cell read-lines
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked if its name ends in .gz.
+
+    Raises
+    ------
+    InputError
+        If it is not there, cannot be read, or is no gzip file although its name says so.
+    """
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+
+
+def decode_lines(content: bytes, name: str) -> Iterator[str]:
+    """Text lines, cut at line feeds alone: other Unicode separators may stand inside a sentence.
+
+    Raises
+    ------
+    InputError
+        If a line is not UTF-8.
+    """
+    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
+        try:
+            yield line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}, line {number}: not UTF-8 (byte {error.start + 1}); convert it, say with iconv"
+            ) from None
+
+
+# book/05-1-data-and-batching.ipynb, cell pairs
+@dataclass(frozen=True)
+class Pairs:
+    """Sentences and their translations.
+
+    Attributes
+    ----------
+    source, target : list of str
+        Line by line the same sentence in two languages.
+    source_name, target_name : str
+        Where they come from, for messages.
+    """
+
+    source: list[str]
+    target: list[str]
+    source_name: str = "source"
+    target_name: str = "target"
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise InputError(
+                f"{self.source_name}: {len(self.source)} lines, {self.target_name}: {len(self.target)} lines; "
+                "line k of the one must be the translation of line k of the other"
+            )
+        for name, lines in [(self.source_name, self.source), (self.target_name, self.target)]:
+            if "" in lines:
+                raise InputError(
+                    f"{name}, line {lines.index('') + 1}: empty; remove the line from both files"
+                )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+# book/05-1-data-and-batching.ipynb, cell multi30k
+MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+MULTI30K_SHA256 = {
+    "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.fr": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.fr": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    "test_2016_flickr.en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.fr": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+}
+
+
+# book/05-1-data-and-batching.ipynb, cell checked-download
+def cache_folder() -> Path:
+    """Where downloads are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
+    return Path(os.environ.get("AIAYN_CACHE", Path.home() / ".cache" / "aiayn"))
+
+
+def check_sha256(content: bytes, expected: str, name: str) -> None:
+    """Refuse content that is not what was published.
+
+    Raises
+    ------
+    InputError
+        If the checksum differs.
+    """
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise InputError(f"{name}: SHA-256 is {found}, not {expected}; delete it and fetch it again")
+
+
+def download(url: str, path: Path, sha256: str) -> None:
+    """Fetch a file, check it, and only then give it its name.
+
+    Raises
+    ------
+    InputError
+        If there is no network, or the content is not what was expected.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            content = response.read()
+    except OSError as error:
+        raise InputError(
+            f"{url}: cannot be fetched ({error}); fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
+        ) from None
+    check_sha256(content, sha256, url)
+    write_atomically(path, content)
+
+
+# book/05-1-data-and-batching.ipynb, cell write-atomically
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that at every moment there is either the old one or the whole new one.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written to, or the disk is full.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error}); choose another folder or make room") from None
+
+
+# book/05-1-data-and-batching.ipynb, cell load-pairs
+def load_pairs(name: str, pair: str, split: str) -> Pairs:
+    """Parallel sentences, by the name of a corpus or of a folder.
+
+    Parameters
+    ----------
+    name : str
+        `multi30k`, or a folder that holds files such as `train.en` and `train.de`, plain or .gz.
+    pair : str
+        Languages, source first: `en-de`.
+    split : str
+        `train`, `val`, `test_2016_flickr`; in a folder, whatever its files are called.
+
+    Raises
+    ------
+    InputError
+        If there is no such corpus, language or split, or a file is at fault.
+    """
+    languages = pair.split("-")
+    if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
+        raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
+    find = multi30k_file if name == "multi30k" else folder_file
+    paths = [find(name, split, language) for language in languages]
+    source, target = (list(decode_lines(read_bytes(path), str(path))) for path in paths)
+    return Pairs(source, target, *map(str, paths))
+
+
+# book/05-1-data-and-batching.ipynb, cell find-files
+def multi30k_file(name: str, split: str, language: str) -> Path:
+    """The path of a checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
+    expected = MULTI30K_SHA256.get(f"{split}.{language}")
+    if expected is None:
+        splits = dict.fromkeys(key.rpartition(".")[0] for key in MULTI30K_SHA256)
+        raise InputError(
+            f"{name} has no {split}.{language}: splits are {', '.join(splits)}; languages en, de, fr"
+        )
+    for folder in [Path(data) for data in [os.environ.get("AIAYN_DATA", "")] if data] + [cache_folder()]:
+        path = folder / name / f"{split}.{language}.gz"
+        if path.exists():
+            check_sha256(path.read_bytes(), expected, str(path))
+            return path
+    download(f"{MULTI30K}/{split}.{language}.gz", path, expected)
+    return path
+
+
+def folder_file(name: str, split: str, language: str) -> Path:
+    """The path of a user's own file."""
+    for ending in ("", ".gz"):
+        path = Path(name, f"{split}.{language}{ending}")
+        if path.is_file():
+            return path
+    raise InputError(
+        f"{name}: neither the name of a corpus (multi30k) nor a folder with {split}.{language} or "
+        f"{split}.{language}.gz"
+    )

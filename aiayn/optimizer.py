@@ -1,0 +1,46 @@
+"""Optimizer (paper, section 5.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-3-optimizer.ipynb
+"""
+
+__all__ = [
+    "learning_rate",
+    "make_optimizer",
+    "set_rate",
+]
+
+
+# book/05-3-optimizer.ipynb, cell imports
+import torch
+from torch import nn
+
+
+# book/05-3-optimizer.ipynb, cell learning-rate
+def learning_rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1.0) -> float:
+    """The paper's schedule (section 5.3): up in a line for `warmup` steps, then down as 1 / sqrt(step).
+
+    Parameters
+    ----------
+    step : int
+        From 1.
+    d_model, warmup : int
+        Width of the model; step of the peak.
+    factor : float
+        Multiplies the whole; 1 in the paper.
+    """
+    if step < 1:
+        raise ValueError(f"step={step}: steps are counted from 1")
+    return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+# book/05-3-optimizer.ipynb, cell make-optimizer
+def make_optimizer(model: nn.Module) -> torch.optim.Adam:
+    """Adam with the paper's beta_1, beta_2 and epsilon; its rate is set before each step by `set_rate`."""
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Let the next step use this learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate

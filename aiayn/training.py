@@ -1,0 +1,240 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "LOG_STEPS",
+    "TrainingConfig",
+    "RECIPES",
+    "recipe",
+    "batch_loss",
+    "validation_loss",
+    "training_step",
+    "summary",
+    "Run",
+    "prepare",
+    "train",
+]
+
+
+# book/05-training.ipynb, cell imports
+import json
+import math
+import shutil
+import time
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from aiayn.batching import Batch, Example, encode_pairs, endless_batches, group_by_length, make_batch
+from aiayn.checkpoint import list_checkpoints, save_checkpoint
+from aiayn.data import InputError, load_pairs, write_atomically
+from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.optimizer import learning_rate, make_optimizer, set_rate
+from aiayn.regularization import label_smoothed_loss
+from aiayn.vocabulary import PAD_ID, Vocabulary, train_vocabulary
+
+LOG_STEPS = 50
+
+
+# book/05-training.ipynb, cell training-config
+@dataclass(frozen=True)
+class TrainingConfig:
+    """All that fixes a run but its data. The defaults are the paper's base run (section 5).
+
+    Attributes
+    ----------
+    model : TransformerConfig
+        The model's shape; its vocabulary_size is what the vocabulary is trained to.
+    steps : int
+        Steps in all.
+    batch_tokens : int
+        Tokens on either side of a batch, padding counted.
+    warmup, rate_factor : int, float
+        Of the learning rate, see `aiayn.optimizer.learning_rate`.
+    label_smoothing : float
+        Share of a label that is spread over the vocabulary.
+    max_length : int
+        Tokens that a sentence of the training data may have.
+    checkpoint_minutes, average : float, int
+        Minutes between checkpoints; how many of the last are averaged for translating (section 6.1).
+    seed : int
+        Of initial weights, order of batches, dropout.
+    """
+
+    model: TransformerConfig = TransformerConfig()
+    steps: int = 100_000
+    batch_tokens: int = 25_000
+    warmup: int = 4000
+    rate_factor: float = 1.0
+    label_smoothing: float = 0.1
+    max_length: int = 256
+    checkpoint_minutes: float = 10
+    average: int = 5
+    seed: int = 1
+
+
+# book/05-training.ipynb, cell recipes
+RECIPES = {
+    "base": TrainingConfig(),
+    "big": TrainingConfig(config("big"), steps=300_000, average=20),
+    "small": TrainingConfig(
+        config("small", dropout=0.2), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1
+    ),
+}
+
+
+def recipe(name: str, **changes: Any) -> TrainingConfig:
+    """How the model of that name is trained, with `changes`.
+
+    Raises
+    ------
+    InputError
+        If there is no such configuration.
+    """
+    try:
+        shape = config(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return replace(RECIPES.get(name, TrainingConfig(shape)), **changes)
+
+
+# book/05-training.ipynb, cell loss
+def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
+    hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
+    words = batch.labels != PAD_ID
+    return label_smoothed_loss(model.logits(hidden[words]), batch.labels[words], epsilon)
+
+
+@torch.no_grad()
+def validation_loss(model: Transformer, batches: list[Batch]) -> float:
+    """Mean of -log p over all words, in nats, without dropout and without smoothing."""
+    model.eval()
+    total = sum(float(batch_loss(model, batch, 0.0)[1]) for batch in batches)
+    model.train()
+    return total / sum(int((batch.labels != PAD_ID).sum()) for batch in batches)
+
+
+# book/05-training.ipynb, cell training-step
+def training_step(
+    model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, step: int, config: TrainingConfig
+) -> dict[str, float]:
+    """Forward, backward, one step of Adam; the sums over the batch's words that this showed."""
+    torch.manual_seed(config.seed * 1_000_003 + step)  # dropout depends on the step, not on what came before
+    model.train()
+    device = next(model.parameters()).device
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        loss, nll = batch_loss(model, batch.to(device), config.label_smoothing)
+    words = int((batch.labels != PAD_ID).sum())
+    if not math.isfinite(loss.item()):
+        raise InputError(f"step {step}: the loss is {loss.item()}; lower rate_factor or raise warmup")
+    (loss / words).backward()
+    set_rate(optimizer, learning_rate(step, config.model.d_model, config.warmup, config.rate_factor))
+    optimizer.step()
+    optimizer.zero_grad()
+    return {"loss": loss.item(), "nll": nll.item(), "words": words, "tokens": batch.tokens}
+
+
+# book/05-training.ipynb, cell summary
+def summary(sums: list[dict[str, float]], seconds: float) -> dict[str, float]:
+    """Several steps in one line: loss and true perplexity per word, tokens per second (both sides)."""
+    total = {key: sum(step[key] for step in sums) for key in sums[0]}
+    return {
+        "loss": total["loss"] / total["words"],
+        "perplexity": math.exp(total["nll"] / total["words"]),
+        "tokens_per_second": total["tokens"] / seconds,
+    }
+
+
+# book/05-training.ipynb, cell run
+class Run:
+    """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
+
+    Raises
+    ------
+    InputError
+        If the folder holds a run already, or cannot be written to.
+    """
+
+    def __init__(self, folder: Path, **training: Any) -> None:
+        self.folder, self.training = folder, training
+        self.metrics = folder / "metrics.jsonl"
+        if self.metrics.exists():
+            raise InputError(f"{folder}: holds a run already; choose another --out, or remove it")
+        write_atomically(self.metrics, b"")
+
+    def log(self, **record: float) -> None:
+        """Add a line to the metrics."""
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({key: round(value, 5) for key, value in record.items()}) + "\n")
+
+    def save(self, step: int, model: Transformer, vocabulary: Vocabulary) -> None:
+        """Write a checkpoint; the last that are averaged are kept, and one more."""
+        folder = self.folder / "checkpoints" / f"step-{step:07d}"
+        save_checkpoint(folder, model, vocabulary, {"step": step, **self.training})
+        for old in list_checkpoints(self.folder)[: -(self.training["average"] + 1)]:
+            shutil.rmtree(old)
+
+
+# book/05-training.ipynb, cell prepare
+def prepare(
+    config: TrainingConfig, data: str, pair: str, drop_too_long: bool
+) -> tuple[Vocabulary, list[Example], list[Batch]]:
+    """Vocabulary, training examples and validation batches of a corpus."""
+    pairs, valid = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
+    vocabulary = train_vocabulary(pairs.source + pairs.target, config.model.vocabulary_size)
+    examples = encode_pairs(vocabulary, pairs, config.max_length, drop_too_long)
+    held_out = encode_pairs(vocabulary, valid, config.max_length, drop_too_long)
+    groups = group_by_length(held_out, config.batch_tokens)
+    return vocabulary, examples, [make_batch([held_out[i] for i in group]) for group in groups]
+
+
+# book/05-training.ipynb, cell train
+def train(
+    config: TrainingConfig,
+    data: str,
+    pair: str,
+    out: Path,
+    minutes: float = math.inf,
+    drop_too_long: bool = False,
+) -> None:
+    """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
+
+    It ends after `config.steps`, or after so many `minutes`; `drop_too_long` leaves out pairs longer than
+    `config.max_length`, which are refused otherwise.
+    """
+    settings = {key: value for key, value in asdict(config).items() if key != "model"}
+    run = Run(out, data=data, pair=pair, **settings)
+    vocabulary, examples, valid = prepare(config, data, pair, drop_too_long)
+    torch.manual_seed(config.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Transformer(config.model).to(device)
+    optimizer = make_optimizer(model)
+    batches = endless_batches(examples, config.batch_tokens, config.seed)
+    began = logged = saved = time.monotonic()
+    recent: list[dict[str, float]] = []
+    bar = tqdm(total=config.steps, unit="step")
+    for step, batch in enumerate(islice(batches, config.steps), start=1):
+        recent.append(training_step(model, optimizer, batch, step, config))
+        now = time.monotonic()
+        over = step == config.steps or now - began > 60 * minutes
+        if over or step % LOG_STEPS == 0:
+            line = summary(recent, now - logged)
+            run.log(step=step, minutes=(now - began) / 60, **line)
+            bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{(now - began) / 60:.1f}")
+            bar.update(step - bar.n)
+            recent, logged = [], now
+        if over or now - saved > 60 * config.checkpoint_minutes:
+            run.save(step, model, vocabulary)
+            loss = validation_loss(model, valid)
+            run.log(step=step, minutes=(now - began) / 60, validation_perplexity=math.exp(loss))
+            saved = logged = time.monotonic()
+        if over:
+            break

@@ -1,0 +1,242 @@
+"""Machine translation (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+"""
+
+__all__ = [
+    "SearchConfig",
+    "length_penalty",
+    "Hypothesis",
+    "expand",
+    "Finished",
+    "beam_search",
+    "still_going",
+    "Translator",
+    "bleu",
+]
+
+
+# book/06-1-machine-translation.ipynb, cell imports
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from tqdm import tqdm
+
+from aiayn.batching import group_by_length, pad
+from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
+from aiayn.data import InputError
+from aiayn.model import Transformer, start, step
+from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
+
+
+# book/06-1-machine-translation.ipynb, cell search-config
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search for a translation (section 6.1).
+
+    Attributes
+    ----------
+    beam : int
+        Prefixes kept at each step; 1 is greedy search.
+    alpha : float
+        Strength of the length penalty; 0 compares plain log probabilities.
+    extra_length : int
+        How many tokens a translation may have beyond those of its source.
+    n_best : int
+        How many hypotheses to give back, at most `beam`.
+    """
+
+    beam: int = 4
+    alpha: float = 0.6
+    extra_length: int = 50
+    n_best: int = 1
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.n_best <= self.beam and self.alpha >= 0 and self.extra_length >= 0):
+            raise InputError(f"{self}: wanted are 1 <= n_best <= beam, alpha >= 0, extra_length >= 0")
+
+
+# book/06-1-machine-translation.ipynb, cell length-penalty
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
+    return ((5 + length) / 6) ** alpha
+
+
+# book/06-1-machine-translation.ipynb, cell hypothesis
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished translation.
+
+    Attributes
+    ----------
+    tokens : list of int
+        With the end-of-sentence token, unless the search had to stop before it.
+    log_probability : float
+        Natural logarithm of the probability of the tokens given the source.
+    score : float
+        The log probability divided by the length penalty.
+    """
+
+    tokens: list[int]
+    log_probability: float
+    score: float
+
+
+# book/06-1-machine-translation.ipynb, cell expand
+def expand(
+    logits: Float[Tensor, "rows vocabulary"], live: Float[Tensor, "batch beams"], width: int
+) -> tuple[Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]]:
+    """The `width` likeliest ways to lengthen the live prefixes of each sentence by a token.
+
+    Returns
+    -------
+    log_probability, origin, token : Tensor
+        Of the longer prefix; the row that it lengthens; the token added. Best first.
+    """
+    batch, beams = live.shape
+    values, tokens = logits.topk(min(width, logits.shape[1]), dim=-1)
+    log_p = values - logits.logsumexp(dim=-1, keepdim=True)  # the softmax of the few that matter
+    total = (live.unsqueeze(-1) + log_p.view(batch, beams, -1)).flatten(1)
+    best, index = total.topk(min(width, total.shape[1]), dim=-1)
+    sentence = torch.arange(batch, device=live.device)[:, None]
+    origin = sentence * beams + index // log_p.shape[1]
+    return best, origin, tokens.view(batch, -1).gather(1, index)
+
+
+# book/06-1-machine-translation.ipynb, cell finished
+class Finished:
+    """The best finished translations of one sentence, of at most `limit` tokens."""
+
+    def __init__(self, search: SearchConfig, limit: int) -> None:
+        self.search, self.limit = search, limit
+        self.hypotheses: list[Hypothesis] = []
+
+    def add(self, tokens: list[int], log_probability: float) -> None:
+        """Keep a translation if it is among the best."""
+        score = log_probability / length_penalty(len(tokens), self.search.alpha)
+        self.hypotheses.append(Hypothesis(tokens, log_probability, score))
+        self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+        del self.hypotheses[self.search.beam :]
+
+    def complete(self, live: float) -> bool:
+        """Whether prefixes of log probability `live` or less can no longer change the n best.
+
+        A prefix only loses probability by growing, and no length divides it by more than the limit does.
+        """
+        bound = live / length_penalty(self.limit, self.search.alpha)
+        best = self.hypotheses[: self.search.n_best]
+        return len(best) == self.search.n_best and best[-1].score >= bound
+
+
+# book/06-1-machine-translation.ipynb, cell beam-search
+@torch.inference_mode()
+def beam_search(
+    model: Transformer, source: Int[Tensor, "batch n"], search: SearchConfig = SearchConfig()
+) -> list[list[Hypothesis]]:
+    """Translate a batch (section 6.1): for each sentence its `n_best` hypotheses, best first.
+
+    Sentences that are done leave the batch; what comes out for one does not depend on the others.
+    """
+    limits = (source != PAD_ID).sum(dim=1) - 1 + search.extra_length  # the end token is not counted
+    results = [Finished(search, limit) for limit in limits.tolist()]
+    going = list(range(len(source)))  # which sentence each row of the state belongs to
+    state = start(model, source)
+    prefixes = source.new_full((len(source), 1, 1), BOS_ID)
+    live = torch.zeros(len(source), 1, device=source.device)
+    for length in range(1, 1 + max(limits.tolist())):
+        logits = step(model, prefixes[:, :, -1].flatten()[:, None], state)
+        best, origin, token = expand(logits, live, 2 * search.beam)
+        prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
+        ended = token == EOS_ID
+        for row, column in (ended & best.isfinite()).nonzero().tolist():
+            results[going[row]].add(prefixes[row, column, 1:].tolist(), float(best[row, column]))
+        live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
+        prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
+        stay = still_going(results, going, prefixes, live)
+        if not stay:
+            break
+        state.select_beams(origin.gather(1, kept)[stay].flatten())
+        if len(stay) < len(going):
+            state.select_sentences(torch.tensor(stay, device=source.device))
+            prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
+    return [result.hypotheses[: search.n_best] for result in results]
+
+
+# book/06-1-machine-translation.ipynb, cell still-going
+def still_going(
+    results: list[Finished],
+    going: list[int],
+    prefixes: Int[Tensor, "batch beams length"],
+    live: Float[Tensor, "batch beams"],
+) -> list[int]:
+    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
+    stay = []
+    for row, sentence in enumerate(going):
+        result = results[sentence]
+        if prefixes.shape[-1] - 1 >= result.limit:
+            if not result.hypotheses:
+                for prefix, log_probability in zip(prefixes[row], live[row].tolist(), strict=True):
+                    result.add(prefix[1:].tolist(), log_probability)
+        elif not result.complete(float(live[row, 0])):
+            stay.append(row)
+    return stay
+
+
+# book/06-1-machine-translation.ipynb, cell translator
+class Translator:
+    """A trained model that translates plain text.
+
+    Parameters
+    ----------
+    model, vocabulary : Transformer, Vocabulary
+        What `load_checkpoint` gives.
+    search : SearchConfig
+        How to search.
+    """
+
+    def __init__(
+        self, model: Transformer, vocabulary: Vocabulary, search: SearchConfig = SearchConfig()
+    ) -> None:
+        self.model, self.vocabulary, self.search = model.eval(), vocabulary, search
+
+    @classmethod
+    def load(
+        cls, folder: Path | str, average: int | None = None, search: SearchConfig = SearchConfig()
+    ) -> "Translator":
+        """The model of a run's folder: the mean of its last checkpoints, as many as its recipe says."""
+        folders = list_checkpoints(Path(folder))
+        if average is None:
+            average = read_description(folders[-1]).get("training", {}).get("average", 1)
+        return cls(*load_checkpoint(folders[-average:]), search)
+
+    def __call__(self, text: str | list[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
+        """Translate a sentence, or a list of them; an empty one stays empty."""
+        lines = [text] if isinstance(text, str) else text
+        sources = self.vocabulary.encode([line.strip() for line in lines])
+        words = [index for index, source in enumerate(sources) if len(source) > 1]
+        examples = [(sources[index], sources[index]) for index in words]
+        translations = [""] * len(lines)
+        bar = tqdm(total=len(words), unit="sentence", disable=not progress)
+        for group in group_by_length(examples, batch_tokens) if words else []:
+            rows = [words[row] for row in group]
+            found = beam_search(self.model, pad([sources[row] for row in rows]), self.search)
+            texts = self.vocabulary.decode([hypotheses[0].tokens for hypotheses in found])
+            for row, translation in zip(rows, texts, strict=True):
+                translations[row] = translation
+            bar.update(len(rows))
+        bar.close()
+        return translations[0] if isinstance(text, str) else translations
+
+
+# book/06-1-machine-translation.ipynb, cell bleu
+def bleu(translations: list[str], references: list[str]) -> tuple[float, str]:
+    """sacreBLEU of detokenised text, cased, and the signature that says how it was computed."""
+    metric = sacrebleu.metrics.BLEU()
+    score = metric.corpus_score(translations, [references])
+    return float(score.score), str(metric.get_signature())

@@ -1,0 +1,111 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "PAD_ID",
+    "UNK_ID",
+    "BOS_ID",
+    "EOS_ID",
+    "Vocabulary",
+    "train_vocabulary",
+    "load_vocabulary",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell vocabulary-imports
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import sentencepiece
+
+from aiayn.data import InputError, write_atomically
+
+# book/05-1-data-and-batching.ipynb, cell special-tokens
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+
+
+# book/05-1-data-and-batching.ipynb, cell vocabulary
+class Vocabulary:
+    """Pieces of words and their numbers, shared by both languages: byte-pair encoding (section 5.1).
+
+    Parameters
+    ----------
+    model : bytes
+        A serialised sentencepiece model.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self.processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self.processor.LoadFromSerializedProto(model)
+        except RuntimeError as error:
+            raise InputError(f"not a sentencepiece model ({error})") from None
+
+    def __len__(self) -> int:
+        return int(self.processor.GetPieceSize())
+
+    def encode(self, sentences: list[str]) -> list[list[int]]:
+        """Tokens of each sentence, with the end-of-sentence token."""
+        return [[*tokens, EOS_ID] for tokens in self.processor.Encode(sentences)]
+
+    def decode(self, sequences: list[list[int]]) -> list[str]:
+        """Plain text again; special tokens vanish."""
+        return [str(text) for text in self.processor.Decode(sequences)]
+
+    def pieces(self, tokens: list[int]) -> list[str]:
+        """The pieces as they are written; ▁ marks the beginning of a word."""
+        return [str(self.processor.IdToPiece(token)) for token in tokens]
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file."""
+        write_atomically(path, self.model)
+
+
+# book/05-1-data-and-batching.ipynb, cell train-vocabulary
+def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
+    """Learn a vocabulary of `size` pieces, the four special ones among them.
+
+    Raises
+    ------
+    InputError
+        If the sentences do not hold so many pieces.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.Train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=size,
+            character_coverage=1.0,
+            normalization_rule_name="identity",  # what is read is what is scored
+            max_sentence_length=1 << 20,  # sentencepiece leaves out longer ones without an error
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise InputError(f"a vocabulary of {size} cannot be learned from this text ({error})") from None
+    return Vocabulary(model.getvalue())
+
+
+# book/05-1-data-and-batching.ipynb, cell load-vocabulary
+def load_vocabulary(path: Path) -> Vocabulary:
+    """Read a vocabulary that `Vocabulary.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the file is not a sentencepiece model.
+    """
+    try:
+        return Vocabulary(path.read_bytes())
+    except (OSError, InputError) as error:
+        raise InputError(f"{path}: no vocabulary ({error})") from None
