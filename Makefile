@@ -9,13 +9,15 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 VENV := .venv/bin
 READY := .venv/.ready
 STAGE := _build/book
+TRACKED := _build/tracked
 
-# The chapters in reading order, and the copies of them that `make book` runs.
+# The chapters in reading order, the copies of them that `make book` runs, and what else the site is made of.
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
 RAN := $(CHAPTERS:%=$(STAGE)/%)
-PAGES := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' ! -path '*/.*')
+FOUND := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' ! -path '*/.*')
+PAGES := $(filter-out $(wildcard book/*.py),$(FOUND))
 
-# Multi30k and WMT: the folder named by AIAYN_DATA, else one lying beside the checkout (as in CI), else downloaded.
+# Multi30k and WMT: the folder named by AIAYN_DATA, else one beside the checkout (as in CI), else downloaded.
 AIAYN_DATA := $(abspath $(or $(AIAYN_DATA),$(wildcard ../shared/data)))
 ifneq ($(AIAYN_DATA),)
 export AIAYN_DATA
@@ -29,21 +31,23 @@ setup: $(READY) ## Make the environment in .venv
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "The book needs Python 3.11 or newer; name one: make setup PYTHON=python3.12" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(VENV)/python -m pip install -c constraints.txt -e ".[book,test]"
+	@echo "Installing the environment in .venv (minutes, the first time)"
+	@$(PYTHON) -m venv .venv
+	@$(VENV)/python -m pip install --quiet -c constraints.txt -e ".[book,test]"
 	@touch $@
 
 book: $(READY) ## Run every chapter that changed and build the site in _build/html
 	@$(MAKE) --no-print-directory -j$(JOBS) _build/html/index.html
 	@echo "The book: _build/html/index.html"
 
-# A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/, as an
-# author or nbval would run it; what ran goes to the stage, so no tracked file changes.
+# A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
+# as an author or nbval would run it; what ran goes to the stage, so no tracked file changes.
 $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py book/runs/*)
 	@mkdir -p $(@D)
 	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 
-# The stage is the book with the chapters that ran in place of the tracked ones; everything else in it is a link.
+# The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
+# (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
 stage:
 	@mkdir -p $(STAGE)/book
 	@find $(STAGE) -type l -delete
@@ -51,7 +55,7 @@ stage:
 	@find "$(CURDIR)/book" -mindepth 1 -maxdepth 1 ! -name '*.ipynb' ! -name '*.py' ! -name '.*' \
 	  -exec ln -s {} $(STAGE)/book \;
 
-# The site is built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass the second time.
+# Always built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass then.
 _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	@rm -rf _build/html _build/.doctrees
 	$(VENV)/jupyter-book build -q -W -n --keep-going --path-output . $(STAGE)
@@ -61,7 +65,9 @@ export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 	@$(VENV)/python -m aiayn.book export
 
 notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/*.ipynb)
-	@for chapter in $(CHAPTERS); do OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; done
+	@for chapter in $(CHAPTERS); do \
+	  OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; \
+	done
 
 check: $(READY) ## Check all but the chapters' runs and the site: lint, types, export, tests
 	@printf '\n== Lint ==\n'
@@ -78,10 +84,11 @@ test: check ## Check everything: also run every chapter again, build the site an
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
 	  --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadscope $(CHAPTERS)
 	@printf '\n== Site of the tracked chapters ==\n'
-	@rm -rf _build/test
-	@$(VENV)/jupyter-book build -q -W -n --keep-going --path-output _build/test .
+	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
+	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)
+	@$(VENV)/jupyter-book build -q -W -n --keep-going $(TRACKED)
 	@printf '\n== Site in a browser ==\n'
-	@AIAYN_SITE=_build/test/_build/html $(VENV)/pytest -m browser
+	@AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m browser
 
 serve: book ## Show the book at http://127.0.0.1:8000
 	@$(VENV)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

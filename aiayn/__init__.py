@@ -5,11 +5,28 @@ https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
 """
 
 __all__ = [
+    "InputError",
+    "Pairs",
+    "load_pairs",
     "Transformer",
     "TransformerConfig",
     "config",
+    "TrainingConfig",
+    "recipe",
+    "train",
+    "SearchConfig",
+    "Translator",
+    "beam_search",
+    "bleu",
+    "Vocabulary",
+    "load_vocabulary",
+    "train_vocabulary",
 ]
 
 
 # book/07-conclusion.ipynb, cell public-names
+from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.training import TrainingConfig, recipe, train
+from aiayn.translation import SearchConfig, Translator, beam_search, bleu
+from aiayn.vocabulary import Vocabulary, load_vocabulary, train_vocabulary

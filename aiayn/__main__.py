@@ -17,6 +17,7 @@ __all__ = [
 import ctypes
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def train(
     pair: str = "en-de",
     minutes: float = math.inf,
     steps: int | None = None,
+    vocabulary_size: int | None = None,
     seed: int = 1,
     drop_too_long: bool = False,
 ) -> None:
@@ -45,25 +47,29 @@ def train(
     Parameters
     ----------
     data : str
-        multi30k, or a folder with train.en, train.de, val.en, val.de (or another pair's files).
+        multi30k, or a folder with train.en, train.de, val.en and val.de (or another pair's files).
     config : str
-        base, big or small.
+        base, big, small or laboratory.
     out : Path
         A new folder for metrics and checkpoints.
     pair : str
         Languages, source first.
-    minutes : float
-        Stop after so many minutes.
-    steps : int, optional
-        Stop after so many steps; the configuration's own number unless given.
+    minutes, steps : float, int
+        Stop after so many, if the configuration does not stop before.
+    vocabulary_size : int
+        Pieces in the vocabulary of both languages.
     seed : int
         Of everything that is drawn.
     drop_too_long : bool
         Leave out sentences that are too long, rather than stop at the first.
     """
-    changes = {"seed": seed} | ({} if steps is None else {"steps": steps})
+    settings = recipe(config, seed=seed)
+    if steps is not None:
+        settings = replace(settings, steps=steps)
+    if vocabulary_size is not None:
+        settings = replace(settings, model=replace(settings.model, vocabulary_size=vocabulary_size))
     keep_heap()
-    train_model(recipe(config, **changes), data, pair, out, minutes, drop_too_long)
+    train_model(settings, data, pair, out, minutes, drop_too_long)
 
 
 # book/09-launch.ipynb, cell translate-command

@@ -89,7 +89,7 @@ class GeneralScore(nn.Module):
 
     def __init__(self, h: int, d_k: int) -> None:
         super().__init__()
-        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(h, d_k, d_k)))
+        self.W = nn.Parameter(torch.randn(h, d_k, d_k) / d_k)  # scores start with variance 1, as if scaled
 
     def forward(
         self, Q: Float[Tensor, "batch h n d_k"], K: Float[Tensor, "batch h m d_k"]
@@ -103,9 +103,9 @@ class AdditiveScore(nn.Module):
 
     def __init__(self, h: int, d_k: int) -> None:
         super().__init__()
-        self.W_q = nn.Parameter(nn.init.xavier_uniform_(torch.empty(h, d_k, d_k)))
-        self.W_k = nn.Parameter(nn.init.xavier_uniform_(torch.empty(h, d_k, d_k)))
-        self.v = nn.Parameter(torch.empty(h, 1, 1, d_k).uniform_(-1, 1) * math.sqrt(3 / d_k))
+        self.W_q = nn.Parameter(torch.randn(h, d_k, d_k) / math.sqrt(d_k))
+        self.W_k = nn.Parameter(torch.randn(h, d_k, d_k) / math.sqrt(d_k))
+        self.v = nn.Parameter(torch.randn(h, 1, 1, d_k) / math.sqrt(d_k))
 
     def forward(
         self, Q: Float[Tensor, "batch h n d_k"], K: Float[Tensor, "batch h m d_k"]
@@ -210,9 +210,8 @@ class HeadProjections(nn.Linear):
         super().__init__(d_model, sum(self.widths), bias)
 
     def reset_parameters(self) -> None:
-        """Glorot for each of the three as if it stood alone; biases zero."""
-        for weight in self.weight.split(self.widths):
-            nn.init.xavier_uniform_(weight)
+        """Glorot for the three as one matrix, biases zero: as the paper's code and torch do."""
+        nn.init.xavier_uniform_(self.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

@@ -47,13 +47,14 @@ def encode_pairs(
         if max(len(source), len(target)) <= max_length:
             examples.append((source, target))
         elif not drop_too_long:
-            name = pairs.source_name if len(source) > max_length else pairs.target_name
+            at_source = len(source) > max_length
+            name = pairs.source_name if at_source else pairs.target_name
             raise InputError(
-                f"{name}, line {number}: {max(len(source), len(target))} tokens, more than "
+                f"{name}, line {number}: {len(source if at_source else target)} tokens, more than "
                 f"max_length={max_length}; split the sentence, or drop such pairs with --drop-too-long"
             )
     if not examples:
-        raise InputError(f"{pairs.source_name}: no pairs to work with")
+        raise InputError(f"{pairs.source_name}: no pairs of at most max_length={max_length} tokens; raise it")
     return examples
 
 
@@ -98,6 +99,8 @@ def group_by_length(
 ) -> list[list[int]]:
     """Which examples share a batch: neighbours in length, at most `tokens` on either side, padding counted.
 
+    An example that is longer than that is a batch of its own.
+
     Parameters
     ----------
     examples : list
@@ -108,10 +111,11 @@ def group_by_length(
         Draws anew who is whose neighbour among equals, and the order of the batches.
     """
     shapes = np.array([(len(source), len(target)) for source, target in examples])
+    source, target = shapes.T
     tie = np.arange(len(shapes)) if generator is None else generator.permutation(len(shapes))
     groups: list[list[int]] = [[]]
     longest = np.zeros(2, dtype=int)
-    for index in np.lexsort([tie, shapes[:, 0], shapes[:, 1]]):
+    for index in np.lexsort([tie, source - target, np.maximum(source, target)]):
         grown = np.maximum(longest, shapes[index])
         if groups[-1] and grown.max() * (len(groups[-1]) + 1) > tokens:
             groups.append([])

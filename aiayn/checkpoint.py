@@ -134,13 +134,17 @@ def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
     """
     config = read_description(folders[-1])["model"]
     model = Transformer(config)
-    checkpoints = [read_weights(folder, config) for folder in folders]
+    total = {name: torch.zeros_like(weight, dtype=torch.float64) for name, weight in model.named_parameters()}
+    for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
+        for name, weight in read_weights(folder, config).items():
+            total[name] += weight
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            weight.copy_(torch.stack([checkpoint[name].double() for checkpoint in checkpoints]).mean(dim=0))
+            weight.copy_(total[name] / len(folders))
     vocabulary = load_vocabulary(folders[-1] / "vocabulary.model")
     if len(vocabulary) != config.vocabulary_size:
         raise InputError(
-            f"{folders[-1]}: a vocabulary of {len(vocabulary)} for a model of {config.vocabulary_size}"
+            f"{folders[-1]}: a vocabulary of {len(vocabulary)} pieces for a model of {config.vocabulary_size}; "
+            "put back the vocabulary.model that it was trained with"
         )
     return model.eval(), vocabulary

@@ -9,25 +9,28 @@ __all__ = [
     "read_bytes",
     "decode_lines",
     "Pairs",
+    "load_pairs",
     "MULTI30K",
     "MULTI30K_SHA256",
     "cache_folder",
     "check_sha256",
     "download",
     "write_atomically",
-    "load_pairs",
     "multi30k_file",
     "folder_file",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell imports
+import contextlib
 import gzip
 import hashlib
 import os
 import urllib.request
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 
 
@@ -48,7 +51,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
 
 
@@ -90,8 +93,8 @@ class Pairs:
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
             raise InputError(
-                f"{self.source_name}: {len(self.source)} lines, {self.target_name}: {len(self.target)} lines; "
-                "line k of the one must be the translation of line k of the other"
+                f"{self.source_name}: {len(self.source)} lines, {self.target_name}: {len(self.target)} lines;"
+                " line k of the one must be the translation of line k of the other"
             )
         for name, lines in [(self.source_name, self.source), (self.target_name, self.target)]:
             if "" in lines:
@@ -101,6 +104,33 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.source)
+
+
+# book/05-1-data-and-batching.ipynb, cell load-pairs
+def load_pairs(name: str, pair: str, split: str) -> Pairs:
+    """Parallel sentences, by the name of a corpus or of a folder.
+
+    Parameters
+    ----------
+    name : str
+        `multi30k`, or a folder that holds files such as `train.en` and `train.de`, plain or .gz.
+    pair : str
+        Languages, source first: `en-de`.
+    split : str
+        `train`, `val`, `test_2016_flickr`; in a folder, whatever its files are called.
+
+    Raises
+    ------
+    InputError
+        If there is no such corpus, language or split, or a file is at fault.
+    """
+    languages = pair.split("-")
+    if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
+        raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
+    find = multi30k_file if name == "multi30k" else folder_file
+    paths = [find(name, split, language) for language in languages]
+    source, target = (list(decode_lines(read_bytes(path), str(path))) for path in paths)
+    return Pairs(source, target, *map(str, paths))
 
 
 # book/05-1-data-and-batching.ipynb, cell multi30k
@@ -148,7 +178,7 @@ def download(url: str, path: Path, sha256: str) -> None:
     try:
         with urllib.request.urlopen(url, timeout=60) as response:
             content = response.read()
-    except OSError as error:
+    except (OSError, HTTPException) as error:  # the latter if the connection breaks off halfway
         raise InputError(
             f"{url}: cannot be fetched ({error}); fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
         ) from None
@@ -174,35 +204,9 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder itself may be what is missing
+            part.unlink()
         raise InputError(f"{path}: cannot be written ({error}); choose another folder or make room") from None
-
-
-# book/05-1-data-and-batching.ipynb, cell load-pairs
-def load_pairs(name: str, pair: str, split: str) -> Pairs:
-    """Parallel sentences, by the name of a corpus or of a folder.
-
-    Parameters
-    ----------
-    name : str
-        `multi30k`, or a folder that holds files such as `train.en` and `train.de`, plain or .gz.
-    pair : str
-        Languages, source first: `en-de`.
-    split : str
-        `train`, `val`, `test_2016_flickr`; in a folder, whatever its files are called.
-
-    Raises
-    ------
-    InputError
-        If there is no such corpus, language or split, or a file is at fault.
-    """
-    languages = pair.split("-")
-    if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
-        raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
-    find = multi30k_file if name == "multi30k" else folder_file
-    paths = [find(name, split, language) for language in languages]
-    source, target = (list(decode_lines(read_bytes(path), str(path))) for path in paths)
-    return Pairs(source, target, *map(str, paths))
 
 
 # book/05-1-data-and-batching.ipynb, cell find-files

@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
 """
 
 __all__ = [
+    "Positions",
     "TransformerConfig",
     "PRESETS",
     "config",
@@ -22,7 +23,7 @@ __all__ = [
 # book/03-model-architecture.ipynb, cell imports
 import difflib
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -33,8 +34,10 @@ from aiayn.feed_forward import FeedForward
 from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
 from aiayn.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache, Norm
 
-
 # book/03-model-architecture.ipynb, cell transformer-config
+Positions = Literal["sinusoidal", "learned", "relative", "none"]
+
+
 @dataclass(frozen=True)
 class TransformerConfig:
     """All that fixes a model's shape. The defaults are the paper's base model (Table 3).
@@ -53,19 +56,25 @@ class TransformerConfig:
     dropout: float = 0.1
     score: Score = "scaled"
     norm: Norm = "post"
-    positions: Literal["sinusoidal", "learned", "relative", "none"] = "sinusoidal"
+    positions: Positions = "sinusoidal"
     max_length: int = 1024
     attention_bias: bool = False
     share_embeddings: bool = True
     pad_id: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        for name in ("vocabulary_size", "N", "d_model", "d_ff", "h", "max_length"):
-            if getattr(self, name) < 1:
+        """Refuse what cannot be built, and what would silently build something else."""
+        for name in ("vocabulary_size", "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
+        for name, choices in (("score", Score), ("norm", Norm), ("positions", Positions)):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {known}")
         if not 0 <= self.dropout <= 1:
             raise ValueError(f"dropout={self.dropout}: must lie between 0 and 1")
+        if not 0 <= self.pad_id < self.vocabulary_size:
+            raise ValueError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
         if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
             raise ValueError(
                 f"d_model={self.d_model} does not divide into h={self.h} heads: give d_k and d_v"

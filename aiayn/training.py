@@ -23,6 +23,7 @@ __all__ = [
 import json
 import math
 import shutil
+import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -34,7 +35,7 @@ from tqdm import tqdm
 
 from aiayn.batching import Batch, Example, encode_pairs, endless_batches, group_by_length, make_batch
 from aiayn.checkpoint import list_checkpoints, save_checkpoint
-from aiayn.data import InputError, load_pairs, write_atomically
+from aiayn.data import InputError, load_pairs
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.regularization import label_smoothed_loss
@@ -79,13 +80,21 @@ class TrainingConfig:
     average: int = 5
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_tokens", "warmup", "max_length", "average"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)}: must be at least 1")
+
 
 # book/05-training.ipynb, cell recipes
 RECIPES = {
     "base": TrainingConfig(),
     "big": TrainingConfig(config("big"), steps=300_000, average=20),
     "small": TrainingConfig(
-        config("small", dropout=0.2), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1
+        config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1
+    ),
+    "laboratory": TrainingConfig(
+        config("laboratory"), steps=3000, batch_tokens=1500, warmup=200, checkpoint_minutes=0.5
     ),
 }
 
@@ -108,6 +117,7 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
 # book/05-training.ipynb, cell loss
 def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
+    batch = batch.to(next(model.parameters()).device)
     hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
     words = batch.labels != PAD_ID
     return label_smoothed_loss(model.logits(hidden[words]), batch.labels[words], epsilon)
@@ -129,9 +139,9 @@ def training_step(
     """Forward, backward, one step of Adam; the sums over the batch's words that this showed."""
     torch.manual_seed(config.seed * 1_000_003 + step)  # dropout depends on the step, not on what came before
     model.train()
-    device = next(model.parameters()).device
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        loss, nll = batch_loss(model, batch.to(device), config.label_smoothing)
+    kind = next(model.parameters()).device.type
+    with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
+        loss, nll = batch_loss(model, batch, config.label_smoothing)
     words = int((batch.labels != PAD_ID).sum())
     if not math.isfinite(loss.item()):
         raise InputError(f"step {step}: the loss is {loss.item()}; lower rate_factor or raise warmup")
@@ -168,7 +178,11 @@ class Run:
         self.metrics = folder / "metrics.jsonl"
         if self.metrics.exists():
             raise InputError(f"{folder}: holds a run already; choose another --out, or remove it")
-        write_atomically(self.metrics, b"")
+        try:  # before hours of work, not after them
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written to ({error}); choose another --out") from None
 
     def log(self, **record: float) -> None:
         """Add a line to the metrics."""
@@ -211,8 +225,8 @@ def train(
     `config.max_length`, which are refused otherwise.
     """
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
-    run = Run(out, data=data, pair=pair, **settings)
     vocabulary, examples, valid = prepare(config, data, pair, drop_too_long)
+    run = Run(out, data=data, pair=pair, **settings)  # not before the data is known to be good
     torch.manual_seed(config.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Transformer(config.model).to(device)
@@ -225,16 +239,18 @@ def train(
         recent.append(training_step(model, optimizer, batch, step, config))
         now = time.monotonic()
         over = step == config.steps or now - began > 60 * minutes
-        if over or step % LOG_STEPS == 0:
+        save = over or now - saved > 60 * config.checkpoint_minutes
+        if save or step % LOG_STEPS == 0:
             line = summary(recent, now - logged)
             run.log(step=step, minutes=(now - began) / 60, **line)
             bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{(now - began) / 60:.1f}")
             bar.update(step - bar.n)
             recent, logged = [], now
-        if over or now - saved > 60 * config.checkpoint_minutes:
+        if save:
             run.save(step, model, vocabulary)
             loss = validation_loss(model, valid)
             run.log(step=step, minutes=(now - began) / 60, validation_perplexity=math.exp(loss))
             saved = logged = time.monotonic()
         if over:
             break
+    bar.close()

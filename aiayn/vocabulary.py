@@ -45,6 +45,9 @@ class Vocabulary:
             self.processor.LoadFromSerializedProto(model)
         except RuntimeError as error:
             raise InputError(f"not a sentencepiece model ({error})") from None
+        ids = tuple(getattr(self.processor, f"{name}_id")() for name in ("pad", "unk", "bos", "eos"))
+        if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
+            raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
 
     def __len__(self) -> int:
         return int(self.processor.GetPieceSize())

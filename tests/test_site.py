@@ -91,6 +91,7 @@ def browser() -> Iterator[Browser]:
 def phone(browser: Browser, address: str) -> tuple[Page, list[str]]:
     """A window as wide as a phone, which the pages share, and a list of what goes wrong in it."""
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="light")
+    page.set_default_timeout(60_000)  # the machine may be busy
     found: list[str] = []
 
     def on_request(request: Request) -> None:
@@ -117,7 +118,7 @@ def test_page(phone: tuple[Page, list[str]], address: str, name: str) -> None:
     for theme in ("light", "dark"):
         if theme == "dark":
             page.evaluate(DARK)
-        page.wait_for_function(DRAWN, timeout=20_000)
+        page.wait_for_function(DRAWN)
         found += [f"{theme}: {fault}" for fault in page.evaluate(FAULTS)]
     assert not found, "\n".join([name, *found])
 

@@ -3,8 +3,8 @@
     python tools/twins.py write [CHAPTER ...]    book/X.ipynb -> book/X.py
     python tools/twins.py read  [CHAPTER ...]    book/X.py    -> book/X.ipynb
 
-jupytext does the conversion. What this adds is that a cell's id, by which the package names its origin, stands
-in the twin as `id="…"`, and that `read` keeps the outputs of every cell whose source is unchanged.
+jupytext does the conversion. What this adds is that a cell's id, by which the package names its origin,
+stands in the twin as `id="…"`, and that `read` keeps the outputs of every cell whose source is unchanged.
 """
 
 import argparse

@@ -1,8 +1,10 @@
 """Chapters: what Markdown and tags alone cannot say, added when a chapter becomes a page.
 
+* The title gets the number of the paper's section.
 * A blockquote that begins with one of the words in `BOXES`, in bold, becomes a box of that kind.
 * A code cell gets the HTML id `cell-ID` and, if it is exported, a badge that leads to its place in the
   package.
+* A full stop or comma behind a formula stays on the formula's line.
 * The badge "Open in Colab", meant for readers on GitHub, is left out: the page has a button for that, and a
   picture from another host would tell that host who reads.
 """
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from notebooks import Notebook, before_parsing, code_cells
+from notebooks import Notebook, before_parsing, code_cells, number_title
 from package import qualified
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -62,6 +64,23 @@ def trim(paragraph: nodes.paragraph, end: int) -> None:
         paragraph.replace(text, nodes.Text(text.rstrip(" .:") if end else text.lstrip(" .:\n")))
 
 
+class Punctuation(SphinxTransform):
+    """Keep the punctuation behind a formula from starting the next line."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs: Any) -> None:
+        for formula in list(self.document.findall(nodes.math)):
+            text = formula.next_node(descend=False, siblings=True)
+            marks = re.match(r"[.,;:!?)’”]+", text) if isinstance(text, nodes.Text) else None
+            if marks:
+                formula.parent.replace(text, nodes.Text(text[marks.end() :]))
+                pair = nodes.inline(
+                    "", "", formula.deepcopy(), nodes.Text(marks[0]), classes=["aiayn-nowrap"]
+                )
+                formula.replace_self(pair)
+
+
 class ColabBadge(SphinxTransform):
     """Leave out the badge by which readers on GitHub open a chapter in Colab."""
 
@@ -105,8 +124,10 @@ class Cells(SphinxPostTransform):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
+    before_parsing(app, number_title)
     before_parsing(app, name_cells)
     app.add_transform(Boxes)
+    app.add_transform(Punctuation)
     app.add_transform(ColabBadge)
     app.add_post_transform(Cells)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

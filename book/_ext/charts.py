@@ -67,16 +67,18 @@ def opening_tag(spec: dict[str, Any]) -> str:
     size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     assert size is not None, svg[:200]
     width, height = size.groups()
-    # A single plot gets narrower on a phone and keeps its height; a compound chart is scaled as a whole.
+    # On a phone a single plot gets narrower and keeps its height. Compound charts, and pictures without
+    # axes, whose proportions matter, are scaled as a whole.
     single = (
         isinstance(spec.get("width"), int | float)
         and not {"mark", "layer"}.isdisjoint(spec)
         and {"row", "column", "facet"}.isdisjoint(spec.get("encoding", {}))
+        and '"axis": null' not in json.dumps(spec)
     )
     room = f"min-height: {height}px" if single else f"aspect-ratio: {width} / {height}; max-width: {width}px"
     name = html.escape(spec.get("description", ""))
     return (
-        f'<div class="aiayn-chart" style="{room}" data-width="{width}"{" data-single" * single}'
+        f'<div class="aiayn-chart" style="{room}"{" data-single" * single}'
         f' role="figure" aria-label="{name}"><div class="aiayn-view"></div>'
     )
 

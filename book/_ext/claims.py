@@ -6,14 +6,13 @@ from the notebooks of the book, with book/claims.yml: no state and no figure is 
 
 import html
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 from docutils import nodes
-from notebooks import Notebook, before_parsing, code_cells, title
+from notebooks import Notebook, before_parsing, code_cells, number_title, title
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -73,6 +72,7 @@ def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]
 def read_checks(app: Sphinx, docname: str) -> list[tuple[str, Check]]:
     """The claims that a notebook's stored outputs report on."""
     notebook = json.loads(Path(app.env.doc2path(docname)).read_text(encoding="utf-8"))
+    number_title(app, docname, notebook)
     return [
         (record["claim"], Check(docname, title(notebook), cell["id"], record["holds"], record["figure"]))
         for cell in code_cells(notebook)
@@ -100,7 +100,7 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
             LOGGER.warning("cell %s: claim %s %s", cell["id"], claim, fault, location=docname)
         for output, record in records(cell):
             state = "holds" if record["holds"] else "does not hold at this scale"
-            figure = f": {marked(record['figure'])}" if record["figure"] else ""
+            figure = f": {html.escape(record['figure'])}" if record["figure"] else ""
             link = f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a>'
             output["data"]["text/html"] = (
                 f'<div class="aiayn-claim" data-state="{state}">{sign(state)} {link} {state}{figure}</div>'
@@ -110,12 +110,6 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
 def sign(state: str) -> str:
     """The sign of a state, as HTML."""
     return f'<span class="aiayn-sign">{STATES[state]}</span>'
-
-
-def marked(figure: str) -> str:
-    """A figure as HTML; what stands between ⟨ and ⟩ varies from run to run and is shown so."""
-    varies = r'<span class="aiayn-varies" title="varies from run to run">\1</span>'
-    return re.sub(r"⟨(.*?)⟩", varies, html.escape(figure))
 
 
 def state_of(claim: dict[str, str], checks: list[Check]) -> str:
@@ -183,7 +177,7 @@ class Ledger(ClaimsDirective):
         """Where a claim is checked, and what was found there."""
         page = self.env.app.builder.get_relative_uri(self.env.docname, check.docname)
         link = f'<a href="{page}#cell-{check.cell}">{html.escape(check.chapter)}, cell {check.cell}</a>'
-        return f'<p class="aiayn-place">{link}{": " * bool(check.figure)}{marked(check.figure)}</p>'
+        return f'<p class="aiayn-place">{link}{": " * bool(check.figure)}{html.escape(check.figure)}</p>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -5,7 +5,6 @@ myst-nb's own plug-ins, which have to be declared as entry points of an installe
 """
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +33,18 @@ def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
+def number_title(app: Sphinx, docname: str, notebook: Notebook) -> None:
+    """Put the paper's section number before the title: chapters refer to each other by it."""
+    section = notebook["metadata"].get("aiayn", {}).get("paper", "")
+    if docname.startswith(f"book/0{section.replace('.', '-')}-"):  # 09-launch has its own number
+        for cell in notebook["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown" and source.startswith("# "):
+                cell["source"] = source.replace("# ", f"# {section} ", 1)
+                return
+
+
 def title(notebook: Notebook) -> str:
-    """The notebook's first heading, as plain words."""
+    """The notebook's title, as plain words."""
     texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    headings = (re.search(r"^# (.+)", text) for text in texts)
-    return next(heading[1].replace("`", "") for heading in headings if heading)
+    return next(text for text in texts if text.startswith("# ")).partition("\n")[0].strip("# ")

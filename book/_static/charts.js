@@ -14,7 +14,7 @@
       font: colour("--aiayn-sans"),
       title: { color: ink, subtitleColor: muted },
       axis: { ...guide, domainColor: rule, gridColor: rule, tickColor: rule },
-      legend: guide,
+      legend: { ...guide },
       header: guide,
       text: { color: ink },
       rule: { color: muted },
@@ -24,19 +24,27 @@
   async function draw(chart) {
     const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
     delete spec.$schema; // Vega would only complain about a chart stored by an older Altair
-    if ("single" in chart.dataset) {
-      // On a narrow screen take the missing width from the plot, so that its words stay readable.
-      spec.width = Math.max(120, spec.width - Math.max(0, chart.dataset.width - chart.clientWidth));
-    }
-    chart.drawn?.finalize();
-    chart.drawn = await window.vegaEmbed(chart.querySelector(".aiayn-view"), spec, {
+    const view = chart.querySelector(".aiayn-view");
+    const options = {
       actions: false,
       config: config(),
       defaultStyle: false,
       mode: "vega-lite",
       renderer: "svg",
       tooltip: { theme: dark() ? "dark" : "light" },
-    });
+    };
+    const narrow = "single" in chart.dataset && chart.clientWidth < 500;
+    if (narrow) Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    chart.drawn?.finalize();
+    let drawn = await window.vegaEmbed(view, spec, options);
+    const excess = view.querySelector("svg").width.baseVal.value - chart.clientWidth;
+    if (narrow && excess > 0) {
+      // Take the missing width from the plot rather than scale its words down to what nobody can read.
+      drawn.finalize();
+      spec.width = Math.max(120, spec.width - excess);
+      drawn = await window.vegaEmbed(view, spec, options);
+    }
+    chart.drawn = drawn;
   }
 
   const drawAll = () => document.querySelectorAll(".aiayn-chart").forEach(draw);

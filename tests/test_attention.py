@@ -1,0 +1,451 @@
+"""Attention: as torch computes it, blind to what is hidden, the same with a cache, in beams, or watched."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from aiayn.attention import (
+    AdditiveScore,
+    Attention,
+    GeneralScore,
+    HeadProjections,
+    KeyValueCache,
+    MultiHeadAttention,
+    attend,
+    attention_weights,
+    causal_mask,
+    padding_mask,
+    recorded_attention,
+    stack_beams,
+    unstack_beams,
+)
+
+SCORES = ["scaled", "unscaled", "general", "additive"]
+few = settings(deadline=None, max_examples=40)
+
+
+def agree(a: Tensor, b: Tensor, tolerance: float = 1e-6) -> bool:
+    return a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=tolerance)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def heads(n: int = 5, m: int = 7, d_k: int = 6, d_v: int = 9, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of two sentences and three heads."""
+    Q, K, V = (2, 3, n, d_k), (2, 3, m, d_k), (2, 3, m, d_v)
+    return normal(*Q, seed=seed), normal(*K, seed=seed + 1), normal(*V, seed=seed + 2)
+
+
+def layer(*args: Any, **kwargs: Any) -> MultiHeadAttention:
+    return MultiHeadAttention(*args, **kwargs).double()
+
+
+# Masks and weights
+
+
+def test_a_causal_mask_shows_each_position_itself_and_what_came_before() -> None:
+    assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert causal_mask(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
+    assert causal_mask(1, 4).all()
+
+
+@few
+@given(n=st.integers(1, 8), earlier=st.integers(0, 8))
+def test_the_last_queries_of_a_causal_mask_are_its_last_rows(n: int, earlier: int) -> None:
+    assert torch.equal(causal_mask(n, n + earlier), causal_mask(n + earlier)[earlier:])
+
+
+def test_a_padding_mask_shows_words_to_every_head_and_query() -> None:
+    visible = padding_mask(torch.tensor([[4, 2, 9], [7, 9, 9]]), pad_id=9)
+    assert visible.shape == (2, 1, 1, 3)
+    assert visible[:, 0, 0].tolist() == [[True, True, False], [True, False, False]]
+
+
+@few
+@given(st.data())
+def test_weights_sum_to_one_and_hidden_ones_are_zero(data: st.DataObject) -> None:
+    n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    size = data.draw(st.sampled_from([1e-3, 1.0, 30.0, 1e4]))
+    scores = size * normal(2, n, m, seed=data.draw(st.integers(0, 999)))
+    seen = data.draw(st.lists(st.booleans(), min_size=2 * n * m, max_size=2 * n * m))
+    visible = torch.tensor(seen).view(2, n, m)
+    visible[:, torch.arange(n), torch.arange(n) % m] = True
+    weights = attention_weights(scores, visible)
+    assert agree(weights.sum(-1), torch.ones(2, n, dtype=torch.float64), 1e-12)
+    assert (weights >= 0).all()
+    assert (weights[~visible] == 0).all()
+    assert agree(attention_weights(scores + 5, visible), weights, 1e-6)
+
+
+@few
+@given(seed=st.integers(0, 999), m=st.integers(1, 6))
+def test_an_output_lies_within_the_values(seed: int, m: int) -> None:
+    Q, K, V = heads(m=m, seed=seed)
+    outputs, _ = attend(5 * Q, K, V)
+    assert (outputs <= V.amax(2, keepdim=True) + 1e-12).all()
+    assert (outputs >= V.amin(2, keepdim=True) - 1e-12).all()
+
+
+def test_a_query_that_sees_nothing_is_nan_written_out_and_zero_in_the_kernel() -> None:
+    Q, K, V = heads()
+    visible = torch.ones(5, 7, dtype=torch.bool)
+    visible[2] = False
+    written, weights = attend(Q, K, V, visible)
+    kernel = Attention(h=3, d_k=6)(Q, K, V, visible)
+    assert written[:, :, 2].isnan().all() and weights[:, :, 2].isnan().all()
+    assert (kernel[:, :, 2] == 0).all()
+    rest = [0, 1, 3, 4]
+    assert agree(written[:, :, rest], kernel[:, :, rest])
+
+
+# Scaled dot product
+
+
+def masks(n: int, m: int) -> dict[str, Tensor | None]:
+    some = torch.rand(2, 1, n, m, generator=torch.Generator().manual_seed(5)) < 0.6
+    some[..., 0] = True
+    return {"none": None, "causal": causal_mask(n, m), "padding": some[:, :, :1], "any": some}
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "padding", "any"])
+@pytest.mark.parametrize("scale", [None, 1.0])
+def test_attend_is_the_paper_s_formula_and_torch_s_kernel(mask: str, scale: float | None) -> None:
+    Q, K, V = heads()
+    visible = masks(5, 7)[mask]
+    ours, weights = attend(Q, K, V, visible, scale)
+    assert agree(ours, F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, scale=scale))
+    for b in range(2):
+        for head in range(3):
+            scores = Q[b, head] @ K[b, head].T * (1 / math.sqrt(6) if scale is None else scale)
+            if visible is not None:
+                hidden = ~visible.expand(2, 3, 5, 7)[b, head]
+                scores[hidden] = -math.inf
+            row = scores.exp() / scores.exp().sum(1, keepdim=True)
+            assert agree(weights[b, head], row) and agree(ours[b, head], row @ V[b, head])
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("mask", ["none", "padding", "any"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (3, 7), (1, 7), (1, 1)])
+def test_watching_changes_nothing(score: Any, mask: str, causal: bool, n: int, m: int) -> None:
+    Q, K, V = heads(n, m)
+    visible = masks(n, m)[mask]
+    module = Attention(3, 6, score).double()
+    unwatched = module(Q, K, V, visible, causal)
+    with recorded_attention(module) as weights:
+        watched = module(Q, K, V, visible, causal)
+    assert agree(unwatched, watched)
+    (seen,) = weights.values()
+    assert agree(seen @ V, unwatched)
+    allowed = torch.ones(n, m, dtype=torch.bool) if visible is None else visible
+    allowed = allowed & causal_mask(n, m) if causal else allowed
+    assert (seen[~allowed.expand_as(seen)] == 0).all()
+
+
+def test_half_precision_masks_do_not_overflow() -> None:
+    scores = torch.full((2, 4, 4), -6e4, dtype=torch.float16)
+    weights = attention_weights(scores, causal_mask(4))
+    assert weights.isfinite().all() and (weights[:, ~causal_mask(4)] == 0).all()
+
+
+# Compatibility functions
+
+
+def test_additive_score_is_bahdanau_s_network() -> None:
+    score = AdditiveScore(h=3, d_k=6).double()
+    Q, K, _ = heads()
+    ours = score(Q, K)
+    assert ours.shape == (2, 3, 5, 7)
+    for head in range(3):
+        for i in range(5):
+            for j in range(7):
+                hidden = score.W_q[head].T @ Q[1, head, i] + score.W_k[head].T @ K[1, head, j]
+                assert agree(ours[1, head, i, j], score.v[head].flatten() @ hidden.tanh(), 1e-12)
+
+
+def test_general_score_is_luong_s() -> None:
+    score = GeneralScore(h=3, d_k=6).double()
+    Q, K, _ = heads()
+    assert agree(score(Q, K), torch.einsum("bhik,hkl,bhjl->bhij", Q, score.W, K), 1e-12)
+    score.W.data[:] = torch.eye(6) / math.sqrt(6)
+    _, V = Q, heads()[2]
+    assert agree(attend(Q, K, V, score=score)[0], attend(Q, K, V)[0])
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_gradients_of_every_score_are_right(score: Any) -> None:
+    module = Attention(2, 3, score).double()
+    Q, K, V = (normal(1, 2, n, 3, seed=n).requires_grad_() for n in (2, 4, 4))
+    visible = torch.tensor([[True, True, False, True], [False, True, True, False]])
+    assert torch.autograd.gradcheck(lambda Q, K, V: module(Q, K, V, visible), (Q, K, V))
+    module(Q, K, V).sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("h", [1, 16])
+def test_scores_start_at_about_one_unless_unscaled(score: Any, h: int) -> None:
+    module = Attention(h, 64, score)
+    Q, K = torch.randn(2, 8, h, 32, 64)
+    scores = Q @ K.transpose(-2, -1) * module.scale if module.score is None else module.score(Q, K)
+    spread = {"scaled": 1, "unscaled": 8, "general": 1, "additive": 0.65}[score]
+    assert scores.std().item() == pytest.approx(spread, rel=0.2)
+
+
+class Distances(nn.Module):
+    """The simplest terms that distance may add: a number for each distance, and a vector for it."""
+
+    def scores(self, Q: Tensor, m: int) -> Tensor:
+        return self.distances(Q.shape[-2], m) + 0 * Q[..., :1]
+
+    def values(self, weights: Tensor) -> Tensor:
+        return (weights * self.distances(*weights.shape[-2:])).sum(-1, keepdim=True)
+
+    def distances(self, n: int, m: int) -> Tensor:
+        return (torch.arange(m) - torch.arange(m - n, m)[:, None]).double()
+
+
+def test_relative_terms_enter_scores_before_the_scale_and_values_after_the_weights() -> None:
+    Q, K, V = heads(n=4, m=4)
+    relative = Distances()
+    ours, weights = attend(Q, K, V, causal_mask(4), relative=relative)
+    distances = relative.distances(4, 4)
+    scores = ((Q @ K.transpose(-2, -1) + distances) / math.sqrt(6)).masked_fill(~causal_mask(4), -math.inf)
+    assert agree(weights, scores.softmax(-1))
+    assert agree(ours, weights @ V + (weights * distances).sum(-1, keepdim=True))
+    assert agree(Attention(3, 6, relative=relative)(Q, K, V, causal=True), ours)
+    assert not agree(Attention(3, 6)(Q, K, V, causal=True), ours)
+
+
+# Multi-head attention
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("h", [1, 2, 8])
+@pytest.mark.parametrize("use", ["self", "self, causal", "self, padding", "cross", "cross, padding"])
+def test_multi_head_attention_is_torch_s(use: str, h: int, bias: bool) -> None:
+    ours = layer(32, h, bias=bias)
+    theirs = nn.MultiheadAttention(32, h, bias=bias, batch_first=True).double()
+    state = {"in_proj_weight": ours.projections.weight, "out_proj.weight": ours.W_O.weight}
+    if bias:
+        nn.init.normal_(ours.projections.bias)
+        nn.init.normal_(ours.W_O.bias)
+        state |= {"in_proj_bias": ours.projections.bias, "out_proj.bias": ours.W_O.bias}
+    theirs.load_state_dict(state)
+
+    x, memory = normal(3, 5, 32).requires_grad_(), normal(3, 9, 32, seed=1).requires_grad_()
+    keys = memory if "cross" in use else x
+    causal, visible, padding = "causal" in use, None, None
+    if "padding" in use:
+        lengths = torch.tensor([keys.shape[1], 3, 1])
+        padding = torch.arange(keys.shape[1]) >= lengths[:, None]
+        visible = ~padding[:, None, None, :]
+    a = ours(x, memory if "cross" in use else None, visible, causal)
+    b, _ = theirs(x, keys, keys, key_padding_mask=padding, attn_mask=~causal_mask(5) if causal else None)
+    assert agree(a, b)
+
+    direction = normal(*a.shape, seed=3)
+    wanted = [x, *([memory] if "cross" in use else [])]
+    for mine, other in zip(
+        torch.autograd.grad(a, [*wanted, ours.projections.weight, ours.W_O.weight], direction),
+        torch.autograd.grad(b, [*wanted, theirs.in_proj_weight, theirs.out_proj.weight], direction),
+        strict=True,
+    ):
+        assert agree(mine, other)
+
+
+@few
+@given(h=st.integers(1, 4), d_k=st.integers(1, 5), d_v=st.integers(1, 5), cross=st.booleans())
+def test_it_is_a_loop_over_heads_of_any_width(h: int, d_k: int, d_v: int, cross: bool) -> None:
+    attention = layer(7, h, d_k, d_v)
+    x, memory = normal(2, 4, 7), normal(2, 6, 7, seed=1)
+    keys = memory if cross else x
+    W_Q, W_K, W_V = (
+        part.unflatten(0, (h, -1)) for part in attention.projections.weight.split([h * d_k, h * d_k, h * d_v])
+    )
+    loop = [
+        F.scaled_dot_product_attention(x @ W_Q[i].T, keys @ W_K[i].T, keys @ W_V[i].T, scale=d_k**-0.5)
+        for i in range(h)
+    ]
+    assert agree(attention(x, memory if cross else None), torch.cat(loop, -1) @ attention.W_O.weight.T)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
+    attention = MultiHeadAttention(16, 4, score=score).to(dtype)
+    x, other = normal(2, 6, 16).to(dtype), normal(2, 6, 16, seed=9).to(dtype)
+    later = torch.cat([x[:, :4], other[:, 4:]], dim=1)
+    assert torch.equal(attention(x, causal=True)[:, :4], attention(later, causal=True)[:, :4])
+    visible = (torch.arange(6) < 4)[None, None, None].expand(2, 1, 1, 6)
+    query = normal(2, 3, 16, seed=8).to(dtype)
+    assert torch.equal(attention(query, x, visible), attention(query, later, visible))
+
+
+def test_each_projection_starts_as_if_it_stood_alone() -> None:
+    projections = HeadProjections(d_model=64, h=4, d_k=8, d_v=32, bias=True)
+    for weight, width in zip(projections.weight.split([32, 32, 128]), (32, 32, 128), strict=True):
+        bound = math.sqrt(6 / (64 + width))
+        assert 0.98 * bound < weight.abs().max() <= bound
+    assert not projections.bias.any()
+
+
+def test_some_of_the_projections_are_the_same_as_all() -> None:
+    projections = HeadProjections(d_model=6, h=2, d_k=3, d_v=5, bias=True).double()
+    nn.init.normal_(projections.bias)
+    x = normal(2, 4, 6)
+    whole = projections.project(x)
+    assert [tuple(part.shape) for part in whole] == [(2, 2, 4, 3), (2, 2, 4, 3), (2, 2, 4, 5)]
+    (Q,), (K, V) = projections.project(x, slice(1)), projections.project(x, slice(1, 3))
+    assert all(agree(a, b, 1e-12) for a, b in zip(whole, (Q, K, V), strict=True))
+
+
+def test_a_width_that_does_not_divide_is_refused() -> None:
+    with pytest.raises(ValueError, match="d_model=10 does not divide into h=4 heads: give d_k and d_v"):
+        MultiHeadAttention(10, 4)
+    with pytest.raises(ValueError, match="d_model=10"):
+        MultiHeadAttention(10, 4, d_k=3)
+    assert MultiHeadAttention(10, 4, d_k=3, d_v=2)(torch.randn(1, 2, 10)).shape == (1, 2, 10)
+
+
+# The cache and beams
+
+
+@few
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), score=st.sampled_from(SCORES))
+def test_decoding_in_pieces_is_decoding_at_once(sizes: list[int], score: Any) -> None:
+    attention, cache = layer(8, 2, d_v=3, d_k=4, score=score), KeyValueCache()
+    x = normal(2, sum(sizes), 8)
+    with torch.no_grad():
+        pieces = [attention(piece, causal=True, cache=cache) for piece in x.split(sizes, dim=1)]
+        assert agree(torch.cat(pieces, dim=1), attention(x, causal=True))
+    assert cache.length == sum(sizes)
+
+
+@few
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=8), data=st.data())
+def test_a_cache_holds_what_was_appended_in_the_rows_selected(sizes: list[int], data: st.DataObject) -> None:
+    cache, keys, values = KeyValueCache(), torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)
+    for size in sizes:
+        more = torch.randn(len(keys), 3, size, 4), torch.randn(len(keys), 3, size, 5)
+        keys, values = torch.cat([keys, more[0]], dim=2), torch.cat([values, more[1]], dim=2)
+        returned = cache.append(*more)
+        assert torch.equal(returned[0], keys) and torch.equal(returned[1], values)
+        rows = torch.tensor(data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=4)))
+        cache.select(rows)
+        keys, values = keys[rows], values[rows]
+        assert torch.equal(cache.contents()[0], keys) and torch.equal(cache.contents()[1], values)
+    assert cache.length == sum(sizes)
+
+
+def test_a_cache_moves_rarely_as_it_grows() -> None:
+    cache, places = KeyValueCache(), set()
+    for _ in range(200):
+        keys, _ = cache.append(torch.randn(1, 1, 1, 4), torch.randn(1, 1, 1, 4))
+        places.add((keys.data_ptr(), keys.stride()))
+    assert len(places) <= 9  # 1, 2, 4, … 256
+
+
+def test_appending_leaves_the_caller_s_tensors_alone() -> None:
+    cache, first = KeyValueCache(), torch.ones(1, 1, 2, 3)
+    cache.append(first, first)
+    cache.append(torch.zeros(1, 1, 1, 3), torch.zeros(1, 1, 1, 3))
+    assert torch.equal(first, torch.ones(1, 1, 2, 3))
+
+
+def test_an_empty_cache_says_so() -> None:
+    cache = KeyValueCache()
+    with pytest.raises(ValueError, match="the cache is empty"):
+        cache.contents()
+    cache.select(torch.tensor([0]))
+    assert cache.length == 0
+
+
+def test_keys_and_values_of_the_memory_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    attention, cache, memory = layer(8, 2), KeyValueCache(), normal(2, 5, 8)
+    x = normal(2, 3, 8, seed=1)
+    without = attention(x, memory)
+    parts, project = [], HeadProjections.project
+
+    def counted(self: HeadProjections, x: Tensor, which: slice) -> list[Tensor]:
+        parts.append(which)
+        return project(self, x, which)
+
+    monkeypatch.setattr(HeadProjections, "project", counted)
+    steps = [attention(x[:, i : i + 1], memory, cache=cache) for i in range(3)]
+    assert agree(torch.cat(steps, dim=1), without)
+    assert parts.count(slice(1, 3)) == 1 and parts.count(slice(1)) == 3
+
+
+@few
+@given(batch=st.integers(1, 3), beams=st.integers(1, 4), n=st.integers(1, 3))
+def test_stacking_beams_can_be_undone(batch: int, beams: int, n: int) -> None:
+    Q = normal(batch * beams, 2, n, 5)
+    stacked = stack_beams(Q, batch)
+    assert stacked.shape == (batch, 2, beams * n, 5)
+    assert torch.equal(stacked[-1, :, -1], Q[-1, :, -1])
+    assert torch.equal(unstack_beams(stacked, batch * beams), Q)
+
+
+@few
+@given(beams=st.integers(1, 4), n=st.integers(1, 3), cached=st.booleans())
+def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int, cached: bool) -> None:
+    attention, memory, x = layer(8, 2, d_v=3, d_k=4), normal(2, 5, 8), normal(2 * beams, n, 8, seed=1)
+    visible = padding_mask(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]), pad_id=0)
+    own = attention(x, memory.repeat_interleave(beams, 0), visible.repeat_interleave(beams, 0))
+    assert agree(attention(x, memory, visible, cache=KeyValueCache() if cached else None), own)
+
+
+def test_sentences_may_leave_a_batch() -> None:
+    attention, cache, memory = layer(8, 2), KeyValueCache(), normal(3, 5, 8)
+    x = normal(3, 1, 8, seed=1)
+    whole = attention(x, memory, cache=cache)
+    cache.select(torch.tensor([2, 0]))
+    rest = attention(x[[2, 0]], memory[[2, 0]], cache=cache)
+    assert agree(rest, whole[[2, 0]])
+
+
+# Looking inside
+
+
+class Two(nn.Module):
+    """Two attentions, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = MultiHeadAttention(8, 2), MultiHeadAttention(8, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x, causal=True))
+
+
+def watched(model: nn.Module) -> list[Any]:
+    return [module.recorder for module in model.modules() if isinstance(module, Attention)]
+
+
+def test_recorded_weights_have_names_and_are_those_of_the_last_call() -> None:
+    model = Two()
+    with recorded_attention(model) as weights:
+        model(torch.randn(3, 6, 8))
+        model(torch.randn(1, 5, 8))
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    assert shapes == {"first": (1, 2, 5, 5), "second": (1, 4, 5, 5)}
+    assert (weights["first"].triu(1) == 0).all() and not weights["second"].requires_grad
+    assert watched(model) == [None, None]
+
+
+def test_recording_ends_even_after_an_error() -> None:
+    model = Two()
+    with pytest.raises(RuntimeError), recorded_attention(model) as weights:
+        assert all(recorder is not None for recorder in watched(model))
+        model(torch.randn(1, 5, 9))
+    assert watched(model) == [None, None] and not weights
