@@ -79,6 +79,7 @@ class Batch:
         return Batch(self.source.to(device), self.target.to(device), self.labels.to(device))
 
 
+# book/05-1-data-and-batching.ipynb, cell make-batch
 def make_batch(examples: list[Example]) -> Batch:
     """Pad examples into one batch."""
     labels = pad([target for _, target in examples])
@@ -110,16 +111,15 @@ def group_by_length(
     generator : numpy.random.Generator, optional
         Draws anew who is whose neighbour among equals, and the order of the batches.
     """
-    shapes = np.array([(len(source), len(target)) for source, target in examples])
-    source, target = shapes.T
-    tie = np.arange(len(shapes)) if generator is None else generator.permutation(len(shapes))
+    source, target = shapes = np.array([(len(source), len(target)) for source, target in examples]).T
+    tie = np.arange(len(examples)) if generator is None else generator.permutation(len(examples))
     groups: list[list[int]] = [[]]
     longest = np.zeros(2, dtype=int)
     for index in np.lexsort([tie, source - target, np.maximum(source, target)]):
-        grown = np.maximum(longest, shapes[index])
+        grown = np.maximum(longest, shapes[:, index])
         if groups[-1] and grown.max() * (len(groups[-1]) + 1) > tokens:
             groups.append([])
-            grown = shapes[index]
+            grown = shapes[:, index]
         groups[-1].append(int(index))
         longest = grown
     if generator is not None:

@@ -47,7 +47,7 @@ def chart_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     import vl_convert  # only here: the package does not need it, and Colab does not have it
 
     spec = rounded(spec)
-    picture = vl_convert.vegalite_to_png({**spec, "background": "white"}, scale=2)
+    picture = vl_convert.vegalite_to_png({**spec, "background": "white"}, scale=1.5)
     return {
         "application/vnd.vegalite.v6+json": spec,
         "image/png": base64.b64encode(picture).decode(),

@@ -34,16 +34,9 @@ from aiayn.vocabulary import Vocabulary, load_vocabulary
 def save_checkpoint(
     folder: Path, model: Transformer, vocabulary: Vocabulary, training: dict[str, Any]
 ) -> None:
-    """Write weights, configuration and vocabulary to a folder that appears only when it is whole.
+    """Write weights, configuration and vocabulary to a new folder, which appears only when it is whole.
 
-    Parameters
-    ----------
-    folder : Path
-        Must not exist.
-    model, vocabulary : Transformer, Vocabulary
-        What is needed to translate.
-    training : dict
-        How the model was trained, for the record.
+    `training` says how the model was trained, for the record.
 
     Raises
     ------
@@ -55,8 +48,8 @@ def save_checkpoint(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         save_file(dict(model.named_parameters()), part / "model.safetensors")  # shared ones once
-        description = {"model": asdict(model.config), "training": training}
-        (part / "config.json").write_text(json.dumps(description, indent=1), encoding="utf-8")
+        text = json.dumps({"model": asdict(model.config), "training": training}, indent=1)
+        (part / "config.json").write_text(text, encoding="utf-8")
         (part / "vocabulary.model").write_bytes(vocabulary.model)
         os.rename(part, folder)
     except (OSError, SafetensorError) as error:
@@ -83,6 +76,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return found
 
 
+# book/05-training.ipynb, cell read-description
 def read_description(folder: Path) -> dict[str, Any]:
     """What a checkpoint says of itself: the model's shape, how it was trained.
 
@@ -134,17 +128,18 @@ def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
     """
     config = read_description(folders[-1])["model"]
     model = Transformer(config)
-    total = {name: torch.zeros_like(weight, dtype=torch.float64) for name, weight in model.named_parameters()}
+    parameters = dict(model.named_parameters())  # a shared one has one name
+    total = {name: torch.zeros_like(weight, dtype=torch.float64) for name, weight in parameters.items()}
     for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
         for name, weight in read_weights(folder, config).items():
             total[name] += weight
     with torch.no_grad():
-        for name, weight in model.named_parameters():
+        for name, weight in parameters.items():
             weight.copy_(total[name] / len(folders))
     vocabulary = load_vocabulary(folders[-1] / "vocabulary.model")
     if len(vocabulary) != config.vocabulary_size:
         raise InputError(
-            f"{folders[-1]}: a vocabulary of {len(vocabulary)} pieces for a model of {config.vocabulary_size}; "
-            "put back the vocabulary.model that it was trained with"
+            f"{folders[-1]}: a vocabulary of {len(vocabulary)} pieces for a model of "
+            f"{config.vocabulary_size}; put back the vocabulary.model that it was trained with"
         )
     return model.eval(), vocabulary

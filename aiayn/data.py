@@ -12,8 +12,8 @@ __all__ = [
     "load_pairs",
     "MULTI30K",
     "MULTI30K_SHA256",
-    "cache_folder",
     "check_sha256",
+    "cache_folder",
     "download",
     "write_atomically",
     "multi30k_file",
@@ -91,16 +91,14 @@ class Pairs:
     target_name: str = "target"
 
     def __post_init__(self) -> None:
+        sides = [(self.source_name, self.source), (self.target_name, self.target)]
         if len(self.source) != len(self.target):
-            raise InputError(
-                f"{self.source_name}: {len(self.source)} lines, {self.target_name}: {len(self.target)} lines;"
-                " line k of the one must be the translation of line k of the other"
-            )
-        for name, lines in [(self.source_name, self.source), (self.target_name, self.target)]:
+            counts = ", ".join(f"{name}: {len(lines)} lines" for name, lines in sides)
+            raise InputError(f"{counts}; line k of the one must be the translation of line k of the other")
+        for name, lines in sides:
             if "" in lines:
-                raise InputError(
-                    f"{name}, line {lines.index('') + 1}: empty; remove the line from both files"
-                )
+                where = f"{name}, line {lines.index('') + 1}"
+                raise InputError(f"{where}: empty; remove the line from both files")
 
     def __len__(self) -> int:
         return len(self.source)
@@ -149,11 +147,6 @@ MULTI30K_SHA256 = {
 
 
 # book/05-1-data-and-batching.ipynb, cell checked-download
-def cache_folder() -> Path:
-    """Where downloads are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
-    return Path(os.environ.get("AIAYN_CACHE", Path.home() / ".cache" / "aiayn"))
-
-
 def check_sha256(content: bytes, expected: str, name: str) -> None:
     """Refuse content that is not what was published.
 
@@ -165,6 +158,12 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise InputError(f"{name}: SHA-256 is {found}, not {expected}; delete it and fetch it again")
+
+
+# book/05-1-data-and-batching.ipynb, cell download
+def cache_folder() -> Path:
+    """Where downloads are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
+    return Path(os.environ.get("AIAYN_CACHE", Path.home() / ".cache" / "aiayn"))
 
 
 def download(url: str, path: Path, sha256: str) -> None:

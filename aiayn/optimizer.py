@@ -5,15 +5,27 @@ https://github.com/OWNER/aiayn/blob/main/book/05-3-optimizer.ipynb
 """
 
 __all__ = [
-    "learning_rate",
     "make_optimizer",
     "set_rate",
+    "learning_rate",
 ]
 
 
 # book/05-3-optimizer.ipynb, cell imports
 import torch
 from torch import nn
+
+
+# book/05-3-optimizer.ipynb, cell make-optimizer
+def make_optimizer(model: nn.Module) -> torch.optim.Adam:
+    """Adam with the paper's beta_1, beta_2 and epsilon; its rate is set before each step by `set_rate`."""
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Let the next step use this learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
 
 
 # book/05-3-optimizer.ipynb, cell learning-rate
@@ -28,19 +40,14 @@ def learning_rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1
         Width of the model; step of the peak.
     factor : float
         Multiplies the whole; 1 in the paper.
+
+    Raises
+    ------
+    ValueError
+        If there is no such step or no warm-up.
     """
-    if step < 1:
-        raise ValueError(f"step={step}: steps are counted from 1")
+    if step < 1 or warmup < 1:
+        raise ValueError(
+            f"step={step}, warmup={warmup}: steps are counted from 1, and the peak is one of them"
+        )
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
-
-
-# book/05-3-optimizer.ipynb, cell make-optimizer
-def make_optimizer(model: nn.Module) -> torch.optim.Adam:
-    """Adam with the paper's beta_1, beta_2 and epsilon; its rate is set before each step by `set_rate`."""
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
-
-
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Let the next step use this learning rate."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate

@@ -15,6 +15,7 @@ __all__ = [
     "summary",
     "Run",
     "prepare",
+    "fit",
     "train",
 ]
 
@@ -25,8 +26,8 @@ import math
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +50,11 @@ LOG_STEPS = 50
 class TrainingConfig:
     """All that fixes a run but its data. The defaults are the paper's base run (section 5).
 
-    Attributes
-    ----------
-    model : TransformerConfig
-        The model's shape; its vocabulary_size is what the vocabulary is trained to.
-    steps : int
-        Steps in all.
-    batch_tokens : int
-        Tokens on either side of a batch, padding counted.
-    warmup, rate_factor : int, float
-        Of the learning rate, see `aiayn.optimizer.learning_rate`.
-    label_smoothing : float
-        Share of a label that is spread over the vocabulary.
-    max_length : int
-        Tokens that a sentence of the training data may have.
-    checkpoint_minutes, average : float, int
-        Minutes between checkpoints; how many of the last are averaged for translating (section 6.1).
-    seed : int
-        Of initial weights, order of batches, dropout.
+    `batch_tokens` bounds either side of a batch, padding counted. `warmup` and `rate_factor` belong to
+    `aiayn.optimizer.learning_rate`. `label_smoothing` is the share of a label that is spread over the
+    vocabulary. Sentences of more than `max_length` tokens are refused. A checkpoint is written every
+    `checkpoint_minutes`; the last `average` of them are averaged for translating (section 6.1). `seed` is
+    that of the initial weights, of the order of batches, and of dropout.
     """
 
     model: TransformerConfig = TransformerConfig()
@@ -91,7 +79,7 @@ RECIPES = {
     "base": TrainingConfig(),
     "big": TrainingConfig(config("big"), steps=300_000, average=20),
     "small": TrainingConfig(
-        config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1
+        config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1.0
     ),
     "laboratory": TrainingConfig(
         config("laboratory"), steps=3000, batch_tokens=1500, warmup=200, checkpoint_minutes=0.5
@@ -167,10 +155,7 @@ def summary(sums: list[dict[str, float]], seconds: float) -> dict[str, float]:
 class Run:
     """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
 
-    Raises
-    ------
-    InputError
-        If the folder holds a run already, or cannot be written to.
+    An `InputError` says that the folder holds a run already, or cannot be written to.
     """
 
     def __init__(self, folder: Path, **training: Any) -> None:
@@ -184,7 +169,7 @@ class Run:
         except OSError as error:
             raise InputError(f"{folder}: cannot be written to ({error}); choose another --out") from None
 
-    def log(self, **record: float) -> None:
+    def log(self, **record: int | float) -> None:
         """Add a line to the metrics."""
         with self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps({key: round(value, 5) for key, value in record.items()}) + "\n")
@@ -210,6 +195,39 @@ def prepare(
     return vocabulary, examples, [make_batch([held_out[i] for i in group]) for group in groups]
 
 
+# book/05-training.ipynb, cell fit
+def fit(
+    config: TrainingConfig,
+    model: Transformer,
+    vocabulary: Vocabulary,
+    batches: Iterator[Batch],
+    valid: list[Batch],
+    run: Run,
+    minutes: float,
+) -> None:
+    """Take `config.steps` steps, or as many as fit into `minutes`; log, validate and save on the way."""
+    optimizer, recent = make_optimizer(model), list[dict[str, float]]()
+    began, logged, saved = time.monotonic(), 0.0, 0.0
+    with tqdm(total=config.steps, unit="step") as bar:
+        for step in range(1, config.steps + 1):
+            recent.append(training_step(model, optimizer, next(batches), step, config))
+            now = (time.monotonic() - began) / 60
+            over = step == config.steps or now > minutes
+            save = over or now - saved > config.checkpoint_minutes
+            if save or step % LOG_STEPS == 0:
+                line = summary(recent, 60 * (now - logged))
+                run.log(step=step, minutes=now, **line)
+                bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{now:.1f}")
+                bar.update(step - bar.n)
+                recent, logged = [], now
+            if save:
+                run.save(step, model, vocabulary)
+                run.log(step=step, minutes=now, validation_perplexity=math.exp(validation_loss(model, valid)))
+                saved = logged = (time.monotonic() - began) / 60
+            if over:
+                break
+
+
 # book/05-training.ipynb, cell train
 def train(
     config: TrainingConfig,
@@ -230,27 +248,5 @@ def train(
     torch.manual_seed(config.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Transformer(config.model).to(device)
-    optimizer = make_optimizer(model)
     batches = endless_batches(examples, config.batch_tokens, config.seed)
-    began = logged = saved = time.monotonic()
-    recent: list[dict[str, float]] = []
-    bar = tqdm(total=config.steps, unit="step")
-    for step, batch in enumerate(islice(batches, config.steps), start=1):
-        recent.append(training_step(model, optimizer, batch, step, config))
-        now = time.monotonic()
-        over = step == config.steps or now - began > 60 * minutes
-        save = over or now - saved > 60 * config.checkpoint_minutes
-        if save or step % LOG_STEPS == 0:
-            line = summary(recent, now - logged)
-            run.log(step=step, minutes=(now - began) / 60, **line)
-            bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{(now - began) / 60:.1f}")
-            bar.update(step - bar.n)
-            recent, logged = [], now
-        if save:
-            run.save(step, model, vocabulary)
-            loss = validation_loss(model, valid)
-            run.log(step=step, minutes=(now - began) / 60, validation_perplexity=math.exp(loss))
-            saved = logged = time.monotonic()
-        if over:
-            break
-    bar.close()
+    fit(config, model, vocabulary, batches, valid, run, minutes)

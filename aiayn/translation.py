@@ -5,8 +5,8 @@ https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
 """
 
 __all__ = [
-    "SearchConfig",
     "length_penalty",
+    "SearchConfig",
     "Hypothesis",
     "expand",
     "Finished",
@@ -35,6 +35,12 @@ from aiayn.model import Transformer, start, step
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
 
 
+# book/06-1-machine-translation.ipynb, cell length-penalty
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
+    return ((5 + length) / 6) ** alpha
+
+
 # book/06-1-machine-translation.ipynb, cell search-config
 @dataclass(frozen=True)
 class SearchConfig:
@@ -60,12 +66,6 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if not (1 <= self.n_best <= self.beam and self.alpha >= 0 and self.extra_length >= 0):
             raise InputError(f"{self}: wanted are 1 <= n_best <= beam, alpha >= 0, extra_length >= 0")
-
-
-# book/06-1-machine-translation.ipynb, cell length-penalty
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
-    return ((5 + length) / 6) ** alpha
 
 
 # book/06-1-machine-translation.ipynb, cell hypothesis
@@ -139,11 +139,18 @@ class Finished:
 def beam_search(
     model: Transformer, source: Int[Tensor, "batch n"], search: SearchConfig = SearchConfig()
 ) -> list[list[Hypothesis]]:
-    """Translate a batch (section 6.1): for each sentence its `n_best` hypotheses, best first.
+    """Translate a batch (section 6.1) with a model in evaluation mode.
 
     Sentences that are done leave the batch; what comes out for one does not depend on the others.
+
+    Returns
+    -------
+    list of list of Hypothesis
+        For each sentence its `n_best` hypotheses, best first; fewer where fewer end within the limit.
     """
-    limits = (source != PAD_ID).sum(dim=1) - 1 + search.extra_length  # the end token is not counted
+    words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
+    limits = (words + search.extra_length).clamp(min=1)
+    width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to
     state = start(model, source)
@@ -151,7 +158,7 @@ def beam_search(
     live = torch.zeros(len(source), 1, device=source.device)
     for length in range(1, 1 + max(limits.tolist())):
         logits = step(model, prefixes[:, :, -1].flatten()[:, None], state)
-        best, origin, token = expand(logits, live, 2 * search.beam)
+        best, origin, token = expand(logits, live, width)
         prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
         ended = token == EOS_ID
         for row, column in (ended & best.isfinite()).nonzero().tolist():
@@ -209,15 +216,26 @@ class Translator:
     def load(
         cls, folder: Path | str, average: int | None = None, search: SearchConfig = SearchConfig()
     ) -> "Translator":
-        """The model of a run's folder: the mean of its last checkpoints, as many as its recipe says."""
+        """The model of a run's folder: the mean of its last checkpoints, as many as its recipe says.
+
+        Raises
+        ------
+        InputError
+            If there is no model, a checkpoint is damaged, or there are fewer than `average`.
+        """
         folders = list_checkpoints(Path(folder))
         if average is None:
             average = read_description(folders[-1]).get("training", {}).get("average", 1)
+        elif not 1 <= average <= len(folders):
+            raise InputError(
+                f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here"
+            )
         return cls(*load_checkpoint(folders[-average:]), search)
 
     def __call__(self, text: str | list[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty."""
         lines = [text] if isinstance(text, str) else text
+        device = next(self.model.parameters()).device
         sources = self.vocabulary.encode([line.strip() for line in lines])
         words = [index for index, source in enumerate(sources) if len(source) > 1]
         examples = [(sources[index], sources[index]) for index in words]
@@ -225,7 +243,7 @@ class Translator:
         bar = tqdm(total=len(words), unit="sentence", disable=not progress)
         for group in group_by_length(examples, batch_tokens) if words else []:
             rows = [words[row] for row in group]
-            found = beam_search(self.model, pad([sources[row] for row in rows]), self.search)
+            found = beam_search(self.model, pad([sources[row] for row in rows]).to(device), self.search)
             texts = self.vocabulary.decode([hypotheses[0].tokens for hypotheses in found])
             for row, translation in zip(rows, texts, strict=True):
                 translations[row] = translation
@@ -236,7 +254,17 @@ class Translator:
 
 # book/06-1-machine-translation.ipynb, cell bleu
 def bleu(translations: list[str], references: list[str]) -> tuple[float, str]:
-    """sacreBLEU of detokenised text, cased, and the signature that says how it was computed."""
+    """sacreBLEU of detokenised text, cased, and the signature that says how it was computed.
+
+    Raises
+    ------
+    InputError
+        If there are not as many translations as references, or none.
+    """
+    if len(translations) != len(references) or not references:
+        raise InputError(
+            f"{len(translations)} translations for {len(references)} references: nothing to compare"
+        )
     metric = sacrebleu.metrics.BLEU()
     score = metric.corpus_score(translations, [references])
     return float(score.score), str(metric.get_signature())

@@ -9,6 +9,7 @@ __all__ = [
     "UNK_ID",
     "BOS_ID",
     "EOS_ID",
+    "processor",
     "Vocabulary",
     "train_vocabulary",
     "load_vocabulary",
@@ -28,6 +29,26 @@ from aiayn.data import InputError, write_atomically
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 
 
+# book/05-1-data-and-batching.ipynb, cell processor
+def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    """The program in a serialised sentencepiece model.
+
+    Raises
+    ------
+    InputError
+        If it is no such model, or one with other special tokens than ours.
+    """
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except RuntimeError as error:
+        raise InputError(f"not a sentencepiece model ({error})") from None
+    ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
+        raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
+    return processor
+
+
 # book/05-1-data-and-batching.ipynb, cell vocabulary
 class Vocabulary:
     """Pieces of words and their numbers, shared by both languages: byte-pair encoding (section 5.1).
@@ -39,15 +60,7 @@ class Vocabulary:
     """
 
     def __init__(self, model: bytes) -> None:
-        self.model = model
-        self.processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self.processor.LoadFromSerializedProto(model)
-        except RuntimeError as error:
-            raise InputError(f"not a sentencepiece model ({error})") from None
-        ids = tuple(getattr(self.processor, f"{name}_id")() for name in ("pad", "unk", "bos", "eos"))
-        if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
-            raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
+        self.model, self.processor = model, processor(model)
 
     def __len__(self) -> int:
         return int(self.processor.GetPieceSize())

@@ -291,10 +291,10 @@ def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
     assert torch.equal(attention(query, x, visible), attention(query, later, visible))
 
 
-def test_each_projection_starts_as_if_it_stood_alone() -> None:
+def test_projections_start_as_one_matrix() -> None:
     projections = HeadProjections(d_model=64, h=4, d_k=8, d_v=32, bias=True)
-    for weight, width in zip(projections.weight.split([32, 32, 128]), (32, 32, 128), strict=True):
-        bound = math.sqrt(6 / (64 + width))
+    bound = math.sqrt(6 / (64 + 32 + 32 + 128))
+    for weight in projections.weight.split([32, 32, 128]):
         assert 0.98 * bound < weight.abs().max() <= bound
     assert not projections.bias.any()
 

@@ -259,7 +259,7 @@ def test_weights_of_another_shape_are_refused() -> None:
 )
 def test_what_cannot_be_built_is_refused(changes: dict[str, Any], message: str) -> None:
     shape = TransformerConfig()
-    for name, value in changes.items():  # the run-time type check of the tests would refuse a wrong word first
+    for name, value in changes.items():  # past the run-time type check, which is first
         object.__setattr__(shape, name, value)
     with pytest.raises(ValueError, match=message):
         shape.__post_init__()
