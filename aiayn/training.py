@@ -64,7 +64,7 @@ class TrainingConfig:
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
     max_length: int = 256
-    checkpoint_minutes: float = 10
+    checkpoint_minutes: float = 10.0
     average: int = 5
     seed: int = 1
 

@@ -12,6 +12,7 @@ __all__ = [
     "Finished",
     "beam_search",
     "still_going",
+    "last_checkpoints",
     "Translator",
     "bleu",
 ]
@@ -195,6 +196,23 @@ def still_going(
     return stay
 
 
+# book/06-1-machine-translation.ipynb, cell last-checkpoints
+def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
+    """The checkpoints of a run that are averaged: as many of the last as its recipe says, or `average`.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or there are fewer than `average`.
+    """
+    folders = list_checkpoints(folder)
+    if average is None:
+        average = read_description(folders[-1]).get("training", {}).get("average", 1)
+    elif not 1 <= average <= len(folders):
+        raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
+    return folders[-average:]
+
+
 # book/06-1-machine-translation.ipynb, cell translator
 class Translator:
     """A trained model that translates plain text.
@@ -216,21 +234,8 @@ class Translator:
     def load(
         cls, folder: Path | str, average: int | None = None, search: SearchConfig = SearchConfig()
     ) -> "Translator":
-        """The model of a run's folder: the mean of its last checkpoints, as many as its recipe says.
-
-        Raises
-        ------
-        InputError
-            If there is no model, a checkpoint is damaged, or there are fewer than `average`.
-        """
-        folders = list_checkpoints(Path(folder))
-        if average is None:
-            average = read_description(folders[-1]).get("training", {}).get("average", 1)
-        elif not 1 <= average <= len(folders):
-            raise InputError(
-                f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here"
-            )
-        return cls(*load_checkpoint(folders[-average:]), search)
+        """The model of a run's folder, the mean of its `last_checkpoints`."""
+        return cls(*load_checkpoint(last_checkpoints(Path(folder), average)), search)
 
     def __call__(self, text: str | list[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty."""

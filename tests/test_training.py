@@ -44,7 +44,7 @@ from aiayn.translation import SearchConfig, Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
-QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000, average=2)
+QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000.0, average=2)
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
 
@@ -102,15 +102,14 @@ def copies(number: int, seed: int) -> list[Example]:
     return [(row, row) for row in rows]
 
 
-@pytest.mark.slow
 def test_it_learns_to_copy_what_it_has_never_seen() -> None:
     """Only through attention: which token comes next cannot be told from the target's beginning."""
-    shape = TransformerConfig(vocabulary_size=14, N=2, d_model=32, d_ff=64, h=4, dropout=0.0)
-    how = TrainingConfig(shape, steps=400, batch_tokens=500, warmup=100, rate_factor=0.5, label_smoothing=0.0)
+    shape = TransformerConfig(vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0)
+    how = TrainingConfig(shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0)
     model = Transformer(shape)
     optimizer = make_optimizer(model)
     batches = endless_batches(copies(2000, seed=1), how.batch_tokens, how.seed)
-    for step, batch in enumerate(islice(batches, how.steps), start=1):
+    for step, batch in enumerate(islice(batches, 400), start=1):
         training_step(model, optimizer, batch, step, how)
     assert math.exp(validation_loss(model, [make_batch(copies(200, seed=2))])) < 1.05
 
@@ -307,7 +306,8 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
 
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
     how = replace(QUICK, max_length=12)
-    assert ".en, line " in complaint(train, how, corpus, "en-de", tmp_path / "run")
+    message = complaint(train, how, corpus, "en-de", tmp_path / "run")
+    assert ", line " in message and "max_length=12" in message and "--drop-too-long" in message
     train(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")
 
@@ -403,7 +403,6 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         ["config.json: not the configuration", "hidden_size"],
     ),
     "impossible": (lambda folder: change(folder, "h", 3), ["d_model=16 does not divide into h=3 heads"]),
-    "no number": (lambda folder: change(folder, "N", "six"), ["config.json: not the configuration"]),
     "another width": (
         lambda folder: change(folder, "d_ff", 64),
         [f"model.safetensors: {FIRST} is (32,), but the configuration wants (64,)"],

@@ -48,10 +48,10 @@
   }
 
   const drawAll = () => document.querySelectorAll(".aiayn-chart").forEach(draw);
-  let shown = dark();
+  let shown = root.dataset.theme; // "auto" until the theme's own script has decided
   new MutationObserver(() => {
-    if (shown !== dark()) {
-      shown = dark();
+    if (shown !== root.dataset.theme) {
+      shown = root.dataset.theme;
       drawAll();
     }
   }).observe(root, { attributeFilter: ["data-theme"] });
