@@ -213,17 +213,17 @@ def fit(
             recent.append(training_step(model, optimizer, next(batches), step, config))
             now = (time.monotonic() - began) / 60
             over = step == config.steps or now > minutes
-            save = over or now - saved > config.checkpoint_minutes
-            if save or step % LOG_STEPS == 0:
+            if over or step % LOG_STEPS == 0:
                 line = summary(recent, 60 * (now - logged))
                 run.log(step=step, minutes=now, **line)
                 bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{now:.1f}")
                 bar.update(step - bar.n)
                 recent, logged = [], now
-            if save:
+            if over or now - saved > config.checkpoint_minutes:
                 run.save(step, model, vocabulary)
                 run.log(step=step, minutes=now, validation_perplexity=math.exp(validation_loss(model, valid)))
-                saved = logged = (time.monotonic() - began) / 60
+                saved = (time.monotonic() - began) / 60
+                logged += saved - now  # training stood still meanwhile
             if over:
                 break
 

@@ -66,11 +66,11 @@ def test_train_translate_evaluate(aiayn: Command, run: Path) -> None:
 
 
 def test_translate_keeps_the_number_of_lines(aiayn: Command, run: Path) -> None:
-    text = "\nThe dog is tired.\n   \nThe cake is sour.\n\n".encode()
+    text = b"\nThe dog is tired.\n   \nThe cake is sour.\n\n"
     code, output, _ = aiayn("translate", run, text=text)
     assert code == 0
     assert output.count("\n") == text.count(b"\n")
-    assert [bool(line.strip()) for line in output.splitlines()][0] is False
+    assert output.startswith("\n")
 
 
 def test_nothing_in_nothing_out(aiayn: Command, run: Path) -> None:

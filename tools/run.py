@@ -29,6 +29,7 @@ def run(notebook: Path, output: Path) -> None:
             kernel_name="python3",
             timeout=None,
             record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": notebook.parent}},
             config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
         ).execute()
