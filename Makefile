@@ -42,7 +42,7 @@ book: $(READY) ## Run every chapter that changed and build the site in _build/ht
 
 # A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes.
-$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py book/runs/*)
+$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py aiayn/*/*.py book/runs/*)
 	@mkdir -p $(@D)
 	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 

@@ -117,7 +117,7 @@ def target(tags: list[str], module: str | None, origin: str) -> str | None:
     if not exports:
         return None
     name = exports[0].removeprefix("export:") if exports[0] != "export" else module
-    if len(exports) > 1 or not name or not name.isidentifier():
+    if len(exports) > 1 or not name or not all(part.isidentifier() for part in name.split(".")):
         raise BookError(
             f"{origin}: an exported cell goes to one module: name it in the notebook's metadata, "
             'as "aiayn": {"module": "NAME"}, or in the tag, as export:NAME'
@@ -223,7 +223,7 @@ def module_source(root: Path, module: list[Piece]) -> str:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     address = f"{project['urls']['Repository']}/blob/main/{path.as_posix()}"
     # A package's front door is all imports, and they are its public names; elsewhere imports are private.
-    imports = module[0].module == "__init__"
+    imports = module[0].module.endswith("__init__")
     names = [name for piece in module for name in bound_names(piece.source, imports)]
     public = dict.fromkeys(name for name in names if not name.startswith("_"))
     listing = "".join(f'\n    "{name}",' for name in public) + "\n" * bool(public)
@@ -256,14 +256,17 @@ def build(root: Path) -> dict[Path, str]:
             module.append(piece)
     for module in modules.values():
         check_names(module)
-    return {Path("aiayn", f"{name}.py"): module_source(root, module) for name, module in modules.items()}
+    return {
+        Path("aiayn", f"{name.replace('.', '/')}.py"): module_source(root, module)
+        for name, module in modules.items()
+    }
 
 
 # book/00-how-this-book-works.ipynb, cell present
 def present(root: Path) -> dict[Path, str]:
     """Every module that the package has now; a BookError if one is hand-made: an export would lose it."""
     modules = {}
-    for path in sorted(p for p in (root / "aiayn").glob("*.py") if not p.name.startswith(".")):
+    for path in sorted(p for p in (root / "aiayn").rglob("*.py") if not p.name.startswith(".")):
         name = path.relative_to(root)
         modules[name] = path.read_text(encoding="utf-8", errors="replace")
         if GENERATED not in modules[name]:
@@ -298,7 +301,7 @@ def export(root: Path, check: bool = False) -> list[str]:
         if path not in new:
             (root / path).unlink()
             continue
-        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
         draft = (root / path).with_suffix(f".{os.getpid()}")  # no .py: not a module until it is whole
         draft.write_text(new[path], encoding="utf-8", newline="\n")
         os.replace(draft, root / path)

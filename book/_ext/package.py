@@ -20,13 +20,14 @@ INDEX = "aiayn/index"
 
 def qualified(module: str) -> str:
     """The name by which Python knows a module."""
-    return "aiayn" if module == "__init__" else f"aiayn.{module}"
+    return f"aiayn.{module}".removesuffix(".__init__")
 
 
 def modules(app: Sphinx) -> dict[str, str]:
     """The source of every module."""
-    paths = sorted(Path(app.srcdir, "aiayn").glob("*.py"))
-    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
+    folder = Path(app.srcdir, "aiayn")
+    paths = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    return {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
 
 
 def chapter_of(app: Sphinx, source: str) -> str | None:
