@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
 """
 
 __all__ = [
+    "laboratory",
     "InputError",
     "Pairs",
     "load_pairs",
@@ -25,6 +26,7 @@ __all__ = [
 
 
 # book/07-conclusion.ipynb, cell public-names
+from aiayn import laboratory
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.training import TrainingConfig, recipe, train

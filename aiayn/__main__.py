@@ -9,6 +9,7 @@ __all__ = [
     "translate",
     "evaluate",
     "keep_heap",
+    "sample",
     "main",
 ]
 
@@ -19,10 +20,11 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
+from aiayn import laboratory
 from aiayn.checkpoint import list_checkpoints, read_description
 from aiayn.data import InputError, decode_lines, load_pairs
 from aiayn.training import recipe
@@ -47,7 +49,7 @@ def train(
     Parameters
     ----------
     data : str
-        multi30k, or a folder with train.en, train.de, val.en and val.de (or another pair's files).
+        multi30k, laboratory, or a folder with train.en, train.de, val.en, val.de (or another pair's files).
     config : str
         base, big, small or laboratory.
     out : Path
@@ -143,10 +145,47 @@ def keep_heap() -> None:
     libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
+# book/09-launch.ipynb, cell sample-command
+def sample(
+    n: int = 10,
+    seed: int = 1,
+    split: Literal["train", "valid", "test", "long", "novel", "pronouns"] = "train",
+    span: int | None = None,
+    with_tree: bool = False,
+    with_alignment: bool = False,
+) -> None:
+    """Print sentence pairs of the laboratory, with tabs between the columns.
+
+    Parameters
+    ----------
+    n, seed : int
+        How many pairs, and which.
+    split : str
+        Part of the corpus.
+    span : int, optional
+        Only sentences with so many words between a verb and its particle or complement.
+    with_tree, with_alignment : bool
+        Also the English tree in brackets; also the alignment, as pairs of word numbers.
+    """
+    try:
+        pairs = laboratory.sample(n, seed, split, span)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    for pair in pairs:
+        tree = [pair.tree] if with_tree else []
+        alignment = [" ".join(f"{i}-{j}" for i, j in pair.alignment)] if with_alignment else []
+        print(pair.source, pair.target, *tree, *alignment, sep="\t")
+
+
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    commands: dict[str, Any] = {"train": train, "translate": translate, "evaluate": evaluate}
+    commands: dict[str, Any] = {
+        "train": train,
+        "translate": translate,
+        "evaluate": evaluate,
+        "sample": sample,
+    }
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
     except (InputError, OSError) as error:

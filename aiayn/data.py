@@ -10,6 +10,8 @@ __all__ = [
     "decode_lines",
     "Pairs",
     "load_pairs",
+    "LABORATORY_PAIRS",
+    "laboratory_pairs",
     "MULTI30K",
     "MULTI30K_SHA256",
     "check_sha256",
@@ -32,6 +34,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+
+from aiayn.laboratory import sample
 
 
 # book/05-1-data-and-batching.ipynb, cell input-error
@@ -111,11 +115,12 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     Parameters
     ----------
     name : str
-        `multi30k`, or a folder that holds files such as `train.en` and `train.de`, plain or .gz.
+        `multi30k`, `laboratory`, or a folder with files such as `train.en` and `train.de`, plain or .gz.
     pair : str
         Languages, source first: `en-de`.
     split : str
-        `train`, `val`, `test_2016_flickr`; in a folder, whatever its files are called.
+        `train`, `val`, `test_2016_flickr`; of the laboratory `train`, `val`, `test`, `long`, `novel`,
+        `pronouns`; in a folder, whatever its files are called.
 
     Raises
     ------
@@ -125,10 +130,41 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     languages = pair.split("-")
     if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
         raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
+    if name == "laboratory":
+        return laboratory_pairs(pair, split)
     find = multi30k_file if name == "multi30k" else folder_file
     paths = [find(name, split, language) for language in languages]
     source, target = (list(decode_lines(read_bytes(path), str(path))) for path in paths)
     return Pairs(source, target, *map(str, paths))
+
+
+# book/05-1-data-and-batching.ipynb, cell laboratory
+LABORATORY_PAIRS = {
+    "train": 100_000,
+    "val": 1000,
+    "test": 1000,
+    "long": 1000,
+    "novel": 1000,
+    "pronouns": 1000,
+}
+
+
+def laboratory_pairs(pair: str, split: str) -> Pairs:
+    """The laboratory's corpus, drawn now; about ten seconds for `train`.
+
+    Raises
+    ------
+    InputError
+        If it has no such languages or split.
+    """
+    if pair not in ("en-de", "de-en") or split not in LABORATORY_PAIRS:
+        raise InputError(
+            f"laboratory has no {pair} {split}: languages are en-de and de-en, "
+            f"splits {', '.join(LABORATORY_PAIRS)}"
+        )
+    drawn = sample(LABORATORY_PAIRS[split], split="valid" if split == "val" else split)
+    english, german = [each.source for each in drawn], [each.target for each in drawn]
+    return Pairs(english, german) if pair == "en-de" else Pairs(german, english)
 
 
 # book/05-1-data-and-batching.ipynb, cell multi30k
@@ -233,6 +269,6 @@ def folder_file(name: str, split: str, language: str) -> Path:
         if path.is_file():
             return path
     raise InputError(
-        f"{name}: neither the name of a corpus (multi30k) nor a folder with {split}.{language} or "
-        f"{split}.{language}.gz"
+        f"{name}: neither the name of a corpus (multi30k, laboratory) nor a folder with {split}.{language} "
+        f"or {split}.{language}.gz"
     )

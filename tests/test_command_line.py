@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aiayn import laboratory
 from aiayn.__main__ import main
 
 Command = Callable[..., tuple[int, str, str]]
@@ -150,3 +151,20 @@ def test_wrong_flags(aiayn: Command, arguments: list[str]) -> None:
 
 def test_a_beam_that_makes_no_sense(aiayn: Command, run: Path) -> None:
     assert "beam" in complaint(aiayn("translate", run, "--beam", 0, text=b"The dog.\n"))
+
+
+def test_sample_shows_the_laboratory(aiayn: Command) -> None:
+    code, out, _ = aiayn("sample", "--n", 3, "--seed", 7, "--with-tree", "--with-alignment")
+    assert code == 0
+    for line, pair in zip(out.splitlines(), laboratory.sample(3, seed=7), strict=True):
+        source, target, tree, alignment = line.split("\t")
+        assert (source, target, tree) == (pair.source, pair.target, pair.tree)
+        assert [tuple(map(int, link.split("-"))) for link in alignment.split()] == list(pair.alignment)
+
+
+@pytest.mark.parametrize(
+    "flags, says", [(["--n", -1], "cannot be negative"), (["--span", 11], "choose 1 to 10")]
+)
+def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says: str) -> None:
+    code, out, errors = aiayn("sample", *flags)
+    assert (code, out) == (2, "") and errors.startswith("aiayn: ") and says in errors

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aiayn.data
+from aiayn import data, laboratory
 from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, read_bytes, write_atomically
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary, load_vocabulary, train_vocabulary
 
@@ -100,7 +101,7 @@ def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    assert "nothing: neither the name of a corpus (multi30k) nor a folder with train.en" in nothing
+    assert "nothing: neither the name of a corpus (multi30k, laboratory) nor a folder with train.en" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
@@ -390,3 +391,14 @@ def test_multi30k_is_in_the_languages_that_it_says(data: Path) -> None:
     pairs = load_pairs("multi30k", "en-de", "test_2016_flickr")
     assert sum(" the " in f" {line} ".lower() for line in pairs.source) > 200
     assert sum(" der " in f" {line} ".lower() for line in pairs.target) > 100
+
+
+def test_the_laboratory_comes_through_the_same_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 20)
+    pairs, turned = load_pairs("laboratory", "en-de", "val"), load_pairs("laboratory", "de-en", "val")
+    assert pairs.source == [pair.source for pair in laboratory.sample(20, split="valid")]
+    assert (pairs.source, pairs.target) == (turned.target, turned.source)
+    with pytest.raises(InputError, match="laboratory has no en-fr val: languages are en-de and de-en"):
+        load_pairs("laboratory", "en-fr", "val")
+    with pytest.raises(InputError, match="laboratory has no en-de test_2016_flickr: .*splits train, val"):
+        load_pairs("laboratory", "en-de", "test_2016_flickr")

@@ -28,7 +28,6 @@ __all__ = [
     "BEHIND",
     "NEXT_TO",
     "IN_FRONT_OF",
-    "NEAR",
     "INTO",
     "ONTO",
     "PUT_ON",
@@ -177,15 +176,14 @@ def prepositions(table: str) -> tuple[Preposition, ...]:
     return tuple(Preposition(english, *german.split()) for english, german in sides)
 
 
-# nine German prepositions take the dative for rest and the accusative for motion; these are five of them
-IN, ON, UNDER, BEHIND, NEXT_TO, IN_FRONT_OF, NEAR = prepositions("""
+# nine German prepositions take the dative for rest and the accusative for motion; six of them are here
+IN, ON, UNDER, BEHIND, NEXT_TO, IN_FRONT_OF = prepositions("""
     in = in dat
     on = auf dat
     under = unter dat
     behind = hinter dat
     next to = neben dat
     in front of = vor dat
-    near = bei dat
 """)
 INTO, ONTO, PUT_ON, PUT_UNDER = prepositions("""
     into = in acc

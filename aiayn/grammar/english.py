@@ -247,6 +247,8 @@ def nest(clause: Clause, words: list[Word], parts: list[Tree], inverted: bool) -
         if len(words) == 1:
             return ("VP", *middle, *parts)
         return ("VP", *middle, words[-1], *parts) if not rest else ("VP", *middle, *rest, tree)
+    if rest[0].text == "can" and clause.negated:  # the one pair that English writes as one word
+        rest[0], middle = Word("cannot", "MD", rest[0].atoms + middle[0].atoms), middle[1:]
     return ("VP", rest[0], *middle, *rest[1:], tree)
 
 

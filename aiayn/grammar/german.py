@@ -325,8 +325,7 @@ def attached(clause: Clause) -> Words:
         return words
     word, other = clause.joined
     if word in ("and", "but"):
-        pause = [comma()] if word == "but" or words else []
-        return [*words, *pause, conjunction(word, other), *sentence(other)]
+        return [*words, comma(), conjunction(word, other), *sentence(other)]
     return words if clause.before else [*words, comma(), *verb_last(word, other)]
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "state_of",
     "JOINING",
     "join",
+    "name_subject",
     "put_into",
     "continuation",
     "saying",
@@ -24,9 +25,18 @@ __all__ = [
 # book/10-3-scenes.ipynb, cell joining-imports
 from aiayn.grammar import verbs
 from aiayn.grammar.adverbials import ALREADY, Draw
+from aiayn.grammar.lexicon import CITIES, Adjective
 from aiayn.grammar.meaning import Clause, Place, Thing, pronoun_of
 from aiayn.grammar.scenes import PERSONS, action, may_be_negated, pronoun_for, subject
-from aiayn.grammar.things import QUANTIFIED, determined, name, plain_thing, predicates_of, verbs_with_object
+from aiayn.grammar.things import (
+    EXCLUSIVE,
+    QUANTIFIED,
+    determined,
+    name,
+    plain_thing,
+    predicates_of,
+    verbs_with_object,
+)
 
 
 # book/10-3-scenes.ipynb, cell reference
@@ -35,13 +45,21 @@ def things_in(clause: Clause) -> list[Thing]:
     phrases = [phrase for phrase in (clause.place, clause.manner, clause.time) if isinstance(phrase, Place)]
     found = [clause.subject, clause.object, clause.recipient, *(phrase.thing for phrase in phrases)]
     outer = [thing for thing in found if thing]
-    inner = [part for thing in outer for part in (thing.owner, thing.place and thing.place.thing) if part]
+    parts = [
+        part for thing in outer for part in (thing.owner, thing.place and thing.place.thing, *thing.members)
+    ]
+    inner = [part for part in parts if part]
     return [*outer, *inner]
 
 
 def unmistakable(clause: Clause, candidate: Thing) -> bool:
     """Whether a pronoun for it can mean nothing else in the clause, in English as in German."""
-    if candidate.pronoun or candidate.determiner in QUANTIFIED or candidate.relative:
+    if (
+        candidate.pronoun
+        or candidate.determiner in QUANTIFIED
+        or candidate.relative
+        or candidate.name in CITIES
+    ):
         return False
     if candidate.noun and not candidate.noun.plurals:
         return False
@@ -56,10 +74,11 @@ def reference_forms(thing: Thing) -> set[str]:
     return {pronoun_of(thing), {"m": "er", "f": "sie", "n": "es"}.get(thing.german_gender, "")}
 
 
-def state_of(draw: Draw, antecedent: Thing, tense: str) -> Clause | None:
-    """What it was like, with a pronoun for it."""
-    fitting = predicates_of(antecedent)
-    if not fitting:
+def state_of(draw: Draw, antecedent: Thing, tense: str, said: Adjective | None) -> Clause | None:
+    """What it was like, with a pronoun for it; not of places, where "it was dark" speaks of the weather."""
+    colours = EXCLUSIVE[0]  # no reason for anything
+    fitting = [each for each in predicates_of(antecedent) if each is not said and each.english not in colours]
+    if not fitting or antecedent.kind in ("room", "open", "spot"):
         return None
     degree = "very" if draw.chance(0.25) else ""
     return Clause(pronoun_for(antecedent), verbs.BE, predicate=draw.pick(fitting), degree=degree, tense=tense)
@@ -79,22 +98,29 @@ def join(draw: Draw, clause: Clause, rich: float = 1.0) -> None:
     if word in ("and", "but") and clause.object in candidates and draw.chance(0.5):
         other = continuation(draw, clause, tense)
     elif word != "and" and candidates and draw.chance(0.6):
-        other = state_of(draw, draw.pick(candidates), tense)
+        other = state_of(draw, draw.pick(candidates), tense, clause.predicate)
     if other is None:
         other = action(draw, 0.4 * rich, 0.3)
         put_into(other, tense)
+        name_subject(draw, other)
     perfect = "perfect" in clause.tense  # and pluperfect
     if word == "if" and (tense == "past" or perfect):
         word = "because"
     if word == "when" and (other.negated or other.tense == "perfect" or perfect):
         word = "because"
     if word not in ("and", "but"):
-        other.fronted = False
+        other.fronted, other.time = False, None if word == "when" else other.time
         clause.before = draw.chance(0.35) and not clause.fronted and not clause.content
     clause.joined = (word, other)
 
 
 # book/10-3-scenes.ipynb, cell continuation
+def name_subject(draw: Draw, clause: Clause) -> None:
+    """Say who he, she or they is: beside another clause it would seem to be somebody there."""
+    if clause.subject.pronoun and clause.subject.person == 3:
+        clause.subject = name(draw)
+
+
 def put_into(clause: Clause, tense: str) -> None:
     """Make it past or present, whatever it was; what happens at once cannot be present, and has happened."""
     if clause.often or clause.modal or clause.progressive or clause.tense != tense:
@@ -126,6 +152,7 @@ def saying(draw: Draw, rich: float = 1.0) -> Clause:
     clause = Clause(subject(draw, verb.subjects, 0.5), verb, tense="past" if past else "present")
     content = action(draw, 0.6 * rich, 0.4)
     content.fronted = False
+    name_subject(draw, content)
     if past and content.tense in ("present", "perfect", "future"):
         content.tense, content.progressive = "past" if content.verb is verbs.BE else "pluperfect", False
         content.often, content.time = None, content.time if isinstance(content.time, Place) else None
@@ -175,7 +202,7 @@ def askable(clause: Clause) -> set[str]:
         return words
     if not clause.time and clause.tense in ("past", "future"):
         words.add("when")
-    somewhere = verb.aspect == "action" and verb not in (*verbs.MOTION, verbs.MAKE)
+    somewhere = verb.aspect == "action" and verb not in (*verbs.MOTION, *verbs.DITRANSITIVE, verbs.MAKE)
     if somewhere and not isinstance(clause.time, Place):
         words.add("where")
     own = what and what.owner and what.owner.pronoun  # who read his book?

@@ -247,7 +247,8 @@ ADJECTIVE_TABLE = {
         short kurz""",
     "matter": "difficult schwierig; simple einfach; secret geheim",
     "room": "modern modern; dark dunkel dunkl; quiet ruhig",
-    "open": "wide breit; narrow schmal; dangerous gefährlich",
+    "open": "wide breit; dangerous gefährlich",
+    "": "narrow schmal",
     "cause": "terrible furchtbar",
 }
 

@@ -40,7 +40,7 @@ from aiayn.grammar import english
 from aiayn.grammar.adverbials import INTO, TIMES, Draw
 from aiayn.grammar.lexicon import ADJECTIVES, NOUNS, Adjective, Noun, select
 from aiayn.grammar.meaning import Clause, Notes, Place, Preposition, Thing, Word
-from aiayn.grammar.scenes import making, one_particle, pronoun_for
+from aiayn.grammar.scenes import making, pronoun_for, unrepeated
 from aiayn.grammar.things import attributes, choose_tense, name, ownable, plain_thing, thing
 from aiayn.grammar.verbs import BE, FIT, PARTICLE, PLACING, TRANSITIVE, Verb
 
@@ -82,8 +82,8 @@ TASTE, CONTAINER = "fresh delicious", "bag box suitcase drawer basket; {}; small
 CREATURE = "tired weak sick lazy nervous young"
 PATTERNS = (
     read_pattern(f"animal; street river square field desert; {CREATURE}; wide dangerous", CROSS),
-    read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous old", CROSS),
-    read_pattern("truck bus car carriage tractor; bridge; heavy big; narrow old dangerous", CROSS),
+    read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous", CROSS),
+    read_pattern("truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS),
     read_pattern("tool vessel clothing text; " + CONTAINER.format("big"), FIT, preposition=INTO),
     read_pattern("tool clothing text; " + CONTAINER.format("big dirty"), PUT, preposition=INTO, agent=True),
     read_pattern(f"animal bird; {MEALS}; hungry; {TASTE}", FEED_ON, "so"),
@@ -93,7 +93,7 @@ PATTERNS = (
     read_pattern(f"animal; water milk; thirsty; {TASTE} cold", DRINK, "so"),
     read_pattern("horse camel tractor; carriage boat; weak old; heavy big", PULL),
     read_pattern("horse camel elephant child; vessel table chair; weak tired young; heavy big", CARRY),
-    read_pattern("cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever small", CATCH),
+    read_pattern("cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever", CATCH),
 )
 
 
@@ -148,7 +148,7 @@ def mentioned(draw: Draw, noun: Noun, plural: bool) -> Thing:
 def particle(draw: Draw, rich: float) -> Clause:
     """Somebody calls somebody up."""
     verb = draw.pick(PARTICLE)
-    return one_particle(Clause(plain_thing(draw, verb.subjects, 0.1), verb, thing(draw, verb.objects, rich)))
+    return unrepeated(Clause(plain_thing(draw, verb.subjects, 0.1), verb, thing(draw, verb.objects, rich)))
 
 
 def dependency(draw: Draw, span: int) -> Clause:

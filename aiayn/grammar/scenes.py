@@ -10,7 +10,7 @@ __all__ = [
     "FREE_PRONOUNS",
     "subject",
     "transitive",
-    "one_particle",
+    "unrepeated",
     "intransitive",
     "ditransitive",
     "motion",
@@ -24,6 +24,7 @@ __all__ = [
     "MADE",
     "making",
     "ACTIONS",
+    "PASSING",
     "action",
     "NOWHERE",
     "MANNERED",
@@ -59,7 +60,9 @@ from aiayn.grammar.things import (
 )
 
 PERSONS = select("person")
-DESTINATIONS = select("school church museum hotel library castle village city hospital spot river square")
+DESTINATIONS = select(
+    "school church museum hotel library castle village city hospital station beach market island lake square"
+)
 
 
 # book/10-3-scenes.ipynb, cell subject
@@ -88,27 +91,30 @@ def subject(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
 def transitive(draw: Draw, rich: float) -> Clause:
     """Somebody does something to something."""
     verb = draw.pick(verbs.PARTICLE if draw.chance(0.22) else verbs.TRANSITIVE)
-    return one_particle(Clause(subject(draw, verb.subjects, rich), verb, thing(draw, verb.objects, rich)))
+    return unrepeated(Clause(subject(draw, verb.subjects, rich), verb, thing(draw, verb.objects, rich)))
 
 
-def one_particle(clause: Clause) -> Clause:
-    """Without a relative clause that would end in a particle just before the verb's own: … woke up up."""
-    what = clause.object
-    if clause.verb.particle and what and what.relative and what.relative.verb.particle:
-        what.relative = None
+def unrepeated(clause: Clause) -> Clause:
+    """Without a relative clause of the same verb, or one that ends as the clause does: … woke up up."""
+    for part in (clause.subject, clause.object):
+        if part and part.relative:
+            other = part.relative.verb
+            if other.english[0] == clause.verb.english[0] or (other.particle and clause.verb.particle):
+                part.relative = None
     return clause
 
 
 def intransitive(draw: Draw, rich: float) -> Clause:
     """Somebody does something."""
     verb = draw.pick(verbs.INTRANSITIVE)
-    return Clause(subject(draw, verb.subjects, rich), verb)
+    return unrepeated(Clause(subject(draw, verb.subjects, rich), verb))
 
 
 def ditransitive(draw: Draw, rich: float) -> Clause:
     """Somebody gives somebody something."""
     verb = draw.pick(verbs.DITRANSITIVE)
     recipient = thing(draw, PERSONS, rich * 0.5)
+    recipient.relative = None  # showing the child who slept ten coins
     return Clause(subject(draw, verb.subjects, rich), verb, plain_thing(draw, verb.objects), recipient)
 
 
@@ -232,10 +238,20 @@ ACTIONS: dict[Callable[[Draw, float], Clause], float] = {
 }
 
 
+# what one can be on a Tuesday
+PASSING = set(
+    "tired hungry thirsty sick happy sad lonely nervous angry clean dirty wet dry cold hot empty full".split()
+)
+
+
 def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
     """A clause with tense, and perhaps with not, how, where and when."""
     clause = draw.weighted(ACTIONS)(draw, rich)
-    choose_tense(draw, clause, TENSES["state"] if clause.verb is verbs.BE else None, 0.35 * extras)
+    if clause.verb is verbs.BE:
+        passing = bool(clause.place or (clause.predicate and clause.predicate.english in PASSING))
+        choose_tense(draw, clause, TENSES["state" if passing else "quality"], 0.35 * extras * passing)
+    else:
+        choose_tense(draw, clause, None, 0.35 * extras)
     if clause.subject.kind in ("person", "infant", "animal", "bird"):
         add_circumstances(draw, clause, extras)
     happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
@@ -271,8 +287,10 @@ def companion(draw: Draw, occupied: bool) -> Place:
     """With whom, or without what."""
     if occupied or draw.chance(0.5):
         friends = select("friend child dog brother sister cat uncle aunt")
-        return Place(adverbials.WITH, name(draw) if draw.chance(0.3) else plain_thing(draw, friends, 0.15))
-    return Place(adverbials.WITHOUT, plain_thing(draw, select("clothing umbrella bag map"), 0.1, 0.05))
+        return Place(
+            adverbials.WITH, name(draw) if draw.chance(0.3) else determined(plain_thing(draw, friends, 0.15))
+        )
+    return Place(adverbials.WITHOUT, plain_thing(draw, select("clothing umbrella bag map"), 0.0, 0.0))
 
 
 def cause(draw: Draw) -> Place:
@@ -287,9 +305,11 @@ def cause(draw: Draw) -> Place:
 def may_be_negated(clause: Clause) -> bool:
     """Whether not can stand there with one meaning only."""
     wanting = clause.modal == "want" or (clause.modal == "must" and clause.tense == "past")
-    if wanting or clause.often or clause.time in adverbials.HABIT:
+    manner = clause.manner and not isinstance(clause.manner, Place)  # nicht leise, or not at all?
+    if wanting or manner or clause.often or clause.time in adverbials.HABIT:
         return False
-    things = [thing for thing in (clause.subject, clause.object, clause.recipient) if thing]
+    phrases = [phrase.thing for phrase in (clause.place, clause.manner) if isinstance(phrase, Place)]
+    things = [thing for thing in (clause.subject, clause.object, clause.recipient, *phrases) if thing]
     return not any(thing.determiner in QUANTIFIED or thing.count or thing.relative for thing in things)
 
 
@@ -298,7 +318,7 @@ def own_thing(draw: Draw, clause: Clause) -> None:
     who, what = clause.subject, clause.object
     if not (what and what.noun and what.kind in OWNED and what.determiner == "the" and not what.owner):
         return
-    known = (who.noun or who.name) and who.determiner not in QUANTIFIED
+    known = (who.noun or who.name) and who.determiner not in QUANTIFIED and not clause.recipient
     if known and (who.kind == "person" or what.kind != "animal") and draw.chance(0.3):
         what.owner, what.determiner = pronoun_for(who), ""
 

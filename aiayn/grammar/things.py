@@ -16,6 +16,7 @@ __all__ = [
     "COUNTS",
     "OWNED",
     "LOCATED",
+    "PARENTS",
     "FAMILY",
     "KIN",
     "plain_thing",
@@ -31,6 +32,7 @@ __all__ = [
     "verbs_with_subject",
     "relative",
     "TENSES",
+    "WILLING",
     "choose_tense",
 ]
 
@@ -116,7 +118,8 @@ QUANTIFIED = ("every", "no", "all", "some", "many")
 COUNTS = "two three four five six seven eight nine ten eleven twelve".split()
 OWNED = frozenset(THINGS.split()) - {"opening"} | {"text", "animal", "dish", "food"}
 LOCATED = OWNED | {"bird", "fruit", "person"}
-FAMILY = select("aunt uncle brother sister daughter grandmother grandfather mother father")
+PARENTS = select("mother father")
+FAMILY = PARENTS + select("aunt uncle brother sister daughter grandmother grandfather")
 KIN = FAMILY + select("friend child teacher doctor guest")
 
 
@@ -125,12 +128,14 @@ def plain_thing(
 ) -> Thing:
     """A noun with determiner and adjectives."""
     noun = draw.pick(nouns)
-    plural = bool(noun.plurals) and draw.chance(plural_share)
+    plural = bool(noun.plurals) and noun not in PARENTS and draw.chance(plural_share)
     kind = draw.weighted(PLURAL if plural else SINGULAR if noun.plurals else MASS)
     if kind in ("my", "our") and not ownable(noun):
         kind = "the"
     elif kind in ("a", "this") and noun in FAMILY:  # somebody's, not any
         kind = "my" if kind == "a" else "our"
+    elif kind in ("", "some", "many", "count") and noun in FAMILY:
+        kind = "my"
     thing = Thing(noun, plural, kind, adjectives=attributes(draw, noun, attribute_share))
     if kind == "count":
         thing.determiner, thing.count = "", count(draw, 0.9 if noun.kind == "person" else 0.6)
@@ -243,7 +248,11 @@ TENSES = {
     "action": {"past": 0.46, "present": 0.2, "perfect": 0.14, "future": 0.1, "modal": 0.1},
     "event": {"past": 0.55, "perfect": 0.2, "future": 0.15, "modal": 0.1},
     "state": {"past": 0.5, "present": 0.42, "perfect": 0.08},
+    "quality": {"past": 0.55, "present": 0.45},
 }
+
+
+WILLING = ("person", "infant", "animal", "bird")
 
 
 def choose_tense(
@@ -262,10 +271,12 @@ def choose_tense(
         clause.modal = draw.pick(("can", "must", "want") if draw.chance(0.6) else ("should", "can"))
         tense = "past" if clause.modal != "should" and draw.chance(0.5) else "present"
         times = PAST if tense == "past" else FUTURE
+        if clause.modal == "want" and clause.subject.kind not in WILLING:
+            clause.modal = "can"
     elif tense == "present" and verb.aspect == "action":
         clear = verb.english[0] != verb.english[2]  # they put: now or then?
         if timed and clear and draw.chance(0.4):
-            if draw.chance(0.5):
+            if draw.chance(0.5) and clause.subject.determiner not in QUANTIFIED:
                 clause.often, timed = draw.pick(OFTEN), False
             times = HABIT
         else:

@@ -71,7 +71,7 @@ class Verb:
 
 
 # book/10-1-words.ipynb, cell english-forms
-DOUBLED = "get run swim stop put sit cut forget hug".split()  # getting, stopped
+DOUBLED = "get run swim stop put sit cut forget fit".split()  # getting, stopped
 
 
 def english_forms(parts: list[str]) -> tuple[str, str, str, str, str]:
@@ -92,6 +92,7 @@ def english_forms(parts: list[str]) -> tuple[str, str, str, str, str]:
     return base, third, past, participle, root + "ing"
 
 
+# book/10-1-words.ipynb, cell german-forms
 def german_forms(parts: list[str]) -> tuple[str, str, str, str, str]:
     """Infinitive, first and third person, past and participle, from those that the table gives."""
     infinitive = parts[0]
@@ -208,7 +209,7 @@ TRANSITIVE += read_verbs("""
     hide hid hidden = verstecken versteckt versteckte versteckt : person fox monkey : tool letter egg
     steal stole stolen = stehlen stiehlt stahl gestohlen event : thief boy fox monkey : tool sausage bicycle
     build built = bauen : person : house tower bridge boat ship table church
-    catch caught = fangen fängt fing gefangen event : person cat eagle wolf : animal bird ball thief
+    catch caught = fangen fängt fing gefangen event : person cat eagle wolf : mouse rabbit fox bird ball thief
     feed fed = füttern : person : animal bird baby
     bake = backen backt backte gebacken : person : cake cookie roll pizza pancake bread
     cook = kochen : person : soup potato egg rice
@@ -220,7 +221,7 @@ TRANSITIVE += read_verbs("""
     bite bit bitten = beißen beißt biss gebissen event : dog snake cat monkey : person animal
     chase = jagen : dog wolf lion bear fox cat : animal bird thief
     open = öffnen : person : opening letter bottle bag box suitcase basket drawer package
-    close = schließen schließt schloss geschlossen : person : opening drawer suitcase book shelf
+    close = schließen schließt schloss geschlossen : person : opening drawer suitcase book
 """)
 
 
@@ -232,8 +233,10 @@ PARTICLE = read_verbs("""
     throw+away threw thrown = weg+werfen wirft warf geworfen : person : tool vessel clothing text
     turn+off = aus+schalten schaltet schaltete geschaltet : person : device
     turn+on = ein+schalten schaltet schaltete geschaltet : person : device
-    put+on put = an+ziehen zieht zog gezogen : person : clothing
-    take+off took taken = aus+ziehen zieht zog gezogen : person : clothing
+    put+on put = an+ziehen zieht zog gezogen : person : coat shirt shoe dress jacket glove
+    put+on put = auf+setzen : person : hat cap
+    take+off took taken = aus+ziehen zieht zog gezogen : person : coat shirt shoe dress jacket glove
+    take+off took taken = ab+setzen : person : hat cap
     bring+back brought = zurück+bringen bringt brachte gebracht : person : tool text vessel car bicycle
     give+back gave given = zurück+geben gibt gab gegeben : person : tool text clothing
     write+down wrote written = auf+schreiben schreibt schrieb geschrieben : person : poem recipe question
@@ -281,7 +284,7 @@ SAYING = read_verbs("""
     hear heard = hören state : person
 """)
 MAKE = read_verbs("make made = machen : cause person : matter")[0]
-FIT = read_verbs("fit fitted = passen passt passte gepasst state : tool vessel clothing text")[0]
+FIT = read_verbs("fit fit = passen passt passte gepasst state : tool vessel clothing text")[0]
 
 
 # book/10-1-words.ipynb, cell auxiliaries

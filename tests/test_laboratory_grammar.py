@@ -1,0 +1,532 @@
+"""The laboratory's German, read by a grammarian who knows the lexicon but not how the sentences were made.
+
+The paradigms, the cases that prepositions and verbs govern, and the places of the verb are written out here
+once more. What part a word plays is read from the English tree and relations, through the alignment.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+
+from test_laboratory import COMMON_NOUN, DAYS, Node, everything, read_tree
+
+from aiayn.grammar import verbs
+from aiayn.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, Noun
+from aiayn.laboratory import Pair
+
+# Paradigms: nominative, accusative, dative, genitive of masculine, feminine, neuter, plural
+
+CASES = ("nom", "acc", "dat", "gen")
+DER = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
+DIESER = {
+    "m": "dieser diesen diesem dieses",
+    "f": "diese diese dieser dieser",
+    "n": "dieses dieses diesem dieses",
+    "p": "diese diese diesen dieser",
+}
+KEIN = {
+    "m": "kein keinen keinem keines",
+    "f": "keine keine keiner keiner",
+    "n": "kein kein keinem keines",
+    "p": "keine keine keinen keiner",
+}
+PERSONAL = {"m": "er ihn ihm -", "f": "sie sie ihr -", "n": "es es ihm -", "p": "sie sie ihnen -"}
+RELATIVE = DER | {"p": "die die denen deren"}
+SPEAKERS = {"i": "ich mich mir -", "we": "wir uns uns -", "who": "wer wen wem wessen", "what": "was was - -"}
+OWNERS = {"m": "sein", "f": "ihr", "n": "sein", "p": "ihr"}
+
+Reading = tuple[str, str]  # case, and m, f, n or p for plural
+
+
+def determiners() -> dict[str, set[tuple[str, str, str]]]:
+    """Of every form of every determiner: the adjective declension that it asks for, case, and gender."""
+    table: dict[str, set[tuple[str, str, str]]] = {}
+
+    def add(paradigm: dict[str, str], stem: str, declension: str, genders: str) -> None:
+        for gender in genders:
+            for case, form in zip(CASES, paradigm[gender].split(), strict=True):
+                form = re.sub("^(dies|kein)", stem, form)
+                bare = form == stem  # ein alter Hund, ein altes Haus: the adjective shows what ein does not
+                table.setdefault(form, set()).add(("strong" if bare else declension, case, gender))
+
+    add(DER, "", "weak", "mfnp")
+    add(DIESER, "dies", "weak", "mfnp")
+    add(DIESER, "jed", "weak", "mfn")
+    add(DIESER, "all", "weak", "p")
+    add(DIESER, "einig", "strong", "p")
+    add(DIESER, "viel", "strong", "p")
+    add(KEIN, "ein", "weak", "mfn")
+    for stem in ("kein", "mein", "unser", "sein", "ihr"):
+        add(KEIN, stem, "weak", "mfnp")
+    return table
+
+
+DETERMINERS = determiners()
+
+
+def adjective_ending(declension: str, case: str, gender: str) -> str:
+    """Strong: as dieser, but -en beside the genitive -s of a noun. Weak: -e in five places, else -en."""
+    if declension == "strong":
+        form = DIESER[gender].split()[CASES.index(case)]
+        return "en" if case == "gen" and gender in "mn" else form.removeprefix("dies")
+    return "e" if gender != "p" and (case == "nom" or (case == "acc" and gender in "fn")) else "en"
+
+
+def stem(adjective: str) -> str:
+    """Müde loses its -e before an ending; dunkel, sauer and teuer lose the e before the last sound."""
+    loses_e = adjective.endswith(("el", "auer", "euer"))
+    return adjective[:-2] + adjective[-1] if loses_e else adjective.removesuffix("e")
+
+
+STEMS = {adjective.english: stem(adjective.german) for adjective in ADJECTIVES.values()}
+STEMS |= {"last": "letzt", "next": "nächst"}
+INFLECTED = {stem + ending for stem, ending in product(STEMS.values(), "e en em er es".split())}
+COMPARED = {"difficult": "schwieriger", "dangerous": "gefährlicher", "expensive": "teurer"}
+COMPARED |= {"important": "wichtiger", "interesting": "interessanter", "boring": "langweiliger"}
+COMPARED |= {"easier": "einfacher", "shorter": "kürzer", "longer": "länger"}
+TIME_NOUNS = {"Woche": "f", "Jahr": "n", "Monat": "m", "Tag": "m", "Morgen": "m", "Abend": "m"}
+TIME_NOUNS |= dict.fromkeys("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split(), "m")
+
+
+@cache
+def declined(noun: Noun) -> dict[str, set[Reading]]:
+    """The readings of every form; all of a weak noun's singular but the nominative ends in -n."""
+    oblique = noun.genitive if noun.weak else noun.nominative
+    singular = (noun.nominative, oblique, oblique, noun.genitive)
+    table: dict[str, set[Reading]] = {}
+    for case, form in zip(CASES, singular, strict=True):
+        table.setdefault(form, set()).add((case, noun.gender))
+    if noun.plurals:
+        plural = noun.plurals[1]
+        for case in CASES:
+            form = plural + "n" * (case == "dat" and not plural.endswith(("n", "s")))
+            table.setdefault(form, set()).add((case, "p"))
+    return table
+
+
+NOUN_FORMS: dict[str, set[Reading]] = {
+    name: {(case, g) for case in CASES[:3]} for name, g in TIME_NOUNS.items()
+}
+for noun in NOUNS.values():
+    for form, readings in declined(noun).items():
+        NOUN_FORMS.setdefault(form, set()).update(readings)
+PERSONS = {name: gender for gender, names in NAMES.items() for name in names}
+
+# Government
+
+CONTRACTED = {
+    "am": "an dem",
+    "ans": "an das",
+    "beim": "bei dem",
+    "im": "in dem",
+    "ins": "in das",
+    "vom": "von dem",
+}
+CONTRACTED |= {"zum": "zu dem", "zur": "zu der"}
+GOVERNED = dict.fromkeys("aus bei mit nach von zu".split(), "dat") | {"durch": "acc", "ohne": "acc"}
+GOVERNED |= {"wegen": "gen", "während": "gen"}
+TWO_WAY = set("an auf hinter in neben unter vor".split())
+PREPOSITIONS = TWO_WAY | set(GOVERNED)
+DATIVE_VERBS = re.compile("hilf|half|helf|geholf|dank|gedank|folg|gefolg|vertrau|antwort|geantwort")
+PLACING = {"put", "puts", "putting", "throw", "throws", "threw", "throwing", "thrown"}
+
+# Reading a sentence
+
+
+@dataclass
+class Word:
+    """A German word, the token it comes from (im is two words), and the English words it translates."""
+
+    text: str
+    token: int
+    english: list[Node]
+
+    def is_a(self, *tags: str) -> bool:
+        """Whether it translates a word with such a tag."""
+        return any(leaf.label in tags for leaf in self.english)
+
+
+@dataclass
+class Phrase:
+    """A pronoun, a name, or determiner, adjectives and noun: from where to where, and how it can be read."""
+
+    start: int
+    end: int
+    readings: set[Reading]
+    leaf: Node  # the English pronoun, name or noun
+
+
+def words_of(pair: Pair, leaves: list[Node]) -> list[Word]:
+    words = []
+    for token, text in enumerate(pair.target_tokens):
+        english = [leaves[i] for i, j in pair.alignment if j == token]
+        noun = text in NOUN_FORMS and text != "Morgen" and any(leaf.label in COMMON_NOUN for leaf in english)
+        if token == 0 and not (noun or any(leaf.label == "NNP" and leaf.text in text for leaf in english)):
+            text = text.lower()  # Schloss, Reisen may be verbs here, Junge an adjective; Morgen is tomorrow
+        words += [Word(part, token, english) for part in CONTRACTED.get(text, text).split()]
+    return words
+
+
+def forms(paradigm: dict[str, str], text: str) -> set[Reading]:
+    return {
+        (case, g)
+        for g in paradigm
+        for case, form in zip(CASES, paradigm[g].split(), strict=True)
+        if form == text
+    }
+
+
+def phrase_at(words: list[Word], end: int) -> Phrase | None:
+    """The phrase that ends here, with all its readings: none if its words do not agree."""
+    word = words[end]
+    leaf = next((leaf for leaf in word.english if leaf.label in NOMINAL), None)
+    if leaf is None or word.text in PREPOSITIONS or (word.text in DETERMINERS and word.is_a("DT")):
+        return None
+    if leaf.label in ("PRP", "WP", "WDT"):
+        speakers = forms(SPEAKERS, word.text)
+        paradigm = PERSONAL if leaf.label == "PRP" else RELATIVE
+        readings = {(case, "p" if who == "we" else "m") for case, who in speakers} or forms(
+            paradigm, word.text
+        )
+        return Phrase(end, end, readings, leaf)
+    if word.text.removesuffix("s") in PERSONS and leaf.label == "NNP":
+        cases = CASES[3:] if word.text not in PERSONS else CASES[:3]
+        return Phrase(end, end, set(product(cases, PERSONS[word.text.removesuffix("s")])), leaf)
+    if word.text == leaf.text:  # a city
+        return Phrase(end, end, {("dat", "n")}, leaf)
+    if word.text not in NOUN_FORMS:
+        return None
+    start = end
+    while start and words[start - 1].text in INFLECTED:
+        start -= 1
+    adjectives, numbered = words[start:end], start > 0 and words[start - 1].is_a("CD")
+    start -= numbered
+    options = set(product(["strong"], CASES, "p" if numbered else "mfnp"))
+    if start and words[start - 1].text in DETERMINERS and not words[start - 1].is_a("PRP", "WP", "WDT"):
+        start -= 1
+        options = {o for o in DETERMINERS[words[start].text] if not numbered or o[2] == "p"}
+    elif start and words[start - 1].is_a("POS"):
+        start -= 1
+    table = NOUN_FORMS if word.text in TIME_NOUNS else declined(BY_ENGLISH[leaf.text.lower()])
+    readings = {
+        (case, gender)
+        for declension, case, gender in options
+        & {(d, *r) for d in ("strong", "weak") for r in table[word.text]}
+        if all(a.text in agreeing(a, adjective_ending(declension, case, gender)) for a in adjectives)
+    }
+    return Phrase(start, end, readings, leaf)
+
+
+def agreeing(adjective: Word, ending: str) -> set[str]:
+    return {STEMS[leaf.text.lower()] + ending for leaf in adjective.english if leaf.label == "JJ"}
+
+
+NOMINAL = ("NN", "NNS", "NNP", "PRP", "WP", "WDT")
+BY_ENGLISH = {noun.english(plural): noun for noun in NOUNS.values() for plural in (False, True)}
+
+
+@dataclass
+class Sentence:
+    """A pair, taken apart."""
+
+    pair: Pair
+
+    def __post_init__(self) -> None:
+        self.leaves = list(read_tree(self.pair.tree).leaves())
+        self.words = words_of(self.pair, self.leaves)
+        found = (phrase_at(self.words, end) for end in range(len(self.words)))
+        self.phrases = [phrase for phrase in found if phrase]
+        self.roles = {self.leaves[d]: (name, self.leaves[h]) for name, h, d in self.pair.relations}
+        self.antecedents: dict[Node, list[Node]] = {}
+        for pronoun, noun in self.pair.coreference:
+            self.antecedents.setdefault(self.leaves[pronoun], []).append(self.leaves[noun])
+
+    def translations(self, *leaves: Node) -> list[Word]:
+        return [word for word in self.words if any(leaf in word.english for leaf in leaves)]
+
+    def case(self, phrase: Phrase) -> str:
+        """The case in which a phrase has to stand."""
+        before = self.words[phrase.start - 1].text if phrase.start else ""
+        role, head = self.roles.get(phrase.leaf, ("time", phrase.leaf))
+        if role == "time":
+            assert self.words[phrase.end].text in TIME_NOUNS and before not in PREPOSITIONS - {"an"}
+            return "dat" if before == "an" else "acc"
+        if role == "preposition":
+            assert before in PREPOSITIONS
+            return GOVERNED.get(before) or ("acc" if is_motion(head) else "dat")
+        assert before not in PREPOSITIONS
+        if role == "object":
+            return "dat" if any(DATIVE_VERBS.match(word.text) for word in self.translations(head)) else "acc"
+        return {"subject": "nom", "indirect object": "dat", "owner": "gen"}[role]
+
+    def gender(self, leaf: Node) -> str:
+        """m, f or n, or p in the plural: the noun's own; of a pronoun, that of what it stands for."""
+        if leaf.label in ("NN", "NNS"):
+            (text,) = {word.text for word in self.translations(leaf) if word.text in NOUN_FORMS}
+            return "p" if leaf.label == "NNS" else next(iter({g for _, g in NOUN_FORMS[text]} - {"p"}))
+        if leaf.label == "NNP":
+            return "m" if leaf.text in DAYS else PERSONS.get(leaf.text, "n")
+        heads = self.antecedents.get(leaf, [])
+        if heads:
+            return "p" if len(heads) > 1 else self.gender(heads[0])
+        return {"she": "f", "her": "f", "they": "p", "we": "p", "us": "p"}.get(leaf.text.lower(), "m")
+
+
+def is_motion(preposition: Node) -> bool:
+    """Whether one gets there (into the house, put on the table) or is there already."""
+    phrase = preposition.parent
+    assert phrase and phrase.parent
+    verb = [part for part in phrase.parent.parts if part.label.startswith("VB")]
+    apart = any(part.label == "PRT" for part in phrase.parent.parts)  # threw the book away in the garden
+    return preposition.text in ("into", "onto") or bool(verb and verb[0].text in PLACING and not apart)
+
+
+@cache
+def sentences() -> list[Sentence]:
+    return list(map(Sentence, everything()))
+
+
+def test_every_phrase_agrees_within_and_stands_in_its_case() -> None:
+    for sentence in sentences():
+        for phrase in sentence.phrases:
+            gender = sentence.gender(phrase.leaf)
+            assert (sentence.case(phrase), gender) in phrase.readings, (phrase, sentence.pair)
+            assert phrase.leaf.text.lower() != "they" or gender == "p"
+
+
+def test_every_noun_pronoun_and_determiner_is_in_a_phrase() -> None:
+    for sentence in sentences():
+        covered = {k for phrase in sentence.phrases for k in range(phrase.start, phrase.end + 1)}
+        for k, word in enumerate(sentence.words):
+            if word.is_a("NN", "NNS", "PRP", "WDT") and (word.text[0].isupper() or word.is_a("PRP", "WDT")):
+                assert k in covered, (word, sentence.pair)
+            if word.is_a("DT", "PRP$", "POS", "CD") and word.text not in (*PREPOSITIONS, *ADVERBS, "heute"):
+                assert k in covered, (word, sentence.pair)
+
+
+def test_adjectives_stand_with_their_noun_or_have_no_ending() -> None:
+    for sentence in sentences():
+        phrases = {phrase.leaf: phrase for phrase in sentence.phrases}
+        for leaf in sentence.leaves:
+            role, head = sentence.roles.get(leaf, ("", leaf))
+            texts = [word.text for word in sentence.translations(leaf)]
+            if role == "modifier":
+                phrase = phrases[head]
+                assert texts[0] in [word.text for word in sentence.words[phrase.start : phrase.end]]
+            elif role == "complement":
+                assert leaf.parent
+                more = {part.label for part in leaf.parent.parts} & {"JJR", "RBR"}
+                assert texts == [COMPARED[leaf.text] if more else ADJECTIVES[leaf.text].german]
+
+
+def test_possessives_agree_with_their_owner() -> None:
+    for sentence in sentences():
+        for leaf in sentence.leaves:
+            if leaf.label == "PRP$":
+                stem = {"my": "mein", "our": "unser"}.get(leaf.text.lower()) or OWNERS[sentence.gender(leaf)]
+                assert [word.text for word in sentence.translations(leaf) if word.text.startswith(stem)], (
+                    sentence.pair
+                )
+
+
+# The places of the verb
+
+FINITE: dict[str, set[tuple[int, bool]]] = {}  # the persons and numbers of every finite form
+INFINITIVES, PARTICIPLES, PREFIXED = set[str](), set[str](), set[tuple[str, str]]()
+GROUPS = (verbs.INTRANSITIVE, verbs.TRANSITIVE, verbs.PARTICLE, verbs.DITRANSITIVE, verbs.MOTION)
+GROUPS += (verbs.POSITION, verbs.PLACING, verbs.SAYING)
+PREFIXES = set("ab an auf aus ein nieder um weg zurück".split())
+HABEN, SEIN = set("habe hat haben hatte hatten".split()), set("bin ist sind war waren".split())
+MODAL = set(
+    "werde wird werden kann können konnte konnten muss müssen musste mussten will wollen wollte".split()
+)
+MODAL |= set("wollten sollte sollten darf dürfen durfte durften".split())
+WITH_SEIN = set(
+    "gewesen gegangen gerannt gelaufen gesprungen gefahren geflogen geklettert gereist geschwommen gefolgt "
+    "aufgewacht aufgestanden zurückgekommen angekommen umgefallen verschwunden".split()
+)
+
+
+def learn(verb: verbs.Verb) -> None:
+    """Every finite form of a verb, alone and with its prefix, and its infinitive and participle."""
+    infinitive, first, third, past, participle = verb.german
+    plural = "sind" if infinitive == "sein" else infinitive
+    persons = {first: [(1, False)], third: [(3, False)], plural: [(1, True), (3, True)]}
+    for form, found in [
+        *persons.items(),
+        (past, [(1, False), (3, False)]),
+        (past + ("n" if past.endswith("e") else "en"), [(1, True), (3, True)]),
+    ]:
+        for whole in {form, verb.prefix + form}:
+            FINITE.setdefault(whole, set()).update(found)
+        PREFIXED.add((verb.prefix, form))
+    if first == third:
+        FINITE[first] |= {(1, False), (3, False)}
+    INFINITIVES.add(verb.prefix + infinitive)
+    PARTICIPLES.add(verb.prefix + participle)
+
+
+for group in (*GROUPS, (verbs.MAKE, verbs.FIT, verbs.BE, verbs.HAVE, verbs.WILL), verbs.MODALS.values()):
+    for verb in group:
+        learn(verb)
+
+ADVERBS = set(
+    "gestern morgen bald nachts heute jetzt oft immer manchmal nie selten schon "
+    "leise langsam schnell vorsichtig heimlich".split()
+)
+SUBORDINATORS = set("weil obwohl wenn als dass".split())
+
+
+@dataclass
+class Clause:
+    """A clause as a row of letters, and the word at which each begins.
+
+    N, G, T: a phrase, an owner's, a time; P: preposition; A: adverb; X: nicht; D: degree or predicate;
+    V: a finite form, I: what is not finite, or a prefix, B: what may be either; W, R, S: question word,
+    relative pronoun, conjunction; C, Q: a subordinate or a relative clause inside.
+    """
+
+    kind: str
+    letters: str = ""
+    starts: list[int] = field(default_factory=list)
+
+    def add(self, letter: str, start: int) -> None:
+        self.letters += letter
+        self.starts.append(start)
+
+    @property
+    def finite(self) -> int:
+        """The word that is the finite verb."""
+        letters = self.letters if self.kind == "main" else self.letters[::-1]
+        place = min(letters.find(letter) % 99 for letter in "VB")
+        return self.starts[place if self.kind == "main" else -1 - place]
+
+
+def letters_of(sentence: Sentence) -> Iterator[tuple[str, int]]:
+    """What the words are, one letter a phrase."""
+    words, starts = sentence.words, {phrase.start: phrase for phrase in sentence.phrases}
+    k = 0
+    while k < len(words):
+        word, phrase = words[k], starts.get(k)  # the longest: Annas Hund, not Annas
+        if phrase and phrase.leaf.label in ("WP", "WDT"):
+            yield ("W" if word.text.startswith("w") else "R"), k
+        elif phrase:
+            role, _ = sentence.roles.get(phrase.leaf, ("time", None))
+            yield {"time": "T", "owner": "G"}.get(role, "N"), k
+        else:
+            yield letter_of(word.text, word, k + 1 in starts), k
+        k = phrase.end + 1 if phrase else k + 1
+
+
+def letter_of(text: str, word: Word, before_phrase: bool) -> str:
+    finite, apart = text in FINITE, text in INFINITIVES | PARTICIPLES
+    choices = {
+        ",": text == ",",
+        "": text in (".", "?"),
+        "P": text in PREPOSITIONS and before_phrase,
+        "D": word.is_a("JJ", "JJR") or text in ("sehr", "zu", "so"),
+        "W": text in ("warum", "wann", "wo"),
+        "S": text in SUBORDINATORS,
+        "U": text == "und" and any(leaf.parent and leaf.parent.label == "NP" for leaf in word.english),
+        "&": text in ("und", "aber"),
+        "X": text == "nicht",
+        "A": text in ADVERBS,
+        "I": text in PREFIXES or (apart and not finite),
+        "V": finite and not apart,
+        "B": finite and apart,
+    }
+    fitting = [letter for letter, fits in choices.items() if fits]
+    assert fitting, f"no use for {text!r}"
+    return fitting[0]
+
+
+def clauses(sentence: Sentence) -> list[Clause]:
+    """The clauses of a sentence, from commas and conjunctions alone."""
+    found = stack = [Clause("main")]
+    stack = list(found)
+    letters = [*letters_of(sentence)]
+    for (letter, start), (following, _) in zip(letters, [*letters[1:], ("", 0)], strict=True):
+        if letter == "," and following in "SR":
+            while following == "S" and stack[-1].kind != "main" and stack[-1].letters[-1] in "VB":
+                stack.pop()
+        elif letter == "," and following != "&":
+            stack.pop()
+        elif letter == "&":
+            stack = [Clause("main")]
+            found.append(stack[0])
+        elif letter in ("S", "R"):
+            stack[-1].add("C" if letter == "S" else "Q", start)
+            stack.append(Clause(letter, letter, [start]))
+            found.append(stack[-1])
+        elif letter not in (",", ""):
+            stack[-1].add(letter, start)
+    return found
+
+
+SUBJECT = "N(G|UN)?(PN)?Q?"
+FRONT = f"(C|W|A|AT|T|PT|{SUBJECT})"
+MIDDLE = "[NGTPAXUQ]*D?D?"
+
+
+def test_the_verb_has_its_place() -> None:
+    """Second in statements, first in yes/no questions, last in subordinate clauses; its rest at the end."""
+    for sentence in sentences():
+        first, *others = clauses(sentence)
+        asked = sentence.pair.target.endswith("?")
+        front = "W?" if asked else FRONT
+        assert re.fullmatch(f"{front}[VB]{MIDDLE}[IB]?C*", first.letters), (first, sentence.pair)
+        for clause in others:
+            start = {"main": f"{FRONT}[VB]", "S": f"S{SUBJECT}", "R": "R"}[clause.kind]
+            end = "[IB]?C*" if clause.kind == "main" else "[IB]?[VB]C*"
+            assert re.fullmatch(start + MIDDLE + end, clause.letters), (clause, sentence.pair)
+
+
+def test_the_parts_of_a_verb_belong_together() -> None:
+    """Participle or infinitive as the auxiliary asks, haben or sein as the verb does, prefixes that exist."""
+    for sentence in sentences():
+        for clause in clauses(sentence):
+            texts = [sentence.words[k].text for k in clause.starts]
+            finite = sentence.words[clause.finite].text
+            verbal = zip(clause.starts, texts, clause.letters, strict=True)
+            (last,) = [text for k, text, c in verbal if c in "IB" and k != clause.finite] or [""]
+            if finite in MODAL:
+                assert last in INFINITIVES, sentence.pair
+            elif finite in HABEN:
+                assert last in PARTICIPLES - WITH_SEIN, sentence.pair
+            elif finite in SEIN:
+                assert last in WITH_SEIN | {""}, sentence.pair
+            else:
+                assert clause.kind != "main" or (last, finite) in PREFIXED, sentence.pair
+                assert clause.kind == "main" or not last, sentence.pair
+
+
+def test_the_finite_verb_agrees_with_its_subject() -> None:
+    for sentence in sentences():
+        finite = {clause.finite for clause in clauses(sentence)}
+        subjects: dict[Node, list[Node]] = {}
+        for leaf, (role, head) in sentence.roles.items():
+            if role == "subject":
+                subjects.setdefault(head, []).append(leaf)
+        assert len(subjects) == len(finite)
+        for head, heads in subjects.items():
+            group = verb_group(head)
+            (word,) = {k for k in finite if set(group) & set(sentence.words[k].english)}
+            plural = len(heads) > 1 or sentence.gender(heads[0]) == "p"
+            person = 1 if heads[0].text.lower() in ("i", "we") else 3
+            assert (person, plural) in FINITE[sentence.words[word].text], sentence.pair
+            third = person == 3 and not plural
+            english = group[0]
+            assert english.label in (("VBZ",) if third else ("VBP",)) or english.label in ("VBD", "MD")
+            if english.text in ("was", "were"):
+                assert (english.text == "was") == (not plural), sentence.pair
+
+
+def verb_group(head: Node) -> list[Node]:
+    """The verbs of the clause of a verb, the finite one first."""
+    node, found = head.parent, list[Node]()
+    while node and node.label in ("VP", "SQ"):
+        found = [part for part in node.parts if part.text and part.label[:2] in ("VB", "MD")] + found
+        node = node.parent
+    return found
