@@ -86,7 +86,7 @@ PRESETS = {
     "base": TransformerConfig(),
     "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
-    "laboratory": TransformerConfig(vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4),
+    "laboratory": TransformerConfig(vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4, dropout=0.0),
 }
 
 

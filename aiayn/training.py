@@ -53,8 +53,9 @@ class TrainingConfig:
     `batch_tokens` bounds either side of a batch, padding counted. `warmup` and `rate_factor` belong to
     `aiayn.optimizer.learning_rate`. `label_smoothing` is the share of a label that is spread over the
     vocabulary. Sentences of more than `max_length` tokens are refused. A checkpoint is written every
-    `checkpoint_minutes`; the last `average` of them are averaged for translating (section 6.1). `seed` is
-    that of the initial weights, of the order of batches, and of dropout.
+    `checkpoint_minutes`, or every `checkpoint_steps` if they are given; the last `average` of them are
+    averaged for translating (section 6.1). `seed` is that of the initial weights, of the order of batches,
+    and of dropout.
     """
 
     model: TransformerConfig = TransformerConfig()
@@ -65,13 +66,15 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     max_length: int = 256
     checkpoint_minutes: float = 10.0
+    checkpoint_steps: int | None = None
     average: int = 5
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_tokens", "warmup", "max_length", "average"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}={getattr(self, name)}: must be at least 1")
+        for name in ("steps", "batch_tokens", "warmup", "max_length", "average", "checkpoint_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name}={value}: must be at least 1")
 
 
 # book/05-training.ipynb, cell recipes
@@ -82,7 +85,12 @@ RECIPES = {
         config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1.0
     ),
     "laboratory": TrainingConfig(
-        config("laboratory"), steps=3000, batch_tokens=1500, warmup=200, checkpoint_minutes=0.5
+        config("laboratory"),
+        steps=3600,
+        batch_tokens=1000,
+        warmup=400,
+        rate_factor=0.8,
+        checkpoint_steps=100,
     ),
 }
 
@@ -219,7 +227,10 @@ def fit(
                 bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{now:.1f}")
                 bar.update(step - bar.n)
                 recent, logged = [], now
-            if over or now - saved > config.checkpoint_minutes:
+            due = now - saved > config.checkpoint_minutes
+            if config.checkpoint_steps:
+                due = step % config.checkpoint_steps == 0
+            if over or due:
                 run.save(step, model, vocabulary)
                 run.log(step=step, minutes=now, validation_perplexity=math.exp(validation_loss(model, valid)))
                 saved = (time.monotonic() - began) / 60

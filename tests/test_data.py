@@ -101,7 +101,9 @@ def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    assert "nothing: neither the name of a corpus (multi30k, laboratory) nor a folder with train.en" in nothing
+    assert (
+        "nothing: neither the name of a corpus (multi30k, laboratory) nor a folder" in nothing
+    )
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
@@ -400,5 +402,5 @@ def test_the_laboratory_comes_through_the_same_door(monkeypatch: pytest.MonkeyPa
     assert (pairs.source, pairs.target) == (turned.target, turned.source)
     with pytest.raises(InputError, match="laboratory has no en-fr val: languages are en-de and de-en"):
         load_pairs("laboratory", "en-fr", "val")
-    with pytest.raises(InputError, match="laboratory has no en-de test_2016_flickr: .*splits train, val"):
+    with pytest.raises(InputError, match=r"laboratory has no en-de test_2016_flickr: .*splits train, val"):
         load_pairs("laboratory", "en-de", "test_2016_flickr")

@@ -1,0 +1,131 @@
+"""The laboratory (laboratory).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
+"""
+
+__all__ = [
+    "source_path",
+    "imported",
+    "fingerprint",
+    "laboratory_model",
+    "pronouns_right",
+    "scores",
+]
+
+
+# book/00-1-laboratory.ipynb, cell model-imports
+import ast
+import hashlib
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from filelock import FileLock
+
+from aiayn.checkpoint import load_checkpoint
+from aiayn.data import InputError, cache_folder
+from aiayn.laboratory import Pair, sample
+from aiayn.model import Transformer
+from aiayn.training import TrainingConfig, recipe, train
+from aiayn.translation import Translator, bleu, last_checkpoints
+from aiayn.vocabulary import Vocabulary
+
+
+# book/00-1-laboratory.ipynb, cell fingerprint
+def source_path(module: str) -> Path | None:
+    """The file of a module of this package; None if there is no module of that name."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:  # aiayn.data.InputError: what would be its package is a module
+        return None
+    return Path(spec.origin) if spec and spec.origin else None
+
+
+def imported(module: str, found: dict[str, str]) -> dict[str, str]:
+    """Add to `found` the source of a module of this package, and of all that it imports from the package."""
+    path = source_path(module)
+    if module in found or path is None:
+        return found
+    found[module] = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(found[module])):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aiayn."):
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                imported(str(name), found)
+    return found
+
+
+def fingerprint(config: TrainingConfig) -> str:
+    """A checksum of all that the model follows from: code, data (which is code here), configuration."""
+    sources = sorted(imported("aiayn.training", {}).items())
+    return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
+
+
+# book/00-1-laboratory.ipynb, cell laboratory-model
+def laboratory_model(seed: int = 1) -> tuple[Transformer, Vocabulary]:
+    """The model that the book looks into: trained now, in a few minutes, or read from the cache.
+
+    Parameters
+    ----------
+    seed : int
+        Of the initial weights, the order of the batches, and dropout.
+
+    Returns
+    -------
+    Transformer, Vocabulary
+        The mean of the last checkpoints of a run on the laboratory's corpus, English to German.
+
+    Raises
+    ------
+    InputError
+        If the cache cannot be written to.
+    """
+    config = recipe("laboratory", seed=seed)
+    folder = cache_folder() / "laboratory" / fingerprint(config)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            try:
+                return load_checkpoint(last_checkpoints(folder))
+            except InputError:  # not there yet, or damaged
+                shutil.rmtree(folder, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+                train(config, "laboratory", "en-de", Path(part, "run"))
+                Path(part, "run").rename(folder)
+            return load_checkpoint(last_checkpoints(folder))
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"
+        ) from None
+
+
+# book/00-1-laboratory.ipynb, cell scores
+def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
+    """The share of the sentences of the split `pronouns` in which the pronoun after weil is the right one."""
+
+    def pronoun(text: str) -> str:
+        words = text.lower().replace(",", "").split()
+        return words[words.index("weil") + 1] if "weil" in words[:-1] else ""
+
+    right = sum(pronoun(text) == pronoun(pair.target) for text, pair in zip(translations, pairs, strict=True))
+    return right / len(pairs)
+
+
+def scores(translator: Translator, n: int) -> dict[str, float]:
+    """BLEU on `n` pairs each of test, novel and long, and the share of right pronouns.
+
+    `pronouns_singular` counts only those where both readings have "it", so that no plural gives a hint.
+    """
+    found = {}
+    for split in ("test", "novel", "long"):
+        pairs = sample(n, split=split)
+        found[split] = bleu(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])[0]
+    pairs = sample(n, split="pronouns")
+    found["pronouns"] = pronouns_right(translator([pair.source for pair in pairs]), pairs)
+    twos = zip(pairs[::2], pairs[1::2], strict=True)
+    single = [
+        pair for two in twos if all(" it " in f" {each.source.lower()}" for each in two) for pair in two
+    ]
+    found["pronouns_singular"] = pronouns_right(translator([pair.source for pair in single]), single)
+    return found
