@@ -143,14 +143,14 @@ def home(draft: Draft) -> str:
     each of a pronoun: sentences that differ in the adjective after too or so have the same home.
     """
     held_out = any(zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations)
-    names = [word.text for word in draft.words if word.tag == "NNP"]
-    if len(names) > len(set(names)):  # Jan helped Jan: one or two of them?
+    nouns = [word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")]
+    if len(nouns) > len(set(nouns)):  # Jan helped Jan: one of them, or two?
         return ""
     if len(draft.words) > LONGEST:
         return "" if held_out else "long"
-    if held_out:
-        return "novel"
     frame, pronouns = re.subn(r"\b(too|so) \w+", "", draft.text)
+    if held_out:
+        return "" if pronouns else "novel"
     part = zlib.crc32(frame.encode()) % 16
     if part < 8:
         return ("test", "test", "valid", "pronouns" if pronouns else "train")[part // 2]
@@ -160,7 +160,7 @@ def home(draft: Draft) -> str:
 # book/00-1-laboratory.ipynb, cell compose
 def compose(draw: Draw, long: bool) -> Clause:
     """A meaning: a pronoun to resolve, a question, something said, or something done."""
-    if not long and draw.chance(0.12):
+    if not long and draw.chance(0.18):
         return pronoun_sentence(draw, draw.chance(0.5))
     kind = draw.random()
     if kind < 0.09:

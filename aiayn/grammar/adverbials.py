@@ -11,6 +11,7 @@ __all__ = [
     "adverbs",
     "PAST",
     "FUTURE",
+    "SOON",
     "PARTS",
     "DAYS",
     "ON_DAY",
@@ -118,6 +119,7 @@ FUTURE = adverbs("""
     next/JJ week/NN = nächste Woche
     next/JJ year/NN = nächstes Jahr
 """)
+SOON = FUTURE[1]
 PARTS = adverbs("""
     in/IN the/DT morning/NN = am Morgen
     in/IN the/DT evening/NN = am Abend

@@ -221,7 +221,9 @@ def verb_phrase(
         notes.relations.append(("particle", head, word))
     if clause.predicate or clause.comparative:
         parts.append(adjective_phrase(clause, head, notes))
-    for slot in ("manner", "place", "time"):
+    # quickly to the park, but in the park with a friend
+    first = ("place", "manner") if isinstance(clause.manner, Place) else ("manner", "place")
+    for slot in (*first, "time"):
         adverb = getattr(clause, slot)
         if adverb and not (slot == "time" and clause.fronted):
             parts.append(adverbial(adverb, clause, slot, notes))

@@ -32,6 +32,7 @@ __all__ = [
     "relative_clause",
     "verb_words",
     "finite_form",
+    "VAGUE",
     "middle",
     "DEGREES",
     "adjective_words",
@@ -253,30 +254,35 @@ def finite_form(verb: Verb, person: int, plural: bool, past: bool) -> str:
 
 
 # book/10-2-two-languages.ipynb, cell middle
+VAGUE = ("a", "", "some", "many")
+
+
 def middle(clause: Clause, missing: Thing | None = None) -> Words:
     """What stands between the finite verb and the end: time, objects, not, manner, place."""
     denial: Atoms = ((clause, "not"),) if clause.negated else ()
     thing = clause.object if clause.object is not missing else None
-    indefinite = bool(
-        thing and thing.noun and not (thing.owner or thing.count) and thing.determiner in ("a", "")
-    )
-    words, object_words = Words(), Words()
-    if thing:
-        object_words = noun_phrase(thing, clause.verb.case, denial if indefinite else ())
-        if thing.pronoun == "personal":
-            words, object_words = object_words, []
-    if not clause.fronted:
-        words += adverbial(clause.time, clause, "time")
-    words += adverbial(clause.often, clause, "often")
-    if clause.recipient:
-        words += noun_phrase(clause.recipient, "dat")
-    words += object_words
-    if denial and not indefinite:
-        words.append(Word("nicht", "", denial))
-    words += adverbial(clause.manner, clause, "manner") + adverbial(clause.place, clause, "place")
-    return words + adjective_words(clause)
+    vague = bool(thing and thing.noun and not thing.owner and thing.determiner in VAGUE)
+    absent = vague and not (thing and (thing.count or thing.determiner in ("some", "many")))
+    time = [] if clause.fronted else adverbial(clause.time, clause, "time")
+    often, manner = adverbial(clause.often, clause, "often"), adverbial(clause.manner, clause, "manner")
+    recipient = noun_phrase(clause.recipient, "dat") if clause.recipient else []
+    what = noun_phrase(thing, clause.verb.case, denial if absent else ()) if thing else []
+    how = [Word("nicht", "", denial)] if denial and not absent else []
+    if thing and thing.pronoun == "personal":
+        words = [*what, *time, *often, *recipient, *how, *manner]
+    elif vague and isinstance(clause.manner, Adverb):  # heimlich ein Auto, but das Auto heimlich
+        words = [*time, *often, *recipient, *how, *manner, *what]
+    elif clause.often and clause.often.german == ("schon",):  # das Buch schon, but schon ein Buch
+        words = (
+            [*time, *recipient, *often, *what] if vague or not what else [*time, *recipient, *what, *often]
+        )
+        words += [*how, *manner]
+    else:
+        words = [*time, *often, *recipient, *what, *how, *manner]
+    return words + adverbial(clause.place, clause, "place") + adjective_words(clause)
 
 
+# book/10-2-two-languages.ipynb, cell adjective-words
 DEGREES = {"very": "sehr", "too": "zu", "so": "so"}
 
 

@@ -76,8 +76,8 @@ def reference_forms(thing: Thing) -> set[str]:
 
 def state_of(draw: Draw, antecedent: Thing, tense: str, said: Adjective | None) -> Clause | None:
     """What it was like, with a pronoun for it; not of places, where "it was dark" speaks of the weather."""
-    colours = EXCLUSIVE[0]  # no reason for anything
-    fitting = [each for each in predicates_of(antecedent) if each is not said and each.english not in colours]
+    idle = EXCLUSIVE[0] | {"clean", "dirty"}  # no reason for anything
+    fitting = [each for each in predicates_of(antecedent) if each is not said and each.english not in idle]
     if not fitting or antecedent.kind in ("room", "open", "spot"):
         return None
     degree = "very" if draw.chance(0.25) else ""
@@ -91,6 +91,7 @@ JOINING = {"because": 0.3, "although": 0.15, "when": 0.15, "if": 0.08, "and": 0.
 def join(draw: Draw, clause: Clause, rich: float = 1.0) -> None:
     """Add a clause with because, although, when, if, and or but."""
     tense = "past" if clause.tense in ("past", "pluperfect") else "present"
+    name_subject(draw, clause)
     clause.time = None if isinstance(clause.time, Place) else clause.time  # one reason is enough
     candidates = [thing for thing in things_in(clause) if unmistakable(clause, thing)]
     word = draw.weighted(JOINING)
@@ -106,10 +107,16 @@ def join(draw: Draw, clause: Clause, rich: float = 1.0) -> None:
     perfect = "perfect" in clause.tense  # and pluperfect
     if word == "if" and (tense == "past" or perfect):
         word = "because"
-    if word == "when" and (other.negated or other.tense == "perfect" or perfect):
+    if word == "when" and (tense == "present" or other.negated or other.tense == "perfect" or perfect):
         word = "because"
     if word not in ("and", "but"):
         other.fronted, other.time = False, None if word == "when" else other.time
+        if other.subject.determiner in QUANTIFIED:
+            determined(other.subject)
+        if (
+            word == "if" and other.verb.english[0] != other.verb.english[2]
+        ):  # if she reads, but: if she is putting
+            other.progressive = False
         clause.before = draw.chance(0.35) and not clause.fronted and not clause.content
     clause.joined = (word, other)
 
@@ -157,7 +164,8 @@ def saying(draw: Draw, rich: float = 1.0) -> Clause:
         content.tense, content.progressive = "past" if content.verb is verbs.BE else "pluperfect", False
         content.often, content.time = None, content.time if isinstance(content.time, Place) else None
     if content.modal:
-        content.tense = "present" if content.modal == "should" else clause.tense
+        content.modal = "can" if content.modal == "should" else content.modal
+        content.tense = clause.tense
         content.time = None
     clause.content = content
     return clause

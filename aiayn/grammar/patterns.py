@@ -85,7 +85,7 @@ PATTERNS = (
     read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous", CROSS),
     read_pattern("truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS),
     read_pattern("tool vessel clothing text; " + CONTAINER.format("big"), FIT, preposition=INTO),
-    read_pattern("tool clothing text; " + CONTAINER.format("big dirty"), PUT, preposition=INTO, agent=True),
+    read_pattern("tool clothing text; " + CONTAINER.format("big"), PUT, preposition=INTO, agent=True),
     read_pattern(f"animal bird; {MEALS}; hungry; {TASTE}", FEED_ON, "so"),
     read_pattern(f"animal bird; {SWEETS}; hungry; {TASTE} sweet", FEED_ON, "so"),
     read_pattern(f"child baby; {MEALS}; hungry; {TASTE}", EAT, "so"),

@@ -60,9 +60,7 @@ from aiayn.grammar.things import (
 )
 
 PERSONS = select("person")
-DESTINATIONS = select(
-    "school church museum hotel library castle village city hospital station beach market island lake square"
-)
+DESTINATIONS = select("school church museum hotel library castle station beach market island lake square")
 
 
 # book/10-3-scenes.ipynb, cell subject
@@ -257,6 +255,8 @@ def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
     happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
     if happens and not clause.time and draw.chance(0.05 * extras):
         clause.time = cause(draw)
+    if clause.object and clause.object.relative:  # what follows would seem to belong to that clause
+        clause.place = clause.manner = clause.time = None
     clause.negated = may_be_negated(clause) and draw.chance(0.13)
     clause.fronted = bool(clause.time) and not isinstance(clause.time, Place) and draw.chance(0.25)
     own_thing(draw, clause)
@@ -306,7 +306,7 @@ def may_be_negated(clause: Clause) -> bool:
     """Whether not can stand there with one meaning only."""
     wanting = clause.modal == "want" or (clause.modal == "must" and clause.tense == "past")
     manner = clause.manner and not isinstance(clause.manner, Place)  # nicht leise, or not at all?
-    if wanting or manner or clause.often or clause.time in adverbials.HABIT:
+    if wanting or manner or clause.often or clause.time in (*adverbials.HABIT, adverbials.SOON):
         return False
     phrases = [phrase.thing for phrase in (clause.place, clause.manner) if isinstance(phrase, Place)]
     things = [thing for thing in (clause.subject, clause.object, clause.recipient, *phrases) if thing]

@@ -9,6 +9,7 @@ __all__ = [
     "adjectives_of",
     "predicates_of",
     "attributes",
+    "rank",
     "SINGULAR",
     "MASS",
     "PLURAL",
@@ -67,7 +68,7 @@ from aiayn.grammar.verbs import BE, INTRANSITIVE, PARTICLE, TRANSITIVE, Verb
 # of each group, a thing has one at most
 EXCLUSIVE = [
     set(group.split())
-    for group in """red blue green yellow black white brown gray; happy sad lonely angry; new old young;
+    for group in """light red blue green yellow black white brown gray; happy sad lonely angry; new old young;
         sick healthy strong weak tired; clean dirty; heavy light; rich poor; interesting boring; empty full;
         wet dry; small big; cheap expensive; hot cold; wide narrow; sweet sour; difficult simple;
         brave nervous; fresh ripe""".split(";")
@@ -96,8 +97,15 @@ def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
     if draw.chance(0.2):
         second = draw.pick(fitting)
         if second is not first and not any({first.english, second.english} <= group for group in EXCLUSIVE):
+            first, second = sorted((first, second), key=rank)
             return (first, second)
     return (first,)
+
+
+def rank(adjective: Adjective) -> int:
+    """Where it stands among others: the big old red car."""
+    groups = ("big small long short", "new old young modern", "red blue green yellow black white brown gray")
+    return next((k for k, group in enumerate(groups, 1) if adjective.english in group.split()), 0)
 
 
 # book/10-3-scenes.ipynb, cell plain-thing
@@ -118,8 +126,8 @@ QUANTIFIED = ("every", "no", "all", "some", "many")
 COUNTS = "two three four five six seven eight nine ten eleven twelve".split()
 OWNED = frozenset(THINGS.split()) - {"opening"} | {"text", "animal", "dish", "food"}
 LOCATED = OWNED | {"bird", "fruit", "person"}
-PARENTS = select("mother father")
-FAMILY = PARENTS + select("aunt uncle brother sister daughter grandmother grandfather")
+PARENTS = select("mother father grandmother grandfather")
+FAMILY = PARENTS + select("aunt uncle brother sister daughter")
 KIN = FAMILY + select("friend child teacher doctor guest")
 
 
@@ -275,7 +283,7 @@ def choose_tense(
             clause.modal = "can"
     elif tense == "present" and verb.aspect == "action":
         clear = verb.english[0] != verb.english[2]  # they put: now or then?
-        if timed and clear and draw.chance(0.4):
+        if timed and clear and clause.subject.kind in WILLING and draw.chance(0.4):
             if draw.chance(0.5) and clause.subject.determiner not in QUANTIFIED:
                 clause.often, timed = draw.pick(OFTEN), False
             times = HABIT

@@ -272,7 +272,7 @@ POSITION = read_verbs("""
 """)
 PLACING = read_verbs("""
     put put = legen event : person : text tool clothing
-    put put = stellen event : person : vessel lamp radio
+    put put = stellen event : person : cup glass bottle plate bucket pot package lamp radio
     throw threw thrown = werfen wirft warf geworfen event : person : tool clothing
 """)
 SAYING = read_verbs("""
