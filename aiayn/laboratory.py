@@ -160,7 +160,7 @@ def home(draft: Draft) -> str:
 # book/00-1-laboratory.ipynb, cell compose
 def compose(draw: Draw, long: bool) -> Clause:
     """A meaning: a pronoun to resolve, a question, something said, or something done."""
-    if not long and draw.chance(0.18):
+    if not long and draw.chance(0.25):
         return pronoun_sentence(draw, draw.chance(0.5))
     kind = draw.random()
     if kind < 0.09:

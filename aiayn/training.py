@@ -86,10 +86,9 @@ RECIPES = {
     ),
     "laboratory": TrainingConfig(
         config("laboratory"),
-        steps=3600,
+        steps=4400,
         batch_tokens=1000,
         warmup=400,
-        rate_factor=0.8,
         checkpoint_steps=100,
     ),
 }
