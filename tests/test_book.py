@@ -196,10 +196,20 @@ def test_a_module_made_by_hand_is_left_alone_and_named(root: Path, write: Write,
 def test_files_that_are_no_modules_are_left_alone(root: Path, write: Write) -> None:
     write("01-greeting", GREETING)
     (root / "aiayn" / "inner").mkdir(parents=True)
-    for name in ("py.typed", ".hidden.py", "inner/module.py"):
+    for name in ("py.typed", ".hidden.py", "inner/table.csv"):
         (root / "aiayn" / name).touch()
     assert export(root) == ["aiayn/greeting.py"]
-    assert (root / "aiayn" / "py.typed").exists() and (root / "aiayn" / "inner" / "module.py").exists()
+    assert (root / "aiayn" / "py.typed").exists() and (root / "aiayn" / "inner" / "table.csv").exists()
+
+
+def test_a_dot_in_the_tag_makes_a_folder(root: Path, write: Write) -> None:
+    parts = [cell("greet", GREET, "export:words.greeting"), cell("names", GREET, "export:words.__init__")]
+    write("01-greeting", notebook(TITLE, *parts))
+    assert export(root) == ["aiayn/words/__init__.py", "aiayn/words/greeting.py"]
+    assert export(root, check=True) == []
+    write("01-greeting", notebook(TITLE, *parts[:1]))
+    assert export(root) == ["aiayn/words/__init__.py"]
+    assert not (root / "aiayn" / "words" / "__init__.py").exists()
 
 
 def test_a_fault_anywhere_writes_nothing(root: Path, write: Write) -> None:
@@ -280,7 +290,13 @@ def test_known_tags_and_an_authors_own_pass(tag: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "tags"),
-    [(None, ["export"]), ("a.b", ["export"]), ("a", ["export:"]), ("a", ["export", "export:b"])],
+    [
+        (None, ["export"]),
+        ("a..b", ["export"]),
+        ("a.1", ["export"]),
+        ("a", ["export:"]),
+        ("a", ["export", "export:b"]),
+    ],
 )
 def test_an_export_needs_one_module(root: Path, write: Write, module: str | None, tags: list[str]) -> None:
     write("01-greeting", notebook(TITLE, cell("greet", GREET, *tags), module=module))
