@@ -112,11 +112,12 @@ class Cells(SphinxPostTransform):
 
     def badge(self, cell: str, module: str) -> nodes.paragraph:
         """The line above an exported cell; warn if the package does not hold the cell."""
-        source = Path(self.app.srcdir, "aiayn", f"{module}.py")
+        path = f"aiayn/{module.replace('.', '/')}.py"
+        source = Path(self.app.srcdir, path)
         origin = f"# {self.env.docname}.ipynb, cell {cell}\n"
         if not source.is_file() or origin not in source.read_text(encoding="utf-8"):
-            message = "cell %s is not in aiayn/%s.py; run `make export`"
-            LOGGER.warning(message, cell, module, location=self.env.docname)
+            message = "cell %s is not in %s; run `make export`"
+            LOGGER.warning(message, cell, path, location=self.env.docname)
         page = self.app.builder.get_relative_uri(self.env.docname, f"aiayn/{module}")
         link = nodes.reference("", qualified(module), refuri=f"{page}#cell-{cell}", internal=True)
         return nodes.paragraph("", "exported to ", link, classes=["aiayn-badge"])
