@@ -59,7 +59,7 @@ def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pai
 @cache
 def all_drawn() -> list[list[Pair]]:
     calls: list[dict[str, Any]] = [{"n": 3000, "seed": 5, "split": split} for split in SPLITS]
-    return draw_apart([*calls, {"n": 30_000}])
+    return draw_apart([*calls, {"n": 100_000}])
 
 
 def drawn(split: str) -> list[Pair]:
@@ -68,7 +68,7 @@ def drawn(split: str) -> list[Pair]:
 
 
 def training() -> list[Pair]:
-    """30,000 pairs to learn from."""
+    """100,000 pairs to learn from."""
     return all_drawn()[-1]
 
 
