@@ -53,7 +53,7 @@ $(RAN): | $(LABORATORY)
 $(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py)
 	@mkdir -p $(@D)
 	@echo "The laboratory's model: read from the cache, or trained in two or three minutes"
-	@$(VENV)/python -c "from aiayn.__main__ import keep_heap; from aiayn.laboratory_model import laboratory_model; \
+	@$(VENV)/python -c "from aiayn.fast_paths import keep_heap; from aiayn.laboratory_model import laboratory_model; \
 	  keep_heap(); laboratory_model()"
 	@touch $@
 

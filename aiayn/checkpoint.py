@@ -5,11 +5,17 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 """
 
 __all__ = [
+    "adam_tensors",
     "save_checkpoint",
+    "flush",
     "list_checkpoints",
     "read_description",
+    "read_tensors",
     "read_weights",
     "load_checkpoint",
+    "FREE",
+    "newest_checkpoint",
+    "restore",
 ]
 
 
@@ -31,12 +37,22 @@ from aiayn.vocabulary import Vocabulary, load_vocabulary
 
 
 # book/05-training.ipynb, cell save-checkpoint
+def adam_tensors(model: Transformer, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """What Adam keeps for each weight, by the weight's name."""
+    states = ((name, optimizer.state[parameter]) for name, parameter in model.named_parameters())
+    return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
+
+
 def save_checkpoint(
-    folder: Path, model: Transformer, vocabulary: Vocabulary, training: dict[str, Any]
+    folder: Path,
+    model: Transformer,
+    vocabulary: Vocabulary,
+    training: dict[str, Any],
+    optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, which appears only when it is whole.
 
-    `training` says how the model was trained, for the record.
+    `training` says how the model was trained; with the `optimizer`, training can go on from here.
 
     Raises
     ------
@@ -48,13 +64,26 @@ def save_checkpoint(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         save_file(dict(model.named_parameters()), part / "model.safetensors")  # shared ones once
+        if optimizer is not None:
+            save_file(adam_tensors(model, optimizer), part / "optimizer.safetensors")
         text = json.dumps({"model": asdict(model.config), "training": training}, indent=1)
         (part / "config.json").write_text(text, encoding="utf-8")
         (part / "vocabulary.model").write_bytes(vocabulary.model)
+        for path in [*part.iterdir(), part]:
+            flush(path)
         os.rename(part, folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
+
+
+def flush(path: Path) -> None:
+    """Wait until a file is on the disk and not only on its way there."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 # book/05-training.ipynb, cell list-checkpoints
@@ -94,6 +123,26 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 # book/05-training.ipynb, cell read-weights
+def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch.Tensor]:
+    """The tensors in a file, if they are whole and have these names and shapes.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or something else than expected.
+    """
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: damaged or not there ({error}); use the checkpoint before it") from None
+    for name in sorted(expected.keys() | tensors.keys()):
+        found = tuple(tensors[name].shape) if name in tensors else "missing"
+        wanted = tuple(expected[name]) if name in expected else "not to be there"
+        if found != wanted:
+            raise InputError(f"{path}: {name} is {found}, but the configuration wants {wanted}")
+    return tensors
+
+
 def read_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Tensor]:
     """The weights in a checkpoint, if they are whole and of the shape that `config` says.
 
@@ -102,19 +151,9 @@ def read_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Ten
     InputError
         If the file is missing or damaged, or the model in it is another one.
     """
-    path = folder / "model.safetensors"
-    try:
-        weights = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: damaged or not there ({error}); use the checkpoint before it") from None
     with torch.device("meta"):
         expected = {name: weight.shape for name, weight in Transformer(config).named_parameters()}
-    for name in sorted(expected.keys() | weights.keys()):
-        found = tuple(weights[name].shape) if name in weights else "missing"
-        wanted = tuple(expected[name]) if name in expected else "not to be there"
-        if found != wanted:
-            raise InputError(f"{path}: {name} is {found}, but the configuration wants {wanted}")
-    return weights
+    return read_tensors(folder / "model.safetensors", expected)
 
 
 # book/05-training.ipynb, cell load-checkpoint
@@ -143,3 +182,49 @@ def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
             f"{config.vocabulary_size}; put back the vocabulary.model that it was trained with"
         )
     return model.eval(), vocabulary
+
+
+# book/05-training.ipynb, cell restore
+FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
+FREE |= {"checkpoint_minutes", "checkpoint_steps"}  # these have no part in what is learned
+
+
+def newest_checkpoint(folder: Path) -> Path | None:
+    """The last checkpoint of a run from which training can go on."""
+    return max(
+        (path.parent for path in folder.glob("checkpoints/step-*/optimizer.safetensors")), default=None
+    )
+
+
+def restore(
+    folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, training: dict[str, Any]
+) -> dict[str, Any]:
+    """Put weights and Adam's state back as they were; what the checkpoint says of its training.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or was trained otherwise than `training` says.
+    """
+    others = [path for path in folder.parent.glob("step-*/optimizer.safetensors") if path.parent < folder]
+    before = f"go on from {max(others).parent.name}" if others else "begin anew"
+    try:
+        found = read_description(folder)
+        was, now = {**asdict(found["model"]), **found["training"]}, {**asdict(model.config), **training}
+        names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
+        changed = [f"{n}={was.get(n)}, not {now.get(n)}" for n in names if was.get(n) != now.get(n)]
+        if changed:
+            raise InputError(f"{folder}: trained with {'; '.join(changed)}; use that, or another --out")
+        weights = read_weights(folder, model.config)
+        parameters = dict(model.named_parameters())
+        moments = {f"{n}/{k}": p.shape for n, p in parameters.items() for k in ("exp_avg", "exp_avg_sq")}
+        steps = {f"{name}/step": torch.Size() for name in parameters}
+        adam = read_tensors(folder / "optimizer.safetensors", moments | steps)
+    except InputError as error:
+        raise InputError(f"{error}. Or remove {folder}, to {before}") from None
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
+            keys = ("step", "exp_avg", "exp_avg_sq")
+            optimizer.state[parameter] = {k: adam[f"{name}/{k}"].to(parameter.device) for k in keys}
+    return dict(found["training"])

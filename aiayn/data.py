@@ -5,9 +5,6 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
-    "InputError",
-    "read_bytes",
-    "decode_lines",
     "Pairs",
     "load_pairs",
     "LABORATORY_PAIRS",
@@ -15,65 +12,28 @@ __all__ = [
     "MULTI30K",
     "MULTI30K_SHA256",
     "check_sha256",
-    "cache_folder",
     "download",
-    "write_atomically",
     "multi30k_file",
     "folder_file",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell imports
-import contextlib
-import gzip
 import hashlib
 import os
 import urllib.request
-import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
 from aiayn.laboratory import sample
-
-
-# book/05-1-data-and-batching.ipynb, cell input-error
-class InputError(ValueError):
-    """Something outside the program is wrong; the message says what, where, and what to do."""
-
-
-# book/05-1-data-and-batching.ipynb, cell read-lines
-def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked if its name ends in .gz.
-
-    Raises
-    ------
-    InputError
-        If it is not there, cannot be read, or is no gzip file although its name says so.
-    """
-    try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-
-
-def decode_lines(content: bytes, name: str) -> Iterator[str]:
-    """Text lines, cut at line feeds alone: other Unicode separators may stand inside a sentence.
-
-    Raises
-    ------
-    InputError
-        If a line is not UTF-8.
-    """
-    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
-        try:
-            yield line.decode("utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name}, line {number}: not UTF-8 (byte {error.start + 1}); convert it, say with iconv"
-            ) from None
+from aiayn.text_files import InputError as InputError
+from aiayn.text_files import Lines, check_filled, read_bytes, unpacked
+from aiayn.text_files import cache_folder as cache_folder
+from aiayn.text_files import decode_lines as decode_lines
+from aiayn.text_files import write_atomically as write_atomically
+from aiayn.wmt import wmt14_files
 
 
 # book/05-1-data-and-batching.ipynb, cell pairs
@@ -83,14 +43,14 @@ class Pairs:
 
     Attributes
     ----------
-    source, target : list of str
-        Line by line the same sentence in two languages.
+    source, target : sequence of str
+        Line by line the same sentence in two languages: a list, or the `Lines` of a file.
     source_name, target_name : str
         Where they come from, for messages.
     """
 
-    source: list[str]
-    target: list[str]
+    source: Sequence[str]
+    target: Sequence[str]
     source_name: str = "source"
     target_name: str = "target"
 
@@ -100,9 +60,8 @@ class Pairs:
             counts = ", ".join(f"{name}: {len(lines)} lines" for name, lines in sides)
             raise InputError(f"{counts}; line k of the one must be the translation of line k of the other")
         for name, lines in sides:
-            if "" in lines:
-                where = f"{name}, line {lines.index('') + 1}"
-                raise InputError(f"{where}: empty; remove the line from both files")
+            if not isinstance(lines, Lines):  # which have been checked
+                check_filled(lines, name)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -115,11 +74,13 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     Parameters
     ----------
     name : str
-        `multi30k`, `laboratory`, or a folder with files such as `train.en` and `train.de`, plain or .gz.
+        `multi30k`, `wmt14`, `laboratory`, or a folder with files such as `train.en` and `train.de`,
+        plain or .gz.
     pair : str
         Languages, source first: `en-de`.
     split : str
-        `train`, `val`, `test_2016_flickr`; of the laboratory `train`, `val`, `test`, `long`, `novel`,
+        `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013` (its `val`),
+        `newstest2014` (its `test`) and `newstest2014-filtered`; of the laboratory `test`, `long`, `novel`,
         `pronouns`; in a folder, whatever its files are called.
 
     Raises
@@ -132,9 +93,12 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
     if name == "laboratory":
         return laboratory_pairs(pair, split)
-    find = multi30k_file if name == "multi30k" else folder_file
-    paths = [find(name, split, language) for language in languages]
-    source, target = (list(decode_lines(read_bytes(path), str(path))) for path in paths)
+    if name == "wmt14":
+        paths = wmt14_files(pair, split)
+    else:
+        find = multi30k_file if name == "multi30k" else folder_file
+        paths = [find(name, split, language) for language in languages]
+    source, target = (Lines(unpacked(path), str(path)) for path in paths)
     return Pairs(source, target, *map(str, paths))
 
 
@@ -196,12 +160,6 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
         raise InputError(f"{name}: SHA-256 is {found}, not {expected}; delete it and fetch it again")
 
 
-# book/05-1-data-and-batching.ipynb, cell download
-def cache_folder() -> Path:
-    """Where downloads are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
-    return Path(os.environ.get("AIAYN_CACHE", Path.home() / ".cache" / "aiayn"))
-
-
 def download(url: str, path: Path, sha256: str) -> None:
     """Fetch a file, check it, and only then give it its name.
 
@@ -221,29 +179,6 @@ def download(url: str, path: Path, sha256: str) -> None:
     write_atomically(path, content)
 
 
-# book/05-1-data-and-batching.ipynb, cell write-atomically
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at every moment there is either the old one or the whole new one.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written to, or the disk is full.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):  # the folder itself may be what is missing
-            part.unlink()
-        raise InputError(f"{path}: cannot be written ({error}); choose another folder or make room") from None
-
-
 # book/05-1-data-and-batching.ipynb, cell find-files
 def multi30k_file(name: str, split: str, language: str) -> Path:
     """The path of a checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
@@ -255,8 +190,8 @@ def multi30k_file(name: str, split: str, language: str) -> Path:
         )
     for folder in [Path(data) for data in [os.environ.get("AIAYN_DATA", "")] if data] + [cache_folder()]:
         path = folder / name / f"{split}.{language}.gz"
-        if path.exists():
-            check_sha256(path.read_bytes(), expected, str(path))
+        if os.path.exists(path):
+            check_sha256(read_bytes(path), expected, str(path))
             return path
     download(f"{MULTI30K}/{split}.{language}.gz", path, expected)
     return path
@@ -266,9 +201,9 @@ def folder_file(name: str, split: str, language: str) -> Path:
     """The path of a user's own file."""
     for ending in ("", ".gz"):
         path = Path(name, f"{split}.{language}{ending}")
-        if path.is_file():
+        if os.path.isfile(path):
             return path
     raise InputError(
-        f"{name}: neither the name of a corpus (multi30k, laboratory) nor a folder with {split}.{language} "
-        f"or {split}.{language}.gz"
+        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory) nor a folder with "
+        f"{split}.{language} or {split}.{language}.gz"
     )

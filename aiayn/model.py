@@ -32,6 +32,7 @@ from aiayn.attention import MultiHeadAttention, Score, padding_mask
 from aiayn.embeddings import Embeddings
 from aiayn.feed_forward import FeedForward
 from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
+from aiayn.regularization import Dropout
 from aiayn.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache, Norm
 
 # book/03-model-architecture.ipynb, cell transformer-config
@@ -86,6 +87,7 @@ PRESETS = {
     "base": TransformerConfig(),
     "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
+    "multi30k": TransformerConfig(vocabulary_size=10000, N=4, d_model=128, d_ff=256, h=4, dropout=0.3),
     "laboratory": TransformerConfig(vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4, dropout=0.0),
 }
 
@@ -154,7 +156,7 @@ class Transformer(nn.Module):
             else Embeddings(config.vocabulary_size, config.d_model)
         )
         self.positions = positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(encoder_layer(config) for _ in range(config.N))
         self.decoder = Decoder(decoder_layer(config) for _ in range(config.N))
 

@@ -5,13 +5,37 @@ https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
 """
 
 __all__ = [
+    "Dropout",
     "label_smoothed_loss",
+    "ProjectedLoss",
+    "CHUNK",
+    "projected_loss",
 ]
 
 
 # book/05-4-regularization.ipynb, cell imports
+from typing import Any
+
+import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+
+# book/05-4-regularization.ipynb, cell dropout
+class Dropout(nn.Dropout):
+    """Set each number to zero with probability p, divide the others by 1 - p; in training only (section 5.4).
+
+    As `torch.nn.Dropout`, and faster on a CPU, where p is rounded to a multiple of 2**-16.
+    """
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """Drop numbers of x, drawn anew by torch's global generator."""
+        if not self.training or self.p in (0, 1) or x.device.type != "cpu":
+            return super().forward(x)
+        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        keep = draws.view(torch.int16)[: x.numel()].view(x.shape) >= round(2**16 * self.p) - 2**15
+        return (x * keep).mul_(1 / (1 - self.p))
 
 
 # book/05-4-regularization.ipynb, cell label-smoothed-loss
@@ -40,3 +64,69 @@ def label_smoothed_loss(
     nll = -log_p.gather(1, labels[:, None]).sum()
     loss = (1 - epsilon) * nll - epsilon * log_p.mean(dim=-1).sum()
     return loss, nll.detach()
+
+
+# book/05-4-regularization.ipynb, cell projected-loss
+class ProjectedLoss(torch.autograd.Function):
+    """`projected_loss`: gradients are made in the forward pass, while a chunk's logits are at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
+    ) -> tuple[Tensor, Tensor]:
+        V, wanted = len(weight), any(ctx.needs_input_grad)
+        ctx.gradients = torch.empty_like(x), torch.zeros_like(weight if wanted else weight[:0])
+        loss = nll = x.new_zeros(())
+        rows = max(1, chunk // V)
+        for part, gradient, label in zip(
+            *(t.split(rows) for t in (x, ctx.gradients[0], labels)), strict=True
+        ):
+            logits = part @ weight.T
+            log_p = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+            surprise = -log_p.gather(1, label[:, None]).sum()
+            loss = loss + (1 - epsilon) * surprise - epsilon * log_p.mean(dim=-1).sum()
+            nll = nll + surprise
+            if wanted:
+                difference = log_p.exp_().sub_(epsilon / V)  # p - q
+                difference[torch.arange(len(label), device=x.device), label] -= 1 - epsilon
+                gradient.copy_(difference @ weight)
+                ctx.gradients[1].add_(difference.T @ part)
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        dx, dweight = (gradient.mul_(upstream) for gradient in ctx.gradients)
+        return dx, dweight, None, None, None
+
+
+# book/05-4-regularization.ipynb, cell projected-loss-function
+CHUNK = {"cpu": 1 << 22, "cuda": 1 << 27}
+
+
+def projected_loss(
+    x: Float[Tensor, "tokens d_model"],
+    weight: Float[Tensor, "vocabulary d_model"],
+    labels: Int[Tensor, " tokens"],
+    epsilon: float = 0.1,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """`label_smoothed_loss(x @ weight.T, labels, epsilon)`, without ever holding all the logits.
+
+    Parameters
+    ----------
+    x : Tensor
+        The decoder's vectors, of words only.
+    weight : Tensor
+        The projection to logits (section 3.4).
+    labels, epsilon
+        As for `label_smoothed_loss`.
+
+    Returns
+    -------
+    loss, nll : Tensor
+        As from `label_smoothed_loss`. The gradient can be taken once, and no second derivative.
+    """
+    chunk = CHUNK.get(x.device.type, CHUNK["cuda"])
+    loss, nll = ProjectedLoss.apply(x, weight, labels, epsilon, chunk)
+    return loss, nll

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from aiayn.attention import KeyValueCache, MultiHeadAttention
 from aiayn.feed_forward import FeedForward
+from aiayn.regularization import Dropout
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell residual
 Norm = Literal["post", "pre"]
@@ -46,7 +47,7 @@ class Residual(nn.Module):
     def __init__(self, d_model: int, dropout: float = 0.1, norm: Norm = "post") -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.pre = norm == "pre"
 
     def forward(

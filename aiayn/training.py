@@ -10,37 +10,50 @@ __all__ = [
     "RECIPES",
     "recipe",
     "batch_loss",
-    "validation_loss",
+    "Objective",
+    "NotFinite",
     "training_step",
-    "summary",
-    "Run",
+    "Corpus",
+    "learn_vocabulary",
     "prepare",
+    "validation_loss",
+    "validate",
+    "upcoming",
+    "peak_of",
+    "versions",
     "fit",
     "train",
 ]
 
 
 # book/05-training.ipynb, cell imports
-import json
 import math
-import shutil
-import tempfile
-import time
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from aiayn.batching import Batch, Example, encode_pairs, endless_batches, group_by_length, make_batch
-from aiayn.checkpoint import list_checkpoints, save_checkpoint
-from aiayn.data import InputError, load_pairs
+from aiayn.batching import Batch, Batches, GlobalBatch, encode_pairs, group_by_length, lengths_of, make_batch
+from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.distribution import Workers, join_workers
+from aiayn.encoding import Encoded, encode_corpus
+from aiayn.fast_paths import fast_products
+from aiayn.hardware import batch_flops, measured_peak, peak_flops
+from aiayn.metrics import Meter
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
-from aiayn.regularization import label_smoothed_loss
-from aiayn.vocabulary import PAD_ID, Vocabulary, train_vocabulary
+from aiayn.regularization import projected_loss
+from aiayn.run import Run, stop_signals
+from aiayn.vocabulary import PAD_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 LOG_STEPS = 50
 
@@ -50,31 +63,38 @@ LOG_STEPS = 50
 class TrainingConfig:
     """All that fixes a run but its data. The defaults are the paper's base run (section 5).
 
-    `batch_tokens` bounds either side of a batch, padding counted. `warmup` and `rate_factor` belong to
+    `batch_tokens` bounds either side of a batch, padding counted. A batch is cut into `micro_batches`
+    pieces, one for each worker where None. `warmup` and `rate_factor` belong to
     `aiayn.optimizer.learning_rate`. `label_smoothing` is the share of a label that is spread over the
     vocabulary. Sentences of more than `max_length` tokens are refused. A checkpoint is written every
-    `checkpoint_minutes`, or every `checkpoint_steps` if they are given; the last `average` of them are
-    averaged for translating (section 6.1). `seed` is that of the initial weights, of the order of batches,
-    and of dropout.
+    `checkpoint_minutes`, or every `checkpoint_steps` if they are given; the last `keep` stay, and the last
+    `average` are averaged for translating (section 6.1). After `patience` checkpoints without a better
+    validation loss the run ends. `seed` is that of the weights, the order of batches, and dropout.
     """
 
     model: TransformerConfig = TransformerConfig()
     steps: int = 100_000
     batch_tokens: int = 25_000
+    micro_batches: int | None = None
     warmup: int = 4000
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
     max_length: int = 256
     checkpoint_minutes: float = 10.0
     checkpoint_steps: int | None = None
+    keep: int = 20
     average: int = 5
+    patience: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_tokens", "warmup", "max_length", "average", "checkpoint_steps"):
+        positive = "steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average patience"
+        for name in positive.split():
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name}={value}: must be at least 1")
+        if self.average > self.keep:
+            raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")
 
 
 # book/05-training.ipynb, cell recipes
@@ -83,6 +103,16 @@ RECIPES = {
     "big": TrainingConfig(config("big"), steps=300_000, average=20),
     "small": TrainingConfig(
         config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1.0
+    ),
+    "multi30k": TrainingConfig(
+        config("multi30k"),
+        steps=8000,
+        batch_tokens=8192,
+        warmup=2000,
+        rate_factor=2.53,  # a peak of 0.005
+        checkpoint_steps=55,
+        average=10,
+        patience=10,
     ),
     "laboratory": TrainingConfig(
         config("laboratory"),
@@ -110,131 +140,183 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
 
 
 # book/05-training.ipynb, cell loss
-def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
+def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[Tensor, Tensor]:
     """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
     batch = batch.to(next(model.parameters()).device)
     hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
     words = batch.labels != PAD_ID
-    return label_smoothed_loss(model.logits(hidden[words]), batch.labels[words], epsilon)
+    return projected_loss(hidden[words], model.target_embeddings.weight, batch.labels[words], epsilon)
 
 
-@torch.no_grad()
-def validation_loss(model: Transformer, batches: list[Batch]) -> float:
-    """Mean of -log p over all words, in nats, without dropout and without smoothing."""
-    model.eval()
-    total = sum(float(batch_loss(model, batch, 0.0)[1]) for batch in batches)
-    model.train()
-    return total / sum(int((batch.labels != PAD_ID).sum()) for batch in batches)
+class Objective(nn.Module):
+    """`batch_loss` of a model as a module of its own, which several workers can share."""
+
+    def __init__(self, model: Transformer, epsilon: float) -> None:
+        super().__init__()
+        self.model, self.epsilon = model, epsilon
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Smoothed loss and -log p, summed over the words of a batch."""
+        return batch_loss(self.model, batch, self.epsilon)
 
 
 # book/05-training.ipynb, cell training-step
+class NotFinite(InputError):
+    """The loss or the gradient is no number any more."""
+
+
 def training_step(
-    model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, step: int, config: TrainingConfig
+    objective: Objective | DistributedDataParallel,
+    optimizer: torch.optim.Optimizer,
+    work: GlobalBatch,
+    step: int,
+    config: TrainingConfig,
+    workers: Workers = Workers(),
 ) -> dict[str, float]:
-    """Forward, backward, one step of Adam; the sums over the batch's words that this showed."""
-    torch.manual_seed(config.seed * 1_000_003 + step)  # dropout depends on the step, not on what came before
-    model.train()
-    kind = next(model.parameters()).device.type
-    with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
-        loss, nll = batch_loss(model, batch, config.label_smoothing)
-    words = int((batch.labels != PAD_ID).sum())
-    if not math.isfinite(loss.item()):
-        raise InputError(f"step {step}: the loss is {loss.item()}; lower rate_factor or raise warmup")
-    (loss / words).backward()
-    set_rate(optimizer, learning_rate(step, config.model.d_model, config.warmup, config.rate_factor))
+    """One step of Adam on a global batch; sums over its words, the rate, the norm of the gradient."""
+    objective.train()
+    sums = torch.zeros(2, device=workers.device)
+    for k, batch in enumerate(work.micro_batches):
+        torch.manual_seed(((config.seed * 1_000_003 + step) << 12) + workers.rank + k * workers.world_size)
+        waiting: AbstractContextManager[Any] = nullcontext()
+        if isinstance(objective, DistributedDataParallel) and k < len(work.micro_batches) - 1:
+            waiting = objective.no_sync()  # workers add up their gradients once a step, not once a piece
+        with waiting:
+            with torch.autocast(workers.device.type, torch.bfloat16, enabled=workers.device.type == "cuda"):
+                loss, nll = objective(batch)
+            (loss * (workers.world_size / work.words)).backward()  # workers' gradients are averaged
+        sums += torch.stack([loss.detach(), nll.detach()])
+    loss, nll = workers.total(*sums)
+    norm = float(nn.utils.get_total_norm([p.grad for p in objective.parameters() if p.grad is not None]))
+    if not math.isfinite(loss) or not math.isfinite(norm):
+        pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
+        raise NotFinite(f"step {step}: the loss is {loss}, the gradient {norm}, on the pairs {pairs} …")
+    rate = learning_rate(step, config.model.d_model, config.warmup, config.rate_factor)
+    set_rate(optimizer, rate)
     optimizer.step()
     optimizer.zero_grad()
-    return {"loss": loss.item(), "nll": nll.item(), "words": words, "tokens": batch.tokens}
+    return {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": norm}
 
 
-# book/05-training.ipynb, cell summary
-def summary(sums: list[dict[str, float]], seconds: float) -> dict[str, float]:
-    """Several steps in one line: loss and true perplexity per word, tokens per second (both sides)."""
-    total = {key: sum(step[key] for step in sums) for key in sums[0]}
-    return {
-        "loss": total["loss"] / total["words"],
-        "perplexity": math.exp(total["nll"] / total["words"]),
-        "tokens_per_second": total["tokens"] / seconds,
-    }
+# book/05-training.ipynb, cell corpus
+@dataclass(frozen=True)
+class Corpus:
+    """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
+
+    vocabulary: Vocabulary
+    train: Encoded
+    valid: list[Batch]
 
 
-# book/05-training.ipynb, cell run
-class Run:
-    """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
-
-    An `InputError` says that the folder holds a run already, or cannot be written to.
-    """
-
-    def __init__(self, folder: Path, **training: Any) -> None:
-        self.folder, self.training = folder, training
-        self.metrics = folder / "metrics.jsonl"
-        if self.metrics.exists():
-            raise InputError(f"{folder}: holds a run already; choose another --out, or remove it")
-        try:  # before hours of work, not after them
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written to ({error}); choose another --out") from None
-
-    def log(self, **record: int | float) -> None:
-        """Add a line to the metrics."""
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({key: round(value, 5) for key, value in record.items()}) + "\n")
-
-    def save(self, step: int, model: Transformer, vocabulary: Vocabulary) -> None:
-        """Write a checkpoint; the last that are averaged are kept, and one more."""
-        folder = self.folder / "checkpoints" / f"step-{step:07d}"
-        save_checkpoint(folder, model, vocabulary, {"step": step, **self.training})
-        for old in list_checkpoints(self.folder)[: -(self.training["average"] + 1)]:
-            shutil.rmtree(old)
+def learn_vocabulary(pairs: Pairs, size: int, path: Path, workers: Workers) -> Vocabulary:
+    """The vocabulary at `path`; rank 0 learns it if there is none, while the others wait."""
+    if workers.rank == 0 and not path.exists():
+        train_vocabulary((line for side in (pairs.source, pairs.target) for line in side), size).save(path)
+    workers.total(0)
+    return load_vocabulary(path)
 
 
-# book/05-training.ipynb, cell prepare
 def prepare(
-    config: TrainingConfig, data: str, pair: str, drop_too_long: bool
-) -> tuple[Vocabulary, list[Example], list[Batch]]:
-    """Vocabulary, training examples and validation batches of a corpus."""
-    pairs, valid = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
-    vocabulary = train_vocabulary(pairs.source + pairs.target, config.model.vocabulary_size)
-    examples = encode_pairs(vocabulary, pairs, config.max_length, drop_too_long)
-    held_out = encode_pairs(vocabulary, valid, config.max_length, drop_too_long)
-    groups = group_by_length(held_out, config.batch_tokens)
-    return vocabulary, examples, [make_batch([held_out[i] for i in group]) for group in groups]
+    config: TrainingConfig, data: str, pair: str, out: Path, drop_too_long: bool, workers: Workers
+) -> Corpus:
+    """Read a corpus, learn its vocabulary, and encode it."""
+    pairs, held_out = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
+    vocabulary = learn_vocabulary(pairs, config.model.vocabulary_size, out / "vocabulary.model", workers)
+    if len(vocabulary) != config.model.vocabulary_size:
+        raise InputError(
+            f"{out / 'vocabulary.model'}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "
+            "choose another --out, or remove it"
+        )
+    train = encode_corpus(vocabulary, pairs, config.max_length, drop_too_long, progress=workers.rank == 0)
+    valid = encode_pairs(vocabulary, held_out, config.max_length, drop_too_long)
+    groups = group_by_length(lengths_of(valid), min(config.batch_tokens, 4096))
+    return Corpus(vocabulary, train, [make_batch([valid[i] for i in group.tolist()]) for group in groups])
+
+
+# book/05-training.ipynb, cell validation-loss
+@torch.no_grad()
+def validation_loss(model: Transformer, batches: list[Batch], workers: Workers = Workers()) -> float:
+    """Mean of -log p over all words, in nats, without dropout and smoothing; workers share the batches."""
+    model.eval()
+    mine = batches[workers.rank :: workers.world_size]
+    losses = sum(float(batch_loss(model, batch, 0.0)[1]) for batch in mine)
+    nll, words = workers.total(losses, sum(int((batch.labels != PAD_ID).sum()) for batch in mine))
+    model.train()
+    return nll / words
+
+
+def validate(
+    model: Transformer, valid: list[Batch], run: Run, workers: Workers, step: int, minutes: float
+) -> None:
+    """Measure the validation perplexity and write it down."""
+    loss = validation_loss(model, valid, workers)
+    run.metrics.log(step, minutes=minutes, validation_perplexity=math.exp(min(700, loss)))
+
+
+# book/05-training.ipynb, cell upcoming
+def upcoming(batches: Batches, first: int, last: int) -> Iterator[tuple[int, GlobalBatch]]:
+    """The batches of some steps, each made while the one before it is used."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(batches.__getitem__, first)
+        for step in range(first, last + 1):
+            ready, waiting = waiting.result(), pool.submit(batches.__getitem__, min(step + 1, last))
+            yield step, ready
+
+
+def peak_of(workers: Workers) -> float:
+    """Operations per second of all workers' hardware at its best; measured where no data sheet is known."""
+    return workers.world_size * (peak_flops(workers.device) or measured_peak(workers.device.type, size=1024))
+
+
+def versions() -> dict[str, str]:
+    """What a run was made with, for the record."""
+    return {name: metadata.version(name) for name in ("aiayn", "torch", "sentencepiece")}
 
 
 # book/05-training.ipynb, cell fit
 def fit(
     config: TrainingConfig,
     model: Transformer,
-    vocabulary: Vocabulary,
-    batches: Iterator[Batch],
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
     valid: list[Batch],
     run: Run,
-    minutes: float,
+    workers: Workers,
+    minutes: float = math.inf,
 ) -> None:
-    """Take `config.steps` steps, or as many as fit into `minutes`; log, validate and save on the way."""
-    optimizer, recent = make_optimizer(model), list[dict[str, float]]()
-    began, logged, saved = time.monotonic(), 0.0, 0.0
-    with tqdm(total=config.steps, unit="step") as bar:
-        for step in range(1, config.steps + 1):
-            recent.append(training_step(model, optimizer, next(batches), step, config))
-            now = (time.monotonic() - began) / 60
-            over = step == config.steps or now > minutes
+    """Take the steps from where `run` stands up to `config.steps`, or as many as fit into `minutes`."""
+    objective: Any = Objective(model, config.label_smoothing)
+    objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
+    meter = Meter(run.minutes, peak_of(workers))
+    saved = began = meter.minutes
+    bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
+    with bar, stop_signals() as signals:
+        for step, work in upcoming(batches, run.step + 1, config.steps):
+            try:
+                found = training_step(objective, optimizer, work, step, config, workers)
+            except NotFinite as error:
+                run.save(step - 1, meter.minutes, model, optimizer)
+                raise NotFinite(
+                    f"{error}: step {step - 1} is saved; lower rate_factor, raise warmup"
+                ) from None
+            meter.add(found, work, batch_flops(config.model, batches.lengths[work.numbers]))
+            bar.update()
+            waited = meter.minutes - saved > config.checkpoint_minutes
+            due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
+            out_of_time = meter.minutes - began > minutes
+            stopped, over, due = workers.agree(bool(signals), out_of_time, due)
+            over |= stopped or step == config.steps
             if over or step % LOG_STEPS == 0:
-                line = summary(recent, 60 * (now - logged))
-                run.log(step=step, minutes=now, **line)
-                bar.set_postfix(perplexity=f"{line['perplexity']:.1f}", minutes=f"{now:.1f}")
-                bar.update(step - bar.n)
-                recent, logged = [], now
-            due = now - saved > config.checkpoint_minutes
-            if config.checkpoint_steps:
-                due = step % config.checkpoint_steps == 0
+                line = meter.line()
+                run.metrics.log(step, **line, rate=found["rate"], gradient_norm=found["gradient_norm"])
+                bar.set_postfix(perplexity=f"{line['perplexity']:.1f}")
             if over or due:
-                run.save(step, model, vocabulary)
-                run.log(step=step, minutes=now, validation_perplexity=math.exp(validation_loss(model, valid)))
-                saved = (time.monotonic() - began) / 60
-                logged += saved - now  # training stood still meanwhile
-            if over:
+                run.save(step, meter.minutes, model, optimizer)
+                if not stopped:  # whoever sends a signal does not wait long
+                    validate(model, valid, run, workers, step, meter.minutes)
+                saved = meter.minutes
+                meter.pause()
+            if over or (due and workers.agree(run.metrics.stale(config.patience))[0]):
                 break
 
 
@@ -246,17 +328,31 @@ def train(
     out: Path,
     minutes: float = math.inf,
     drop_too_long: bool = False,
+    resume: bool = False,
+    tensorboard: bool = False,
+    compile: bool = False,
 ) -> None:
     """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
 
-    It ends after `config.steps`, or after so many `minutes`; `drop_too_long` leaves out pairs longer than
-    `config.max_length`, which are refused otherwise.
+    It ends after `config.steps`, or after so many `minutes`. `drop_too_long` leaves out pairs longer than
+    `config.max_length`, which are refused otherwise. `resume` goes on with the run in `out`, if there is one.
+    `compile` has torch compile the layers, which takes minutes and pays on a GPU. Under torchrun, all
+    workers call this with the same arguments, and `out` is a folder that all of them see.
     """
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
-    vocabulary, examples, valid = prepare(config, data, pair, drop_too_long)
-    run = Run(out, data=data, pair=pair, **settings)  # not before the data is known to be good
-    torch.manual_seed(config.seed)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = Transformer(config.model).to(device)
-    batches = endless_batches(examples, config.batch_tokens, config.seed)
-    fit(config, model, vocabulary, batches, valid, run, minutes)
+    settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
+    with join_workers() as workers, fast_products(workers.device):
+        resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
+        run = Run(out, resume, tensorboard, writes=workers.rank == 0)
+        corpus = prepare(config, data, pair, out, drop_too_long, workers)
+        torch.manual_seed(config.seed)
+        model = Transformer(config.model).to(workers.device)
+        optimizer = make_optimizer(model)
+        run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
+        for layer in [*model.encoder.layers, *model.decoder.layers] if compile else ():
+            layer.compile(dynamic=True)  # one program for all layers and all lengths
+        pieces = config.micro_batches or workers.world_size
+        multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
+        shared = (pieces, workers.rank, workers.world_size, multiple)
+        batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)
+        fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)

@@ -14,22 +14,22 @@ __all__ = [
     "still_going",
     "last_checkpoints",
     "Translator",
-    "bleu",
 ]
 
 
 # book/06-1-machine-translation.ipynb, cell imports
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
-from aiayn.batching import group_by_length, pad
+from aiayn.batching import group_by_length, lengths_of, pad
+from aiayn.bleu import bleu as bleu
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.data import InputError
 from aiayn.model import Transformer, start, step
@@ -237,7 +237,7 @@ class Translator:
         """The model of a run's folder, the mean of its `last_checkpoints`."""
         return cls(*load_checkpoint(last_checkpoints(Path(folder), average)), search)
 
-    def __call__(self, text: str | list[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
+    def __call__(self, text: str | Sequence[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty."""
         lines = [text] if isinstance(text, str) else text
         device = next(self.model.parameters()).device
@@ -246,7 +246,7 @@ class Translator:
         examples = [(sources[index], sources[index]) for index in words]
         translations = [""] * len(lines)
         bar = tqdm(total=len(words), unit="sentence", disable=not progress)
-        for group in group_by_length(examples, batch_tokens) if words else []:
+        for group in group_by_length(lengths_of(examples), batch_tokens) if words else []:
             rows = [words[row] for row in group]
             found = beam_search(self.model, pad([sources[row] for row in rows]).to(device), self.search)
             texts = self.vocabulary.decode([hypotheses[0].tokens for hypotheses in found])
@@ -255,21 +255,3 @@ class Translator:
             bar.update(len(rows))
         bar.close()
         return translations[0] if isinstance(text, str) else translations
-
-
-# book/06-1-machine-translation.ipynb, cell bleu
-def bleu(translations: list[str], references: list[str]) -> tuple[float, str]:
-    """sacreBLEU of detokenised text, cased, and the signature that says how it was computed.
-
-    Raises
-    ------
-    InputError
-        If there are not as many translations as references, or none.
-    """
-    if len(translations) != len(references) or not references:
-        raise InputError(
-            f"{len(translations)} translations for {len(references)} references: nothing to compare"
-        )
-    metric = sacrebleu.metrics.BLEU()
-    score = metric.corpus_score(translations, [references])
-    return float(score.score), str(metric.get_signature())

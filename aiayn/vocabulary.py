@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
+    "SENTENCES",
     "PAD_ID",
     "UNK_ID",
     "BOS_ID",
@@ -12,18 +13,23 @@ __all__ = [
     "processor",
     "Vocabulary",
     "train_vocabulary",
+    "why_not",
     "load_vocabulary",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell vocabulary-imports
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import sentencepiece
 
 from aiayn.data import InputError, write_atomically
+
+SENTENCES = 4_000_000
+
 
 # book/05-1-data-and-batching.ipynb, cell special-tokens
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
@@ -86,10 +92,13 @@ class Vocabulary:
 def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
     """Learn a vocabulary of `size` pieces, the four special ones among them.
 
+    Of more than `SENTENCES` sentences so many are drawn, each with the same chance, and the same ones every
+    time. The rest is read and forgotten, so an iterator will do: no corpus need be in memory.
+
     Raises
     ------
     InputError
-        If the sentences do not hold so many pieces.
+        If the sentences do not hold so many pieces, or have more letters than that.
     """
     model = io.BytesIO()
     try:
@@ -98,6 +107,8 @@ def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
             model_writer=model,
             model_type="bpe",
             vocab_size=size,
+            input_sentence_size=SENTENCES,
+            shuffle_input_sentence=True,  # of too many, draw some; otherwise it would take the first
             character_coverage=1.0,
             normalization_rule_name="identity",  # what is read is what is scored
             max_sentence_length=1 << 20,  # sentencepiece leaves out longer ones without an error
@@ -108,8 +119,19 @@ def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise InputError(f"a vocabulary of {size} cannot be learned from this text ({error})") from None
+        why = why_not(str(error))
+        raise InputError(f"a vocabulary of {size} cannot be learned from this text: {why}") from None
     return Vocabulary(model.getvalue())
+
+
+# book/05-1-data-and-batching.ipynb, cell why-not
+def why_not(error: str) -> str:
+    """What sentencepiece means, in words for people."""
+    if most := re.search(r"value <= (\d+)", error):
+        return f"it holds {most[1]} pieces at most; ask for fewer, or bring more text"
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
+        return f"its letters and the special tokens alone are {least[1]} pieces; ask for more"
+    return "it is empty" if "sentences_.empty" in error else error
 
 
 # book/05-1-data-and-batching.ipynb, cell load-vocabulary

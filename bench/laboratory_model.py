@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from aiayn.__main__ import keep_heap
+from aiayn.fast_paths import keep_heap
 from aiayn.data import write_atomically
 from aiayn.laboratory_model import laboratory_model, scores
 from aiayn.translation import Translator

@@ -1,12 +1,14 @@
-"""Data and vocabulary: what is wrong with an input is one line that says where it is and what to do."""
+"""Text files, data and vocabulary: what is wrong is one line that says where it is and what to do."""
 
+import contextlib
 import errno
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import urllib.error
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aiayn.data
+import aiayn.text_files
+import aiayn.vocabulary
 from aiayn import data, laboratory
-from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, read_bytes, write_atomically
+from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, write_atomically
+from aiayn.text_files import Lines, atomic_file, read_bytes, unpacked
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]
 GERMAN = ["Die Katze schläft.", "Der Kuchen war sauer.", "Meine Hand ist warm."]
 PACKED = gzip.compress("\n".join(ENGLISH * 50).encode())
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("AIAYN_CACHE", str(folder))
+    return folder
 
 
 def complaint(action: Callable[..., Any], *arguments: Any) -> str:
@@ -59,13 +72,90 @@ def test_a_folder_of_parallel_files(tmp_path: Path, end: str, last: str, packed:
         contents = [gzip.compress(content) for content in contents]
     name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
     pairs = load_pairs(name, "en-de", "train")
-    assert (pairs.source, pairs.target) == (ENGLISH, GERMAN) and len(pairs) == 3
-    assert load_pairs(name, "de-en", "train").source == GERMAN
+    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN) and len(pairs) == 3
+    assert list(load_pairs(name, "de-en", "train").source) == GERMAN
 
 
-def test_lines_end_at_line_feeds_alone() -> None:
-    lines = [f"one{mark}still one" for mark in "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"]
-    assert list(decode_lines("\n".join(lines).encode(), "file")) == lines
+SEPARATED = [f"one{mark}still one" for mark in "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"]
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    content = "\n".join(SEPARATED).encode()
+    (tmp_path / "file").write_bytes(content)
+    assert list(decode_lines(content, "file")) == list(Lines(tmp_path / "file")) == SEPARATED
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n")).filter(str.strip)
+LINES = st.lists(TEXT, min_size=1)
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file to write again and again."""
+    return tmp_path_factory.mktemp("scratch") / "file"
+
+
+@contextlib.contextmanager
+def many_seams() -> Iterator[None]:
+    """Blocks of a few bytes and an index of many entries, so that every seam is met."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aiayn.text_files, "BLOCK", 5)
+        patch.setattr(aiayn.text_files, "STRIDE", 3)
+        yield
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.data())
+def test_lines_are_like_a_list(
+    scratch: Path, texts: list[str], end: str, last: bool, draw: st.DataObject
+) -> None:
+    scratch.write_bytes((end.join(texts) + end * last).encode())
+    bare = [text.strip() for text in texts]
+    if texts[0].startswith("\ufeff"):  # taken for the mark of the encoding
+        bare[0] = texts[0][1:].strip()
+    ends = st.none() | st.integers(-40, 40)
+    part = slice(draw.draw(ends), draw.draw(ends), draw.draw(st.sampled_from([None, 1, 2, -1, -3])))
+    index = draw.draw(st.integers(-len(bare), len(bare) - 1))
+    with many_seams():
+        lines = Lines(scratch)
+        assert list(lines) == bare and len(lines) == len(bare)
+        assert lines[index] == bare[index] and lines[part] == bare[part]
+        for outside in (len(bare), -len(bare) - 1):
+            with pytest.raises(IndexError):
+                lines[outside]
+
+
+@given(LINES)
+def test_a_checksum_stands_for_the_content(scratch: Path, texts: list[str]) -> None:
+    sums = []
+    for content in ("\n".join(texts), "\n".join(texts), "\n".join(texts) + "x"):
+        scratch.write_bytes(content.encode())
+        sums.append(Lines(scratch).checksum)
+    assert sums[0] == sums[1] != sums[2]
+
+
+@given(LINES, st.data())
+def test_the_place_of_a_fault_is_found(scratch: Path, texts: list[str], draw: st.DataObject) -> None:
+    """In whatever block it stands."""
+    number = draw.draw(st.integers(0, len(texts)))
+    for fault, said in ((b"\0", "a NUL byte"), (b"a\xff", "not UTF-8 (byte 2)"), (b" \xc2\xa0\r", "empty")):
+        lines = [text.encode() for text in texts]
+        lines.insert(number, fault)
+        scratch.write_bytes(b"\n".join(lines) + b"\n")
+        with many_seams():
+            assert f"{scratch}, line {number + 1}: {said}" in complaint(Lines, scratch)
+
+
+def test_a_file_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("The cat\nsleeps.\n", encoding="utf-8-sig")
+    assert list(Lines(tmp_path / "file")) == ["The cat", "sleeps."]
+
+
+def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
+    """The index is small beside the text, and no list of the lines is kept."""
+    (tmp_path / "file").write_text("A line of text like many others.\n" * 100_000)
+    lines = Lines(tmp_path / "file")
+    assert lines.starts.nbytes < (tmp_path / "file").stat().st_size / 200
+    assert not [value for value in vars(lines).values() if isinstance(value, list | bytes)]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +166,14 @@ def test_lines_end_at_line_feeds_alone() -> None:
         ("a\n\nc\n", "x\ny\nz\n", ["train.en, line 2: empty", "remove the line from both files"]),
         ("a\nb\nc\n", "x\ny\n \t\n", ["train.de, line 3: empty"]),
         ("a\n\n", "x\n\n", ["train.en, line 2: empty"]),
-        ("", "", ["train.en, line 1: empty"]),
+        ("", "", ["train.en: empty"]),
+        ("\n", "\n", ["train.en, line 1: empty"]),
+        ("a\n\u3000\u2028\n", "x\ny\n", ["train.en, line 2: empty"]),
+        ("a\r\n\r\n", "x\r\ny\r\n", ["train.en, line 2: empty"]),
+        ("a\nb\n", "x\ny\0z\n", ["train.de, line 2: a NUL byte", "UTF-16", "iconv"]),
         ("a\nb\n", b"x\nsch\xe4l\n", ["train.de, line 2: not UTF-8 (byte 4)", "iconv"]),
-        ("a\nb\n".encode("utf-16"), "x\ny\n", ["train.en, line 1: not UTF-8 (byte 1)"]),
+        ("a\nb\n".encode("utf-16"), "x\ny\n", ["train.en, line 1: a NUL byte", "UTF-16"]),
+        ("ab\n".encode("utf-16-le") * 3, "x\ny\n", ["train.en, line 1: a NUL byte", "UTF-16"]),
         (b"a\nb\xc3", "x\ny\n", ["train.en, line 2: not UTF-8 (byte 2)"]),
     ],
 )
@@ -94,20 +189,43 @@ def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
     if content:
         path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
         assert "train.en.gz: cannot be read (" in complaint(load_pairs, path, "en-de", "train")
+        assert not parts(tmp_path)
     else:  # gzip takes an empty file for an empty text
-        (tmp_path / "empty.gz").write_bytes(content)
-        assert read_bytes(tmp_path / "empty.gz") == b""
+        path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
+        assert "train.en.gz: empty" in complaint(load_pairs, path, "en-de", "train")
+
+
+def test_a_packed_file_is_unpacked_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, twin = tmp_path / "text.gz", tmp_path / "other name.gz"
+    for file in (path, twin):
+        file.write_bytes(PACKED)
+    plain = unpacked(path)
+    assert plain.read_bytes() == gzip.decompress(PACKED) and plain.is_relative_to(cache)
+    monkeypatch.setattr("gzip.open", lambda *_: pytest.fail("unpacked again"))
+    assert unpacked(path) == unpacked(twin) == plain and unpacked(plain) == plain
+    monkeypatch.undo()
+    path.write_bytes(gzip.compress(b"another text"))
+    monkeypatch.setenv("AIAYN_CACHE", str(cache))
+    assert unpacked(path) != plain and unpacked(path).read_bytes() == b"another text"
+
+
+def test_unpacking_into_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
+    assert "cannot be written (" in complaint(load_pairs, name, "en-de", "train")
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    assert "nothing: neither the name of a corpus (multi30k, laboratory) nor a folder" in nothing
+    assert "nothing: neither the name of a corpus (multi30k, wmt14, laboratory) nor a folder" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
     (tmp_path / "corpus" / "val.en").mkdir()
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
-    assert "cannot be read (" in complaint(read_bytes, tmp_path)
+    for action in (read_bytes, Lines):
+        assert f"{tmp_path}: cannot be read (" in complaint(action, tmp_path)
+    assert "cannot be read (" in complaint(unpacked, tmp_path / "nothing.gz")
 
 
 @pytest.mark.parametrize("pair", ["en", "english", "en-", "-de", "en-en", "en-de-fr", ""])
@@ -119,6 +237,7 @@ def test_pairs_of_languages(pair: str) -> None:
 def test_pairs_check_themselves() -> None:
     assert "source: 2 lines, target: 1 lines" in complaint(Pairs, ["a", "b"], ["x"])
     assert "mine.de, line 1: empty" in complaint(Pairs, ["a"], [""], "mine.en", "mine.de")
+    assert "mine.en, line 2: empty" in complaint(Pairs, ["a", " \u2028"], ["x", ""], "mine.en", "mine.de")
     assert len(Pairs([], [])) == 0
 
 
@@ -158,9 +277,9 @@ def test_multi30k_is_fetched_once(
     asked = serve(monkeypatch, lambda name: io.BytesIO(published[name]))
     for _ in range(2):
         pairs = load_pairs("multi30k", "en-de", "train")
-        assert (pairs.source, pairs.target) == (ENGLISH, GERMAN)
+        assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
     assert asked == [f"{aiayn.data.MULTI30K}/train.{language}.gz" for language in ("en", "de")]
-    found = sorted(path.name for path in (tmp_path / "cache").rglob("*") if path.is_file())
+    found = sorted(path.name for path in (tmp_path / "cache" / "multi30k").iterdir())
     assert found == ["train.de.gz", "train.en.gz"]
 
 
@@ -171,7 +290,7 @@ def test_the_users_own_copy_comes_first(
     (tmp_path / "data" / "multi30k").mkdir(parents=True)
     for name, content in published.items():
         (tmp_path / "data" / "multi30k" / f"{name}.gz").write_bytes(content)
-    assert load_pairs("multi30k", "de-en", "train").source == GERMAN  # and nothing is fetched
+    assert list(load_pairs("multi30k", "de-en", "train").source) == GERMAN  # and nothing is fetched
     (tmp_path / "data" / "multi30k" / "train.de.gz").write_bytes(published["train.de"][:-1])
     message = complaint(load_pairs, "multi30k", "en-de", "train")
     assert str(tmp_path / "data" / "multi30k" / "train.de.gz") in message and "SHA-256 is" in message
@@ -207,7 +326,8 @@ def test_a_file_gets_its_name_when_it_is_whole(
         rename(part, path)
 
     monkeypatch.setattr("os.replace", replace)
-    load_pairs("multi30k", "en-de", "train")
+    for language in ("en", "de"):
+        data.multi30k_file("multi30k", "train", language)
     assert seen == [(published["train.en"], False), (published["train.de"], False)]
 
 
@@ -283,6 +403,22 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "file").read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
 
 
+def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "file") as file:
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(tmp_path: Path) -> None:
+    def action() -> None:
+        with atomic_file(tmp_path / "file") as file:
+            file.write(read_bytes(tmp_path / "nothing"))
+
+    assert complaint(action).startswith(f"{tmp_path / 'nothing'}: cannot be read (")
+    assert os.listdir(tmp_path) == []
+
+
 def test_writing_again_replaces(tmp_path: Path) -> None:
     for content in (b"old", b"", b"new"):
         write_atomically(tmp_path / "a" / "b" / "file", content)
@@ -344,14 +480,48 @@ def test_the_same_text_gives_the_same_vocabulary(vocabulary: Vocabulary, tmp_pat
     assert load_vocabulary(tmp_path / "folder" / "vocabulary.model").model == first.model
 
 
-@pytest.mark.parametrize("size", [5, 10_000])
-def test_a_vocabulary_that_the_text_does_not_hold(size: int) -> None:
-    assert f"a vocabulary of {size} cannot be learned" in complaint(train_vocabulary, ENGLISH, size)
+def test_a_vocabulary_that_the_text_does_not_hold() -> None:
+    message = complaint(train_vocabulary, ENGLISH, 10_000)
+    most = int(
+        message.removeprefix("a vocabulary of 10000 cannot be learned from this text: it holds ").split()[0]
+    )
+    assert message.endswith(" pieces at most; ask for fewer, or bring more text")
+    assert len(train_vocabulary(ENGLISH, most)) == most
+    with pytest.raises(InputError):
+        train_vocabulary(ENGLISH, most + 1)
+
+
+def test_a_vocabulary_too_small_for_the_letters() -> None:
+    message = complaint(train_vocabulary, ENGLISH, 5)
+    least = 4 + len(set("▁".join(["", *ENGLISH]).replace(" ", "▁")))
+    assert f"its letters and the special tokens alone are {least} pieces; ask for more" in message
+    assert len(train_vocabulary(ENGLISH, least)) == least
 
 
 @pytest.mark.parametrize("text", [[], [""], ["", " "]])
 def test_a_vocabulary_of_nothing(text: list[str]) -> None:
-    assert "a vocabulary of 50 cannot be learned" in complaint(train_vocabulary, text, 50)
+    assert "a vocabulary of 50 cannot be learned from this text: " in complaint(train_vocabulary, text, 50)
+
+
+def test_of_a_large_corpus_some_sentences_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evenly from all of it, the same ones each time, and from an iterator."""
+    monkeypatch.setattr(aiayn.vocabulary, "SENTENCES", 200)
+    letters = [chr(0x4E00 + number) for number in range(2000)]  # a sentence each, of a letter of its own
+    drawn = [
+        {piece.strip("▁") for piece in v.pieces(list(range(4, len(v))))} & set(letters)
+        for v in (train_vocabulary((f"{letter} a" for letter in letters), 4 + 202 + 2) for _ in range(2))
+    ]
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 200
+    places = sorted(letters.index(letter) for letter in drawn[0])
+    assert all(60 < sum(low <= place < low + 1000 for place in places) < 140 for low in (0, 1000))
+
+
+def test_of_a_small_corpus_all_sentences_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = [*ENGLISH, *GERMAN] * 40
+    whole = train_vocabulary(itertools.chain(text), 80)
+    monkeypatch.setattr(aiayn.vocabulary, "SENTENCES", len(text))
+    again = train_vocabulary(text, 80)
+    assert whole.pieces(list(range(80))) == again.pieces(list(range(80)))
 
 
 def test_long_lines_are_learned_from_too() -> None:
@@ -385,6 +555,13 @@ def test_a_vocabulary_from_elsewhere(tmp_path: Path) -> None:
 def test_multi30k_is_as_large_as_published(data: Path, pair: str, split: str, size: int) -> None:
     pairs = load_pairs("multi30k", pair, split)
     assert len(pairs) == size and pairs.source_name.startswith(str(data))
+
+
+def test_multi30k_is_what_its_files_hold(data: Path) -> None:
+    pairs = load_pairs("multi30k", "en-de", "train")
+    content = gzip.decompress((data / "multi30k" / "train.de.gz").read_bytes())
+    assert list(pairs.target) == [line.strip() for line in content.decode().split("\n")[:-1]]
+    assert pairs.target[28_999] == pairs.target[-1] == list(pairs.target[28_990:])[9]
 
 
 def test_multi30k_is_in_the_languages_that_it_says(data: Path) -> None:

@@ -1,0 +1,340 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "FILES",
+    "CHUNK",
+    "UNKNOWN",
+    "VERSION",
+    "Job",
+    "Done",
+    "encode_shard",
+    "token_type",
+    "read_shard",
+    "run",
+    "join_shards",
+    "size_and_crc",
+    "Encoded",
+    "read_report",
+    "content_key",
+    "encode_missing",
+    "encode_corpus",
+    "checked",
+    "available_cpus",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell encoding-imports
+import contextlib
+import hashlib
+import io
+import json
+import multiprocessing
+import os
+import warnings
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice, starmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from jaxtyping import Integer
+from tqdm import tqdm
+
+from aiayn.batching import too_long
+from aiayn.data import Pairs
+from aiayn.text_files import BLOCK, InputError, Lines, atomic_file, cache_folder, write_atomically
+from aiayn.vocabulary import UNK_ID, Vocabulary
+
+FILES = ("tokens", "lengths", "starts")
+CHUNK = 50_000
+UNKNOWN = 0.01
+VERSION = 1  # of the files below: other versions of this package leave them alone
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-shard
+Job = tuple[Path, Vocabulary, list[str], list[str], int, int]
+Done = tuple[int, tuple[int, int, int] | None]
+
+
+def encode_shard(
+    path: Path, vocabulary: Vocabulary, source: list[str], target: list[str], max_length: int, before: int
+) -> Done:
+    """Write the tokens of some pairs to a file; `before` pairs of the corpus came earlier.
+
+    Gives the number of pairs, and the first that has more than `max_length` tokens on a side: its line, and
+    its tokens on either side. Such pairs are left out.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    kind, encode = token_type(len(vocabulary)), vocabulary.processor.Encode
+    tokens, lengths, left_out = [np.empty(0, kind)], list[tuple[int, int]](), list[tuple[int, int, int]]()
+    for start in range(0, len(source), 1000):  # lists of numbers take many times the room of arrays
+        sides = [encode(side[start : start + 1000], add_eos=True, num_threads=1) for side in (source, target)]
+        for line, (one, other) in enumerate(zip(*sides, strict=True), before + start + 1):
+            if max(len(one), len(other)) > max_length:
+                left_out.append((line, len(one), len(other)))
+            else:
+                tokens.append(np.array(one + other, kind))
+                lengths.append((len(one), len(other)))
+    shard = io.BytesIO()
+    np.savez(
+        shard,
+        tokens=np.concatenate(tokens),
+        lengths=np.array(lengths, token_type(max_length + 1)).reshape(-1, 2),
+        left_out=np.array(left_out, np.int64).reshape(-1, 3),
+    )
+    write_atomically(path, shard.getvalue())
+    return len(source), left_out[0] if left_out else None
+
+
+def token_type(number: int) -> str:
+    """The type of number for tokens of a vocabulary of this size."""
+    return "uint16" if number <= 1 << 16 else "uint32"
+
+
+# book/05-1-data-and-batching.ipynb, cell read-shard
+def read_shard(path: Path) -> dict[str, np.ndarray] | None:
+    """What `encode_shard` wrote; None if it is not there, or not whole: a zip file holds checksums."""
+    try:
+        with path.open("rb") as file, np.load(file) as shard:
+            return {name: shard[name] for name in ("tokens", "lengths", "left_out")}
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+# book/05-1-data-and-batching.ipynb, cell run
+def run(jobs: Iterator[Job], workers: int) -> Generator[Done, None, None]:
+    """`encode_shard` for each job, by several processes if need be, in the order of the jobs.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written, or a process is killed.
+    """
+    if workers < 2:
+        yield from starmap(encode_shard, jobs)
+        return
+    # Started afresh, not forked: a copy of a process that has threads may wait for ever.
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            going = deque(pool.submit(encode_shard, *job) for job in islice(jobs, workers + 1))
+            while going:
+                yield going.popleft().result()
+                going.extend(pool.submit(encode_shard, *job) for job in islice(jobs, 1))
+        except BrokenProcessPool:
+            raise InputError(
+                "encoding: a worker process was killed, perhaps for lack of memory; start again with fewer "
+                "workers (what was encoded is kept)"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+# book/05-1-data-and-batching.ipynb, cell join-shards
+def join_shards(folder: Path, paths: list[Path]) -> dict[str, Any]:
+    """Put the shards of a corpus together in three files, and say in a fourth what they hold.
+
+    `tokens` has the source and the target of each pair, one behind the other; `lengths` the number of tokens
+    of either; `starts` where a pair begins. `report.json` comes last: without it there is nothing.
+    """
+    end, left_out, unknown, kinds = 0, list[list[int]](), 0, dict[str, str]()
+    with contextlib.ExitStack() as stack:
+        files = {name: stack.enter_context(atomic_file(folder / name)) for name in FILES}
+        for path in paths:
+            with np.load(path) as shard:
+                parts = {name: shard[name] for name in ("tokens", "lengths")}
+                left_out += shard["left_out"].tolist()
+            sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
+            parts["starts"] = end + sizes.cumsum() - sizes
+            for name, part in parts.items():
+                files[name].write(part.tobytes())
+                kinds[name] = str(part.dtype)
+            end, unknown = end + int(sizes.sum()), unknown + int((parts["tokens"] == UNK_ID).sum())
+    report = {
+        "files": {name: [kind, *size_and_crc(folder / name)] for name, kind in kinds.items()},
+        "dropped": len(left_out),
+        "first_dropped": left_out[0] if left_out else None,
+        "unknown": unknown / max(end, 1),
+    }
+    write_atomically(folder / "report.json", json.dumps(report).encode())
+    for path in paths:
+        path.unlink()
+    return report
+
+
+# book/05-1-data-and-batching.ipynb, cell size-and-crc
+def size_and_crc(path: Path) -> tuple[int, int]:
+    """The bytes in a file, and their CRC-32."""
+    size = crc = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            size, crc = size + len(block), zlib.crc32(block, crc)
+    return size, crc
+
+
+# book/05-1-data-and-batching.ipynb, cell encoded
+class Encoded:
+    """The tokens of a corpus, in files that are mapped into memory: what is looked at is read, no more.
+
+    Attributes
+    ----------
+    lengths : array of int, pairs x 2
+        Tokens of the source and of the target of each pair, their ends included.
+    dropped : int
+        Pairs that were too long.
+    unknown : float
+        Share of tokens that are unknown to the vocabulary.
+    """
+
+    def __init__(self, folder: Path, report: dict[str, Any]) -> None:
+        self.folder, self.report = folder, report
+        maps = {
+            name: np.asarray(np.memmap(folder / name, kind, mode="r"))
+            for name, (kind, *_) in report["files"].items()
+        }
+        self.tokens, self.starts = maps["tokens"], maps["starts"]
+        self.lengths: Integer[np.ndarray, "pairs 2"] = maps["lengths"].reshape(-1, 2)
+        self.dropped, self.unknown = int(report["dropped"]), float(report["unknown"])
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        start = int(self.starts[index])
+        source, target = self.lengths[index].tolist()
+        middle = start + source
+        return self.tokens[start:middle], self.tokens[middle : middle + target]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # to another process goes the name, not the content
+        return Encoded, (self.folder, self.report)
+
+
+# book/05-1-data-and-batching.ipynb, cell whole
+def read_report(folder: Path) -> dict[str, Any] | None:
+    """What `join_shards` said of the files in a folder; None unless they are all there, byte for byte."""
+    try:
+        report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        seals = [report["files"][name][1:] for name in FILES]
+        whole = seals == [list(size_and_crc(folder / name)) for name in FILES]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    return report if whole else None
+
+
+def content_key(vocabulary: Vocabulary, pairs: Pairs, max_length: int) -> str:
+    """A checksum of all that decides on the tokens."""
+    key = hashlib.blake2b(f"{VERSION} {max_length} ".encode() + vocabulary.model, digest_size=20)
+    for side in (pairs.source, pairs.target):
+        if isinstance(side, Lines):
+            key.update(side.checksum.encode())
+        else:
+            for line in side:
+                key.update(line.encode() + b"\n")
+    return key.hexdigest()
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-missing
+def encode_missing(
+    folder: Path,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool,
+    workers: int | None,
+    progress: bool,
+) -> dict[str, Any]:
+    """Encode those shards of a corpus that are not in the folder yet, and join them."""
+    for part in folder.glob(".*.part"):  # of a process that was killed
+        part.unlink()
+    parts = [slice(start, start + CHUNK) for start in range(0, len(pairs), CHUNK)]
+    paths = [folder / f"{number:05}.npz" for number in range(len(parts))]
+    missing = [(path, part) for path, part in zip(paths, parts, strict=True) if read_shard(path) is None]
+    jobs = (
+        (path, vocabulary, list(pairs.source[part]), list(pairs.target[part]), max_length, part.start)
+        for path, part in missing
+    )
+    workers = min(workers or available_cpus(), len(missing))
+    bar = tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding")
+    with bar, contextlib.closing(run(jobs, workers)) as done:
+        bar.update(len(pairs) - sum(len(range(len(pairs))[part]) for _, part in missing))
+        for number, first in done:
+            bar.update(number)
+            if first and not drop_too_long:
+                raise too_long(pairs, *first, max_length)
+    return join_shards(folder, paths)
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-corpus
+def encode_corpus(
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool = False,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Encoded:
+    """Tokens of every pair, each side ending in the end-of-sentence token, kept in the cache (section 5.1).
+
+    A corpus of more than `CHUNK` pairs is encoded by `workers` processes, as many as there are processors
+    unless you say otherwise. If they are interrupted, the next call goes on where they stopped. One process
+    of a machine does the work, the others wait for it. A warning says if the vocabulary seems to have been
+    learned from other text.
+
+    Raises
+    ------
+    InputError
+        If a side has more than `max_length` tokens, unless such pairs are to be dropped; if a worker is
+        killed, or the cache cannot be used.
+    """
+    folder = cache_folder() / "encoded" / content_key(vocabulary, pairs, max_length)
+    try:
+        report = read_report(folder)
+        if report is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / "lock"):
+                report = read_report(folder) or encode_missing(
+                    folder, vocabulary, pairs, max_length, drop_too_long, workers, progress
+                )
+    except OSError as error:
+        raise InputError(
+            f"{folder.parent}: cannot be used ({error.strerror or error}); "
+            "let AIAYN_CACHE name another folder"
+        ) from None
+    return checked(folder, report, pairs, max_length, drop_too_long)
+
+
+# book/05-1-data-and-batching.ipynb, cell checked
+def checked(
+    folder: Path, report: dict[str, Any], pairs: Pairs, max_length: int, drop_too_long: bool
+) -> Encoded:
+    """The encoded corpus, if it is what was asked for."""
+    if report["dropped"] and not drop_too_long:
+        line, source, target = report["first_dropped"]
+        raise too_long(pairs, line, source, target, max_length)
+    if report["dropped"] == len(pairs):
+        raise InputError(f"{pairs.source_name}: no pairs of at most max_length={max_length} tokens; raise it")
+    if report["unknown"] > UNKNOWN:
+        warnings.warn(
+            f"{pairs.source_name}: {report['unknown']:.0%} of the tokens are unknown to the vocabulary; "
+            "was it learned from other text?",
+            stacklevel=3,
+        )
+    return Encoded(folder, report)
+
+
+def available_cpus() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,57 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "keep_heap",
+    "product_error",
+    "fast_products",
+]
+
+
+# book/05-training.ipynb, cell fast-paths
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+
+def keep_heap() -> None:
+    """Tell glibc to keep freed memory: pages that each step gives back and asks for again cost time."""
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+    except OSError:
+        return  # not glibc
+    trim_threshold, mmap_max = -1, -4  # M_TRIM_THRESHOLD and M_MMAP_MAX of malloc.h
+    libc.mallopt(mmap_max, 0)
+    libc.mallopt(trim_threshold, (1 << 31) - 1)
+
+
+def product_error() -> float:
+    """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
+    x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))
+    return float(((x @ x).double() - x.double() @ x.double()).abs().max())
+
+
+@contextmanager
+def fast_products(device: torch.device) -> Iterator[bool]:
+    """Within it, products on an AVX-512 processor go through oneDNN, if they stay exact; says whether."""
+    before = torch.get_float32_matmul_precision()
+    able = device.type == "cpu" and torch.backends.mkldnn.is_available()
+    able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    try:
+        if able:
+            torch.set_float32_matmul_precision("medium")
+            able = product_error() < 1e-3
+        if able:
+            with sdpa_kernel(SDPBackend.MATH):
+                yield True
+        else:
+            torch.set_float32_matmul_precision(before)
+            yield False
+    finally:
+        torch.set_float32_matmul_precision(before)

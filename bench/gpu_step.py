@@ -1,0 +1,151 @@
+"""Time a training step of base and big on the CUDA GPU at hand, and write book/runs/gpu-step.json.
+
+The pairs are random pieces with lengths like those of WMT; a step sees about 25,000 tokens a side.
+
+python bench/gpu_step.py [--models base big] [--steps 50] [--parts 1] [--compile]
+"""
+
+import argparse
+import datetime
+import json
+import math
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from aiayn.batching import make_batch
+from aiayn.data import write_atomically
+from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops
+from aiayn.model import Transformer, config
+from aiayn.optimizer import make_optimizer, set_rate
+from aiayn.regularization import label_smoothed_loss
+
+RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "gpu-step.json"
+TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
+WARM_UP = 10
+
+
+def random_pairs(
+    tokens: int, vocabulary_size: int, rng: np.random.Generator
+) -> list[tuple[list[int], list[int]]]:
+    """A batch of pairs of similar length, at most `tokens` on either side, padding counted.
+
+    Sentence lengths are log-normal; a batch of long sentences holds fewer of them, so that batches meet
+    each length as often as tokens do.
+    """
+    middle = math.log(MEAN_LENGTH) + SPREAD**2 / 2
+    longest = int(np.clip(rng.lognormal(middle, SPREAD), 4, 200))
+    lengths = rng.integers(math.ceil(0.9 * longest), longest + 1, (max(1, tokens // longest), 2))
+    return [
+        (rng.integers(4, vocabulary_size, n).tolist(), rng.integers(4, vocabulary_size, m).tolist())
+        for n, m in lengths
+    ]
+
+
+def measure(
+    model_name: str, device: torch.device, steps: int, parts: int, compiled: bool, tokens: int = TOKENS
+) -> dict[str, Any]:
+    """Mean time of a step after a warm-up, each batch in so many parts, one after another."""
+    shape, rng = config(model_name), np.random.default_rng(1)
+    torch.manual_seed(1)
+    model = Transformer(shape).to(device)
+    optimizer = make_optimizer(model)
+    set_rate(optimizer, 1e-4)
+    encode = torch.compile(model.encode, dynamic=True) if compiled else model.encode
+    decode = torch.compile(model.decode, dynamic=True) if compiled else model.decode
+    sixteen = (
+        torch.float16
+        if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] < 8
+        else torch.bfloat16
+    )
+
+    batches = [random_pairs(tokens, shape.vocabulary_size, rng) for _ in range(WARM_UP + steps)]
+    lengths = [np.array([[len(source), len(target)] for source, target in batch]) for batch in batches]
+    ready = [[make_batch(batch[i::parts]).to(device) for i in range(parts)] for batch in batches]
+    for number, (batch, sizes) in enumerate(zip(ready, lengths, strict=True)):
+        if number == WARM_UP:
+            synchronize(device)
+            began = time.perf_counter()
+        for part in batch:
+            with torch.autocast(device.type, sixteen):
+                hidden = decode(part.target, encode(part.source), part.source)
+                words = part.labels != shape.pad_id
+                loss, _ = label_smoothed_loss(model.logits(hidden[words]), part.labels[words])
+            (loss / int(sizes[:, 1].sum())).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    synchronize(device)
+    seconds = (time.perf_counter() - began) / steps
+    if not math.isfinite(loss.item()):
+        raise SystemExit(f"{model_name}: the loss is {loss.item()}; the time of such a run means nothing")
+
+    flops = sum(batch_flops(shape, sizes) for sizes in lengths[WARM_UP:]) / steps
+    peak, product = peak_flops(device), measured_peak(device, sixteen, 8192 if device.type == "cuda" else 512)
+    planned = next((run.steps for run in PAPER_RUNS if run.model == model_name), steps)
+    memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else 0.0
+    return {
+        "model": model_name,
+        "precision": str(sixteen).removeprefix("torch."),
+        "parts": parts,
+        "compiled": compiled,
+        "seconds_per_step": round(seconds, 5),
+        "tokens_per_second": round(sum(sizes.sum() for sizes in lengths[WARM_UP:]) / steps / seconds),
+        "flops_per_step": flops,
+        "utilisation": round(flops / seconds / peak, 4) if peak else None,
+        "share_of_a_large_product": round(flops / seconds / product, 4),
+        "peak_memory_gb": round(memory, 2),
+        "steps": planned,
+        "hours": round(planned * seconds / 3600, 2),
+    }
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until a GPU has done what it was told; a processor always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def main() -> None:
+    """Write the record, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", nargs="+", default=["base", "big"], choices=["base", "big"])
+    parser.add_argument("--steps", type=int, default=50, help="timed steps, after a warm-up")
+    parser.add_argument("--parts", type=int, default=1, help="micro-batches a step, where memory is short")
+    parser.add_argument("--compile", action="store_true", help="use torch.compile")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.exit(
+            1, "gpu_step: no CUDA GPU here, so there is nothing to record; run it where there is one\n"
+        )
+    if min(arguments.steps, arguments.parts) < 1:
+        parser.error("--steps and --parts must be at least 1")
+    device, runs = torch.device("cuda"), []
+    for name in arguments.models:
+        torch.cuda.reset_peak_memory_stats(device)
+        try:
+            runs.append(measure(name, device, arguments.steps, arguments.parts, arguments.compile))
+        except torch.OutOfMemoryError:
+            parser.exit(1, f"gpu_step: {name} does not fit; try --parts {2 * arguments.parts}\n")
+        print(json.dumps(runs[-1]), flush=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    record = {
+        "command": "python " + " ".join(sys.argv),
+        "machine": f"one {torch.cuda.get_device_name(device)}",
+        "commit": commit.stdout.strip(),
+        "date": datetime.date.today().isoformat(),
+        "torch": torch.__version__,
+        "tokens_a_side": TOKENS,
+        "mean_length": MEAN_LENGTH,
+        "runs": runs,
+    }
+    write_atomically(RECORD, (json.dumps(record, indent=1) + "\n").encode())
+    print(f"written: {RECORD}")
+
+
+if __name__ == "__main__":
+    main()

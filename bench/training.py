@@ -1,0 +1,280 @@
+"""Training speed side by side: aiayn, torch.nn.Transformer, MarianMT, and the machine's matrix products.
+
+python bench/training.py [--shapes small base] [--rounds 15] [--record]
+
+All take the same steps on the same batches of Multi30k, one after another in turn, in float32 on the CPU,
+with the same optimizer. A ratio is that of the medians. "products" takes the dense products of the same
+model alone, forwards and backwards, padding left out: what no program on this machine can be faster than.
+Memory is the peak of a process of its own that takes a few steps, less what importing torch takes.
+"""
+
+import argparse
+import datetime
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from aiayn.fast_paths import keep_heap
+from aiayn.batching import Batch, encode_pairs, make_batch
+from aiayn.data import load_pairs, write_atomically
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.optimizer import make_optimizer, set_rate
+from aiayn.training import batch_loss
+from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, train_vocabulary
+
+RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "training-speed.json"
+SHAPES = {
+    "small": TransformerConfig(vocabulary_size=8000, N=3, d_model=256, d_ff=1024, h=4),
+    "base": TransformerConfig(vocabulary_size=8000),
+}
+TOKENS, RATE, SMOOTHING = 2000, 1e-4, 0.1
+Step = Callable[[Batch], float]
+
+
+def multi30k_batches(count: int) -> list[Batch]:
+    """Every so many batches of the training set, short sentences and long ones."""
+    pairs = load_pairs("multi30k", "en-de", "train")
+    vocabulary = train_vocabulary([*pairs.source, *pairs.target], 8000)
+    examples = encode_pairs(vocabulary, pairs, 256)
+    order = sorted(range(len(examples)), key=lambda i: tuple(map(len, examples[i])))
+    batches = []
+    for at in np.linspace(0.1, 0.9, count):
+        chosen = [examples[order[int(at * len(order))]]]
+        for index in order[int(at * len(order)) + 1 :]:
+            width = max(max(map(len, pair)) for pair in [*chosen, examples[index]])
+            if width * (len(chosen) + 1) > TOKENS:
+                break
+            chosen.append(examples[index])
+        batches.append(make_batch(chosen))
+    return batches
+
+
+def stepper(model: nn.Module, loss_of: Callable[[Batch], torch.Tensor]) -> Step:
+    """The loop that all models share."""
+    optimizer = make_optimizer(model)
+    set_rate(optimizer, RATE)
+    model.train()
+
+    def step(batch: Batch) -> float:
+        loss = loss_of(batch)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.item()
+
+    return step
+
+
+def aiayn(config: TransformerConfig) -> Step:
+    """This package."""
+    model = Transformer(config)
+    return stepper(
+        model, lambda batch: batch_loss(model, batch, SMOOTHING)[0] / (batch.labels != PAD_ID).sum()
+    )
+
+
+def smoothed(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """The peers' loss: torch's own."""
+    return nn.functional.cross_entropy(
+        logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD_ID, label_smoothing=SMOOTHING
+    )
+
+
+class TorchTransformer(nn.Module):
+    """torch.nn.Transformer with what it lacks: embeddings, positions, projection."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.embeddings = nn.Embedding(config.vocabulary_size, config.d_model)
+        nn.init.normal_(self.embeddings.weight, std=config.d_model**-0.5)
+        self.dropout, self.scale = nn.Dropout(config.dropout), config.d_model**0.5
+        self.transformer = nn.Transformer(
+            config.d_model, config.h, config.N, config.N, config.d_ff, config.dropout, batch_first=True
+        )
+        angles = torch.arange(512.0)[:, None] * 1e4 ** -(torch.arange(0, config.d_model, 2) / config.d_model)
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.dropout(self.embeddings(tokens) * self.scale + self.positions[: tokens.shape[1]])
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        n = batch.target.shape[1]
+        padding = batch.source == PAD_ID
+        hidden = self.transformer(
+            self.embed(batch.source),
+            self.embed(batch.target),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(n),
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+            tgt_is_causal=True,
+        )
+        return hidden @ self.embeddings.weight.T
+
+
+def torch_transformer(config: TransformerConfig) -> Step:
+    """PyTorch's own model."""
+    model = TorchTransformer(config)
+    return stepper(model, lambda batch: smoothed(model(batch), batch))
+
+
+def marian(config: TransformerConfig) -> Step:
+    """Hugging Face's MarianMT."""
+    from transformers import MarianConfig, MarianMTModel
+
+    layers = dict(encoder_layers=config.N, decoder_layers=config.N)
+    heads = dict(encoder_attention_heads=config.h, decoder_attention_heads=config.h)
+    widths = dict(encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff, d_model=config.d_model)
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=config.vocabulary_size,
+            dropout=config.dropout,
+            activation_function="relu",
+            scale_embedding=True,
+            pad_token_id=PAD_ID,
+            eos_token_id=EOS_ID,
+            decoder_start_token_id=BOS_ID,
+            **layers,
+            **heads,
+            **widths,
+        )
+    )
+
+    def loss(batch: Batch) -> torch.Tensor:
+        mask = (batch.source != PAD_ID).long()
+        found = model(
+            input_ids=batch.source, attention_mask=mask, decoder_input_ids=batch.target, use_cache=False
+        )
+        return smoothed(found.logits, batch)
+
+    return stepper(model, loss)
+
+
+def products(config: TransformerConfig) -> Step:
+    """The dense products alone: forward, gradient of the input, gradient of the weights."""
+    d, width = config.d_model, config.d_ff
+    encoder = [(d, 3 * d), (d, d), (d, width), (width, d)] * config.N
+    decoder = [(d, 3 * d), (d, d), (d, d), (d, d), (d, width), (width, d)] * config.N  # + K, V of the memory
+    sides = [
+        ("source", [*encoder, *[(d, 2 * d)] * config.N]),
+        ("labels", [*decoder, (d, config.vocabulary_size)]),
+    ]
+    weights = {shape: torch.randn(shape[1], shape[0]) for _, shapes in sides for shape in shapes}
+    room = {shape: torch.empty_like(weight) for shape, weight in weights.items()}
+
+    def step(batch: Batch) -> float:
+        for side, shapes in sides:
+            rows = int((getattr(batch, side) != PAD_ID).sum())
+            memory = {size: (torch.ones(rows, size), torch.empty(rows, size)) for pair in shapes for size in pair}
+            for shape in shapes:
+                (x, dx), (dy, y) = memory[shape[0]], memory[shape[1]]
+                torch.mm(x, weights[shape].T, out=y)
+                torch.mm(dy, weights[shape], out=dx)
+                torch.mm(dy.T, x, out=room[shape])
+        return 0.0
+
+    return step
+
+
+SYSTEMS: dict[str, Callable[[TransformerConfig], Step]] = {
+    "aiayn": aiayn,
+    "torch.nn": torch_transformer,
+    "marian": marian,
+    "products": products,
+}
+
+
+def tokens_per_second(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[str, float]:
+    """Median over rounds, each of one pass over the batches by each system in turn."""
+    steps = {name: make(config) for name, make in SYSTEMS.items()}
+    tokens = sum(batch.tokens for batch in batches)
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for round_ in range(rounds + 1):
+        for name in (list(steps) * 2)[round_ % len(steps) :][: len(steps)]:
+            began = time.perf_counter()
+            for batch in batches:
+                steps[name](batch)
+            if round_:  # the first warms up
+                seconds[name].append(time.perf_counter() - began)
+    return {name: tokens / statistics.median(found) for name, found in seconds.items()}
+
+
+def peak_memory(name: str, config: TransformerConfig, batches: list[Batch], connection) -> None:
+    """Tell how many MiB a few steps took (to be called in a process of its own)."""
+    keep_heap()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = SYSTEMS[name](config)
+    for batch in batches:
+        step(batch)
+    connection.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def memory(name: str, config: TransformerConfig, batches: list[Batch]) -> float:
+    """Peak memory of a system in MiB."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=peak_memory, args=(name, config, batches, theirs))
+    process.start()
+    found = ours.recv()
+    process.join()
+    return found
+
+
+def measure(shape: str, batches: list[Batch], rounds: int) -> dict[str, dict[str, float]]:
+    """Speed and memory of every system on a model of that shape."""
+    torch.manual_seed(1)
+    speed = tokens_per_second(SHAPES[shape], batches, rounds)
+    rows = {
+        name: {"tokens_per_second": round(found), "MiB": round(memory(name, SHAPES[shape], batches))}
+        for name, found in speed.items()
+    }
+    peers = [rows[name] for name in ("torch.nn", "marian")]
+    ours, fastest = rows["aiayn"], max(peer["tokens_per_second"] for peer in peers)
+    print(f"\n{shape}: {'tokens/s':>14} {'of products':>12} {'peak MiB':>10}")
+    for name, row in rows.items():
+        share = row["tokens_per_second"] / rows["products"]["tokens_per_second"]
+        print(f"  {name:10} {row['tokens_per_second']:>9,} {share:>12.0%} {row['MiB']:>10,}")
+    print(f"  aiayn / faster peer: {ours['tokens_per_second'] / fastest:.2f} x the speed,", end=" ")
+    print(f"{ours['MiB'] / min(peer['MiB'] for peer in peers):.2f} x the memory of the smaller")
+    return rows
+
+
+def main() -> None:
+    """Measure, print, and record on request."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
+    arguments = parser.parse_args()
+    keep_heap()
+    batches = multi30k_batches(arguments.batches)
+    words = sum(batch.tokens for batch in batches)
+    print(f"{len(batches)} batches, {words:,} tokens on both sides, {torch.get_num_threads()} threads")
+    found = {shape: measure(shape, batches, arguments.rounds) for shape in arguments.shapes}
+    if arguments.record:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        record = {
+            "command": "python " + " ".join(sys.argv),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads",
+            "commit": commit.stdout.strip(),
+            "date": datetime.date.today().isoformat(),
+            "torch": torch.__version__,
+            "shapes": found,
+        }
+        write_atomically(RECORD, (json.dumps(record, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()

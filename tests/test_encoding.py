@@ -1,0 +1,421 @@
+"""Encoding once: the same tokens as in memory, whatever was interrupted, damaged or done by whom."""
+
+import errno
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aiayn import encoding
+from aiayn.batching import Batches, encode_pairs
+from aiayn.data import InputError, Pairs, load_pairs, write_atomically
+from aiayn.encoding import Encoded, encode_corpus
+from aiayn.vocabulary import Vocabulary, train_vocabulary
+
+ENGLISH = [
+    f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}" for number in range(97)
+]
+GERMAN = [f"Die Katze Nummer {number} sieht den Hund, und der Hund schläft" for number in range(97)]
+PAIRS = Pairs(ENGLISH, GERMAN, "my.en", "my.de")
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabulary([*ENGLISH, *GERMAN], 90)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test, and ten pairs a shard."""
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoding, "CHUNK", 10)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The shards that were made by this process, as the list grows."""
+    made, encode_shard = list[str](), encoding.encode_shard
+
+    def noted(path: Path, *arguments: Any) -> Any:
+        made.append(path.stem)
+        return encode_shard(path, *arguments)
+
+    monkeypatch.setattr(encoding, "encode_shard", noted)
+    return made
+
+
+def complaint(*arguments: Any, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        encode_corpus(*arguments, **options)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def lists(encoded: Encoded) -> list[tuple[list[int], ...]]:
+    return [tuple(side.tolist() for side in encoded[index]) for index in range(len(encoded))]
+
+
+def same(encoded: Encoded, vocabulary: Vocabulary, pairs: Pairs = PAIRS, max_length: int = 256) -> bool:
+    """Whether it holds what `encode_pairs` gives, with the right lengths."""
+    expected = encode_pairs(vocabulary, pairs, max_length, drop_too_long=True)
+    lengths = [[len(source), len(target)] for source, target in expected]
+    return lists(encoded) == expected and encoded.lengths.tolist() == lengths
+
+
+# What comes out
+
+
+@pytest.mark.parametrize("number", [1, 9, 10, 11, 97])
+def test_it_is_what_encode_pairs_gives(vocabulary: Vocabulary, number: int) -> None:
+    pairs = Pairs(ENGLISH[:number], GERMAN[:number])
+    encoded = encode_corpus(vocabulary, pairs, 256, workers=1)
+    assert len(encoded) == number and same(encoded, vocabulary, pairs)
+    assert encoded.lengths.shape == (number, 2) and encoded.tokens.dtype == np.uint16
+    assert lists(encoded)[-1] == tuple(side.tolist() for side in encoded[-1])
+    with pytest.raises(IndexError):
+        encoded[number]
+
+
+def test_several_processes_give_the_same(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "CHUNK", 40)
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=2), vocabulary)
+
+
+def test_a_file_gives_the_same_as_a_list(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    (tmp_path / "train.en").write_text("\n".join(ENGLISH))
+    (tmp_path / "train.de").write_text("\r\n".join(GERMAN))
+    pairs = load_pairs(str(tmp_path), "en-de", "train")
+    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary)
+
+
+def test_numbers_of_a_large_vocabulary_need_four_bytes(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [encoding.token_type(size) for size in (1, 65_536, 65_537, 200_000)] == ["uint16"] * 2 + [
+        "uint32"
+    ] * 2
+    monkeypatch.setattr(encoding, "token_type", lambda _: "uint32")
+    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    assert encoded.tokens.dtype == np.uint32 and same(encoded, vocabulary)
+
+
+def test_batches_are_made_from_it(vocabulary: Vocabulary) -> None:
+    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    examples = encode_pairs(vocabulary, PAIRS, 256)
+    mine, expected = (Batches(each, encoded.lengths, 500, seed=1)[3] for each in (encoded, examples))
+    assert mine.micro_batches[0].source.tolist() == expected.micro_batches[0].source.tolist()
+    assert (mine.words, mine.tokens, mine.positions) == (expected.words, expected.tokens, expected.positions)
+
+
+def test_another_process_gets_the_name_and_not_the_content(vocabulary: Vocabulary) -> None:
+    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    assert len(pickle.dumps(encoded)) < 1000 < encoded.tokens.nbytes
+    assert lists(pickle.loads(pickle.dumps(encoded))) == lists(encoded)
+
+
+# Done once
+
+
+def test_what_is_there_is_not_made_again(vocabulary: Vocabulary, jobs: list[str]) -> None:
+    first, again = (encode_corpus(vocabulary, PAIRS, 256, workers=1) for _ in range(2))
+    assert len(jobs) == 10 and lists(first) == lists(again)
+    assert not list(first.folder.glob("*.npz"))
+
+
+def test_what_decides_on_the_tokens_decides_on_the_folder(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = train_vocabulary([*ENGLISH, *GERMAN], 91)
+    changed = Pairs(ENGLISH, [*GERMAN[:-1], "Ende"])
+    turned = Pairs(GERMAN, ENGLISH)
+    folders = [
+        encode_corpus(v, pairs, length, workers=1).folder
+        for v, pairs, length in [
+            (vocabulary, PAIRS, 256),
+            (other, PAIRS, 256),
+            (vocabulary, changed, 256),
+            (vocabulary, turned, 256),
+            (vocabulary, PAIRS, 255),
+        ]
+    ]
+    monkeypatch.setattr(encoding, "VERSION", encoding.VERSION + 1)
+    folders.append(encode_corpus(vocabulary, PAIRS, 256, workers=1).folder)
+    assert len(set(folders)) == 6
+
+
+def test_of_several_that_ask_at_once_one_encodes(vocabulary: Vocabulary, jobs: list[str]) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256, workers=1), range(4)))
+    assert len(jobs) == 10 and all(same(encoded, vocabulary) for encoded in found)
+
+
+def test_the_progress_is_shown_on_request(vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:
+    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    assert capsys.readouterr().err == ""
+    encode_corpus(vocabulary, PAIRS, 255, workers=1, progress=True)
+    assert "97.0/97.0" in capsys.readouterr().err
+
+
+# Interruptions and damage
+
+
+def interrupt(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: int) -> Path:
+    """Encode, and break off behind so many shards; gives the folder."""
+    encode_shard, made = encoding.encode_shard, list[Path]()
+
+    def breaks_off(path: Path, *arguments: Any) -> Any:
+        if len(made) == after:
+            raise KeyboardInterrupt
+        made.append(path)
+        return encode_shard(path, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encoding, "encode_shard", breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    return made[0].parent
+
+
+def test_it_goes_on_where_it_stopped(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    interrupt(vocabulary, monkeypatch, after=6)
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert jobs == ["00006", "00007", "00008", "00009"]
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flip(content: bytes) -> bytes:
+    """Change one bit in the middle of the tokens."""
+    place = content.index(b"tokens.npy") + 200
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("damage", [cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"])
+def test_a_damaged_shard_is_made_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str], damage: Any
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=9)
+    shard = folder / "00004.npz"
+    shard.write_bytes(damage(shard.read_bytes()))
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert jobs == ["00004", "00009"]
+
+
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts", "report.json"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "gone", "changed"])
+def test_damaged_files_are_made_again(
+    vocabulary: Vocabulary, jobs: list[str], name: str, damage: str
+) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / name
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        changed = content[:20] + b"x" + content[21:]
+        path.write_bytes({"cut": cut(content), "empty": b"", "changed": changed}[damage])
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert path.read_bytes() == content and len(jobs) == 20
+
+
+def test_what_a_killed_process_left_is_removed(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=3)
+    (folder / ".00003.npz.123.part").write_bytes(b"half of it")
+    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    assert sorted(p.name for p in folder.iterdir()) == ["lengths", "lock", "report.json", "starts", "tokens"]
+
+
+SCRIPT = """
+import pickle, sys
+from aiayn import encoding
+if __name__ == "__main__":
+    vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
+    encoding.CHUNK = 200
+    encoding.encode_corpus(vocabulary, pairs, 256, workers=2)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_at_any_moment(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """The whole group of processes, again and again; what is found afterwards is always whole."""
+    pairs = Pairs(ENGLISH * 200, GERMAN * 200)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, pairs)))
+    counts = []
+    for number in range(2):
+        command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
+        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        limit = time.monotonic() + 60  # kill it some moments after it has made more shards
+        while process.poll() is None and time.monotonic() < limit:
+            if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
+                break
+            time.sleep(0.005)
+        time.sleep(0.03 * number)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        counts.append(len(list(cache.rglob("*.npz"))))
+    monkeypatch.setattr(encoding, "CHUNK", 200)
+    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary, pairs)
+
+
+def test_a_killed_worker(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    """Not the whole program: it says so at once instead of waiting for ever."""
+    pairs = Pairs(ENGLISH * 300, GERMAN * 300)
+    monkeypatch.setattr(encoding, "CHUNK", 200)
+
+    def kill_one() -> None:
+        limit = time.monotonic() + 60
+        while time.monotonic() < limit and not list(cache.rglob("*.npz")):
+            time.sleep(0.01)
+        for child in multiprocessing.active_children():
+            os.kill(child.pid or 0, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    message = complaint(vocabulary, pairs, 256, workers=2)
+    killer.join()
+    assert "a worker process was killed" in message and "what was encoded is kept" in message
+    assert list(cache.rglob("*.npz"))
+    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary, pairs)
+
+
+def test_a_pool_that_breaks(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise BrokenProcessPool("A process in the process pool was terminated abruptly")
+
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor.submit", broken)
+    assert "a worker process was killed, perhaps for lack of memory" in complaint(
+        vocabulary, PAIRS, 256, workers=2
+    )
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path) -> None:
+    real, calls = getattr(os, call), []
+
+    def full(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) > 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"os.{call}", full)
+        message = complaint(vocabulary, PAIRS, 256, workers=1)
+    assert "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
+    assert "make room" in message and not list(cache.rglob("*.part"))
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+
+
+def test_a_worker_that_cannot_write(vocabulary: Vocabulary, cache: Path) -> None:
+    folder = cache / "encoded" / encoding.content_key(vocabulary, PAIRS, 256)
+    folder.mkdir(parents=True)
+    (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
+    assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256, workers=2)
+
+
+def test_a_cache_that_cannot_be_used(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("here first")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
+    message = complaint(vocabulary, PAIRS, 256)
+    assert str(tmp_path / "file") in message and "let AIAYN_CACHE name another folder" in message
+
+
+def test_a_cache_that_cannot_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+
+    def refuse(path: Path, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)  # the tests may run as root, who may read everything
+    message = complaint(vocabulary, PAIRS, 256)
+    assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
+
+
+def test_a_cache_that_can_only_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is whole is used without writing, a lock included."""
+    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made"))
+    monkeypatch.setattr(encoding, "FileLock", lambda *_: pytest.fail("a lock was taken"))
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+
+
+# Sentences that are too long, and other people's vocabularies
+
+
+def long_ones() -> Pairs:
+    english, german = list(ENGLISH), list(GERMAN)
+    english[33], german[71] = "long " * 10_000, "lang " * 10_000
+    return Pairs(english, german, "my.en", "my.de")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary, workers: int) -> None:
+    tokens = len(vocabulary.encode(["long " * 10_000])[0])
+    message = complaint(vocabulary, long_ones(), 256, workers=workers)
+    assert message.startswith(
+        f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
+    )
+    assert "--drop-too-long" in message
+
+
+def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
+    complaint(vocabulary, long_ones(), 256, workers=1)
+    encoded = encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True, workers=1)
+    assert encoded.dropped == 2 and len(encoded) == 95 and same(encoded, vocabulary, long_ones())
+    assert len(jobs) == 10  # the shards from before the complaint were kept
+    assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)  # and are no excuse
+
+
+def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
+    for pairs in (long_ones(), Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")):
+        with pytest.raises(InputError) as caught:
+            encode_pairs(vocabulary, pairs, 256)
+        assert complaint(vocabulary, pairs, 256, workers=1) == str(caught.value)
+
+
+def test_nothing_is_left(vocabulary: Vocabulary) -> None:
+    message = complaint(vocabulary, PAIRS, 2, drop_too_long=True, workers=1)
+    assert message == "my.en: no pairs of at most max_length=2 tokens; raise it"
+
+
+def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
+    assert encode_corpus(vocabulary, PAIRS, 256, workers=1).unknown == 0
+    russian = Pairs(["Кошка спит.", "Собака видит кошку."], ENGLISH[:2], "my.ru", "my.en")
+    for _ in range(2):  # also when it is there already
+        with pytest.warns(UserWarning, match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary"):
+            encoded = encode_corpus(vocabulary, russian, 256)
+        assert encoded.unknown > 0.1
+
+
+def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:
+    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+    for report in ([], {}, {"files": 3}, {"files": {"tokens": []}}, {"files": {"nothing": ["uint16", 0, 0]}}):
+        write_atomically(folder / "report.json", json.dumps(report).encode())
+        assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)

@@ -1,0 +1,220 @@
+"""WMT14: one door to its texts, from a folder, through sacrebleu, or streamed once from Hugging Face."""
+
+import errno
+import json
+import sys
+import urllib.error
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from aiayn import wmt
+from aiayn.data import InputError, load_pairs
+from aiayn.wmt import wmt14_files
+
+ROWS = [
+    {"de": "Die Katze schläft.", "en": "The cat sleeps."},
+    {"de": " Der Hund\u2028sieht sie. ", "en": "The dog\nsees\0 her.\r"},
+    {"de": "", "en": "Nobody translated this."},
+    {"de": "Und das auch nicht.", "en": " \n\t"},
+    {"de": "Ende.", "en": "The end."},
+]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test, and no network."""
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("AIAYN_DATA", raising=False)
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched"))
+    return tmp_path / "cache"
+
+
+def complaint(*arguments: str) -> str:
+    with pytest.raises(InputError) as caught:
+        load_pairs("wmt14", *arguments)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def hugging_face(
+    monkeypatch: pytest.MonkeyPatch, rows: Callable[[], Iterator[dict[str, str]]] = lambda: iter(ROWS)
+) -> list[tuple[Any, ...]]:
+    """Let `rows` stand for the archive; gives the list of calls, as it grows."""
+    calls: list[tuple[Any, ...]] = []
+
+    class Stream:
+        info = SimpleNamespace(splits={"train": SimpleNamespace(num_examples=len(ROWS))})
+
+        def iter(self, batch_size: int) -> Iterator[dict[str, list[dict[str, str]]]]:
+            for row in rows():
+                yield {"translation": [row]}
+
+    def load_dataset(*arguments: Any, **options: Any) -> Stream:
+        calls.append((*arguments, options))
+        return Stream()
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    return calls
+
+
+# The training text
+
+
+def test_the_training_text_is_streamed_once(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    calls = hugging_face(monkeypatch)
+    pairs, turned = load_pairs("wmt14", "en-de", "train"), load_pairs("wmt14", "de-en", "train")
+    assert list(pairs.source) == ["The cat sleeps.", "The dog sees  her.", "The end."]
+    assert list(pairs.target) == ["Die Katze schläft.", "Der Hund\u2028sieht sie.", "Ende."]
+    assert list(turned.source) == list(pairs.target) and list(turned.target) == list(pairs.source)
+    assert calls == [("wmt/wmt14", "de-en", {"split": "train", "streaming": True})]
+    report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
+    assert report == {"corpus": "wmt/wmt14", "pair": "en-de", "pairs": 3, "dropped": 2}
+
+
+def test_english_french_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
+    calls = hugging_face(monkeypatch, lambda: iter(rows))
+    assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
+    assert calls[0][1] == "fr-en" and (cache / "wmt14" / "en-fr" / "train.fr").exists()
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    message = complaint("en-de", "train")
+    assert message == "wmt14 train: needs the datasets library: pip install 'aiayn[train]'"
+
+
+def breaking_off() -> Iterator[dict[str, str]]:
+    yield from ROWS[:2]
+    raise RuntimeError("connection lost\nand much more that nobody wants to read")
+
+
+def test_a_stream_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    hugging_face(monkeypatch, breaking_off)
+    message = complaint("en-de", "train")
+    assert "cannot be fetched from Hugging Face (connection lost); try again" in message
+    assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
+    hugging_face(monkeypatch)
+    assert len(load_pairs("wmt14", "en-de", "train")) == 3
+
+
+def test_a_full_disk_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    hugging_face(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        assert "No space left on device" in complaint("en-de", "train")
+    assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
+
+
+def test_what_a_killed_process_left_is_removed(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    hugging_face(monkeypatch)
+    folder = cache / "wmt14" / "en-de"
+    folder.mkdir(parents=True)
+    (folder / ".train.de.123.part").write_text("Die Ka")
+    (folder / "train.en").write_text("The cat sl")  # without a report it counts for nothing
+    assert len(load_pairs("wmt14", "en-de", "train")) == 3
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", "report.json", "train.de", "train.en"]
+
+
+def test_a_cache_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here first")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
+    hugging_face(monkeypatch)
+    assert "cannot be used (" in (message := complaint("en-de", "train")) and "AIAYN_CACHE" in message
+
+
+def test_of_several_that_ask_at_once_one_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = hugging_face(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: len(load_pairs("wmt14", "en-de", "train")), range(4)))
+    assert found == [3] * 4 and len(calls) == 1
+
+
+# The texts to test with
+
+
+@pytest.mark.parametrize("pair", ["en-cs", "de-fr", "xx-yy"])
+def test_other_languages(pair: str) -> None:
+    assert f"wmt14 has no {pair} val: pairs are en-de, en-fr, in either direction" in complaint(pair, "val")
+
+
+def test_other_splits() -> None:
+    message = complaint("en-de", "newstest2015")
+    assert "splits train, val, newstest2013, test, newstest2014, newstest2014-filtered" in message
+
+
+@pytest.mark.parametrize(
+    ("split", "name"),
+    [
+        ("val", "wmt13"),
+        ("newstest2014", "wmt14/full"),
+        ("test", "wmt14/full"),
+        ("newstest2014-filtered", "wmt14"),
+    ],
+)
+def test_sacrebleu_gives_what_is_not_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, split: str, name: str
+) -> None:
+    asked = []
+
+    def file(side: str) -> Callable[[str, str], Any]:
+        def get(test: str, pair: str) -> Any:
+            asked.append((test, pair))
+            (tmp_path / side).write_text(f"{side} of {pair}\n")
+            return str(tmp_path / side) if side == "source" else [str(tmp_path / side)]
+
+        return get
+
+    monkeypatch.setattr("sacrebleu.get_source_file", file("source"))
+    monkeypatch.setattr("sacrebleu.get_reference_files", file("reference"))
+    pairs = load_pairs("wmt14", "de-en", split)
+    assert (pairs.source[0], pairs.target[0]) == ("source of de-en", "reference of de-en")
+    assert asked == [(name, "de-en")] * 2
+
+
+@pytest.mark.parametrize("error", [urllib.error.URLError("no route"), SystemExit(1), EOFError()])
+def test_sacrebleu_without_a_network(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: str) -> None:
+        raise error
+
+    monkeypatch.setattr("sacrebleu.get_source_file", fail)
+    message = complaint("en-fr", "newstest2014")
+    assert message.startswith("sacrebleu's wmt14/full: cannot be fetched (")
+    assert "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message and "AIAYN_DATA" in message
+
+
+def test_sacrebleu_knows_these_names() -> None:
+    from sacrebleu.dataset import DATASETS
+
+    for _, name in wmt.NEWSTEST.values():
+        assert all(pair in DATASETS[name].langpairs for pair in ("en-de", "de-en", "en-fr", "fr-en"))
+
+
+@pytest.mark.parametrize("pair", ["en-de", "de-en", "en-fr", "fr-en"])
+@pytest.mark.parametrize(("split", "size"), [("val", 3000), ("newstest2014", 3003)])
+def test_a_folder_comes_first(
+    data: Path, monkeypatch: pytest.MonkeyPatch, pair: str, split: str, size: int
+) -> None:
+    monkeypatch.setenv("AIAYN_DATA", str(data))
+    pairs = load_pairs("wmt14", pair, split)
+    assert len(pairs) == size and pairs.source_name.startswith(str(data))
+    alias = {"val": "newstest2013", "newstest2014": "test"}[split]
+    assert wmt14_files(pair, alias) == wmt14_files(pair, split)
+    words = {"en": " the ", "de": " der ", "fr": " les "}
+    for language, side in zip(pair.split("-"), (pairs.source, pairs.target), strict=True):
+        assert sum(words[language] in line for line in side) > 400
+
+
+def test_the_two_english_sides_are_not_mixed_up(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIAYN_DATA", str(data))
+    assert list(load_pairs("wmt14", "en-de", "test").source) != list(
+        load_pairs("wmt14", "en-fr", "test").source
+    )
