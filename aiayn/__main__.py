@@ -5,144 +5,251 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
+    "Training",
     "train",
+    "flags",
+    "launch",
+    "Model",
+    "hypotheses",
     "translate",
     "evaluate",
-    "keep_heap",
+    "plan",
     "sample",
     "main",
 ]
 
 
 # book/09-launch.ipynb, cell imports
-import ctypes
 import math
+import signal
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import torch
 import tyro
 
 from aiayn import laboratory
-from aiayn.checkpoint import list_checkpoints, read_description
-from aiayn.data import InputError, decode_lines, load_pairs
-from aiayn.training import recipe
+from aiayn.data import InputError, decode_lines
+from aiayn.fast_paths import keep_heap
+from aiayn.hardware import plan_table
+from aiayn.launch import launch as launch_workers
+from aiayn.launch import (
+    load_test,
+    load_translator,
+    plain_words,
+    report,
+    score,
+    slurm_script,
+    torchrun_command,
+    write_record,
+)
+from aiayn.run import Run
+from aiayn.training import TrainingConfig, recipe
 from aiayn.training import train as train_model
-from aiayn.translation import SearchConfig, Translator, bleu
+from aiayn.translation import SearchConfig, Translator, beam_search
+
+
+# book/09-launch.ipynb, cell train-options
+@dataclass(frozen=True)
+class Training:
+    """What to train, and how."""
+
+    data: str  # multi30k, wmt14, laboratory, or a folder with train.en, train.de, val.en, val.de
+    config: str  # base, big, small, multi30k or laboratory
+    out: Path  # a new folder, for metrics and checkpoints
+    pair: str = "en-de"  # languages, source first
+    minutes: float = math.inf  # stop after so many
+    steps: int | None = None  # stop after so many
+    batch_tokens: int | None = None  # of a step on either side, of all workers together
+    micro_batches: int | None = None  # pieces of a batch; one for each worker unless given
+    checkpoint_steps: int | None = None  # from one checkpoint to the next
+    vocabulary_size: int | None = None  # pieces, of both languages together
+    dropout: float | None = None  # share of numbers that are set to zero
+    seed: int = 1  # of everything that is drawn
+    drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
+    resume: bool = False  # go on with the run in the folder, if there is one
+    tensorboard: bool = False  # write TensorBoard's files, too
+    compile: bool = False  # have torch compile the layers: takes minutes, and pays on a GPU
+
+    def settings(self) -> TrainingConfig:
+        """The recipe, with what the flags change."""
+        run = ("steps", "batch_tokens", "micro_batches", "checkpoint_steps", "seed")
+        changes, shape = (
+            {name: value for name in names if (value := getattr(self, name)) is not None}
+            for names in (run, ("vocabulary_size", "dropout"))
+        )
+        with plain_words():
+            settings = recipe(self.config, **changes)
+            return replace(settings, model=replace(settings.model, **shape))
 
 
 # book/09-launch.ipynb, cell train-command
-def train(
-    data: str,
-    config: str,
-    out: Path,
-    pair: str = "en-de",
-    minutes: float = math.inf,
-    steps: int | None = None,
-    vocabulary_size: int | None = None,
-    seed: int = 1,
-    drop_too_long: bool = False,
+def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
+    """Train a model."""
+    settings = job.settings()
+    keep_heap()
+    options = (job.minutes, job.drop_too_long, job.resume, job.tensorboard, job.compile)
+    train_model(settings, job.data, job.pair, job.out, *options)
+
+
+# book/09-launch.ipynb, cell flags
+def flags(job: Training) -> list[str]:
+    """The flags from which `aiayn train` reads a job back."""
+    told = []
+    for field in fields(job):
+        value, flag = getattr(job, field.name), "--" + field.name.replace("_", "-")
+        if value != field.default:
+            told += [flag] if value is True else [flag, str(value)]
+    return told
+
+
+# book/09-launch.ipynb, cell launch-verb
+def launch(
+    job: Annotated[Training, tyro.conf.arg(name="")],
+    workers: int = 0,
+    machines: int = 1,
+    address: str | None = None,
+    restarts: int = 3,
+    slurm: bool = False,
+    hours: float = 24.0,
 ) -> None:
-    """Train a model.
+    """Train with several workers, then score the mean of the last checkpoints in every form.
 
     Parameters
     ----------
-    data : str
-        multi30k, laboratory, or a folder with train.en, train.de, val.en, val.de (or another pair's files).
-    config : str
-        base, big, small or laboratory.
-    out : Path
-        A new folder for metrics and checkpoints.
-    pair : str
-        Languages, source first.
-    minutes, steps : float, int
-        Stop after so many, if the configuration does not stop before.
-    vocabulary_size : int
-        Pieces in the vocabulary of both languages.
-    seed : int
-        Of everything that is drawn.
-    drop_too_long : bool
-        Leave out sentences that are too long, rather than stop at the first.
+    workers : int
+        On each machine; as many as there are GPUs unless given.
+    machines : int
+        How many take part; call the same command on each of them.
+    address : str, optional
+        Where several machines meet: the name of one of them, perhaps with a port.
+    restarts : int
+        How often to go on from the last checkpoint after a worker has failed.
+    slurm : bool
+        Print a batch file for SLURM instead.
+    hours : float
+        For which the batch file asks.
     """
-    settings = recipe(config, seed=seed)
-    if steps is not None:
-        settings = replace(settings, steps=steps)
-    if vocabulary_size is not None:
-        settings = replace(settings, model=replace(settings.model, vocabulary_size=vocabulary_size))
-    keep_heap()
-    train_model(settings, data, pair, out, minutes, drop_too_long)
+    job.settings()
+    workers = workers or max(1, torch.cuda.device_count())
+    if slurm:
+        print(slurm_script(flags(job), job.out, workers, machines, hours, restarts), end="")
+        return
+    load_test(job.data, job.pair, None)
+    job = replace(job, resume=job.resume or machines > 1)  # a machine knows only its own restarts
+    Run(job.out, job.resume)  # before eight processes find out
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
+    launch_workers(
+        torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
+    )
+    if machines == 1:
+        record = score(job.out, progress=sys.stderr.isatty())
+        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])
+        print(report(record))
+
+
+# book/09-launch.ipynb, cell model-options
+@dataclass(frozen=True)
+class Model:
+    """Which model, and how it searches."""
+
+    run: tyro.conf.Positional[Path]  # a folder that `aiayn train` left
+    beam: int = 4  # prefixes kept at each step
+    alpha: float = 0.6  # strength of the length penalty
+    average: int | None = (
+        None  # how many of the last checkpoints; the configuration's own number unless given
+    )
+
+    def search(self, n_best: int = 1) -> SearchConfig:
+        """How to search."""
+        return SearchConfig(self.beam, self.alpha, n_best=n_best)
 
 
 # book/09-launch.ipynb, cell translate-command
-def translate(
-    run: tyro.conf.Positional[Path],
-    beam: int = 4,
-    alpha: float = 0.6,
-    average: int | None = None,
-) -> None:
+def hypotheses(translator: Translator, line: str) -> list[tuple[float, str]]:
+    """The best translations of a sentence, with their scores."""
+    if not line.strip():
+        return [(0.0, "")]
+    source = torch.tensor(translator.vocabulary.encode([line.strip()]))
+    device = next(translator.model.parameters()).device
+    (found,) = beam_search(translator.model, source.to(device), translator.search)
+    texts = translator.vocabulary.decode([each.tokens for each in found])
+    return [(each.score, text) for each, text in zip(found, texts, strict=True)]
+
+
+def translate(model: Annotated[Model, tyro.conf.arg(name="")], n_best: int | None = None) -> None:
     """Translate standard input to standard output, line by line.
 
     Parameters
     ----------
-    run : Path
-        A folder that `aiayn train` left.
-    beam : int
-        Prefixes kept at each step.
-    alpha : float
-        Strength of the length penalty.
-    average : int, optional
-        How many of the last checkpoints to average; the configuration's own number unless given.
+    n_best : int, optional
+        Print so many hypotheses, each with the number of its sentence and its score, tabs between them.
     """
     keep_heap()
-    translator = Translator.load(run, average, SearchConfig(beam, alpha))
+    translator = load_translator(model.run, model.average, model.search(n_best or 1))
     content = sys.stdin.buffer.read()
     lines = list(decode_lines(content, "standard input")) if content else []
-    for translation in translator(lines, progress=sys.stderr.isatty()):
-        print(translation)
+    with plain_words():
+        if n_best is None:
+            for translation in translator(lines, progress=sys.stderr.isatty()):
+                print(translation)
+            return
+        for number, line in enumerate(lines, start=1):
+            for value, text in hypotheses(translator, line):
+                print(f"{number}\t{value:.4f}\t{text}")
 
 
 # book/09-launch.ipynb, cell evaluate-command
 def evaluate(
-    run: tyro.conf.Positional[Path],
-    split: str,
+    model: Annotated[Model, tyro.conf.arg(name="")],
+    split: str | None = None,
     data: str | None = None,
     pair: str | None = None,
-    beam: int = 4,
-    alpha: float = 0.6,
-    average: int | None = None,
+    forms: bool = False,
+    json: Path | None = None,
 ) -> None:
     """Translate a test set and print BLEU with its signature.
 
     Parameters
     ----------
-    run : Path
-        A folder that `aiayn train` left.
-    split : str
-        Which part of the corpus, such as test_2016_flickr.
-    data, pair : str, optional
-        Another corpus or pair of languages than the model was trained on.
-    beam, alpha, average
-        As for translate.
+    split : str, optional
+        Which part of the corpus; newstest2014, test_2016_flickr or test unless given.
+    data : str, optional
+        Another corpus than the model was trained on.
+    pair : str, optional
+        Other languages than the model was trained on.
+    forms : bool
+        Print BLEU in every form that people quote, of newstest2014 for all lines and for the filtered ones.
+    json : Path, optional
+        A file to write the scores to, with all that belongs to them.
     """
     keep_heap()
-    translator = Translator.load(run, average, SearchConfig(beam, alpha))
-    training = read_description(list_checkpoints(run)[-1])["training"]
-    pairs = load_pairs(data or training["data"], pair or training["pair"], split)
-    score, signature = bleu(translator(pairs.source, progress=sys.stderr.isatty()), pairs.target)
-    print(f"BLEU {score:.2f}  {signature}")
+    tests = (data, pair, split)
+    record = score(model.run, model.search(), model.average, tests, forms, progress=sys.stderr.isatty())
+    if json is not None:
+        write_record(json, record, ["aiayn", *sys.argv[1:]])
+    (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
+    print(report(record) if forms else f"BLEU {first['value']:.2f}  {first['signature']}")
 
 
-# book/09-launch.ipynb, cell keep-heap
-def keep_heap() -> None:
-    """Tell glibc to keep freed memory: pages that each step gives back and asks for again cost time."""
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-    except OSError:
-        return  # not glibc
-    trim_threshold, mmap_max = -1, -4  # M_TRIM_THRESHOLD and M_MMAP_MAX of malloc.h
-    libc.mallopt(mmap_max, 0)
-    libc.mallopt(trim_threshold, (1 << 31) - 1)
+# book/09-launch.ipynb, cell plan-verb
+def plan(gpus: int, gpu: str, utilisation: float, watts: float | None = None) -> None:
+    """Print the hours and the energy that the trainings of Table 2 will take.
+
+    Parameters
+    ----------
+    gpus : int
+        How many.
+    gpu : str
+        Their name, such as H100.
+    utilisation : float
+        Which share of their peak they reach, such as 0.4.
+    watts : float, optional
+        The power of one, if not that of its data sheet.
+    """
+    print(plan_table(gpus, gpu, utilisation, watts))
 
 
 # book/09-launch.ipynb, cell sample-command
@@ -158,19 +265,21 @@ def sample(
 
     Parameters
     ----------
-    n, seed : int
-        How many pairs, and which.
+    n : int
+        How many pairs.
+    seed : int
+        Other seeds give other pairs.
     split : str
         Part of the corpus.
     span : int, optional
         Only sentences with so many words between a verb and its particle or complement.
-    with_tree, with_alignment : bool
-        Also the English tree in brackets; also the alignment, as pairs of word numbers.
+    with_tree : bool
+        Also the English tree in brackets.
+    with_alignment : bool
+        Also the alignment, as pairs of word numbers.
     """
-    try:
+    with plain_words():
         pairs = laboratory.sample(n, seed, split, span)
-    except ValueError as error:
-        raise InputError(str(error)) from None
     for pair in pairs:
         tree = [pair.tree] if with_tree else []
         alignment = [" ".join(f"{i}-{j}" for i, j in pair.alignment)] if with_alignment else []
@@ -180,17 +289,15 @@ def sample(
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    commands: dict[str, Any] = {
-        "train": train,
-        "translate": translate,
-        "evaluate": evaluate,
-        "sample": sample,
-    }
+    verbs = (train, launch, translate, evaluate, plan, sample)
+    commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
     except (InputError, OSError) as error:
         print(f"aiayn: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__" and "__file__" in globals():  # a notebook is __main__ too, but is no file

@@ -55,11 +55,15 @@ def call_the_roll(store: torch.distributed.Store, rank: int, world_size: int, se
     InputError
         If some have not after so many seconds; it names them.
     """
-    store.set(f"here/{rank}", "")
+    start = os.environ.get(
+        "TORCHELASTIC_RESTART_COUNT", "0"
+    )  # those who signed before a restart do not count
+    names = [f"here/{start}/{other}" for other in range(world_size)]
+    store.set(names[rank], "")
     try:
-        store.wait([f"here/{other}" for other in range(world_size)], timedelta(seconds=seconds))
+        store.wait(names, timedelta(seconds=seconds))
     except torch.distributed.DistStoreError:
-        missing = [str(other) for other in range(world_size) if not store.check([f"here/{other}"])]
+        missing = [str(other) for other, name in enumerate(names) if not store.check([name])]
         raise InputError(
             f"of {world_size} workers, rank {', '.join(missing)} did not join within {seconds:g} seconds; "
             "look at the output of its machine, and whether it reaches MASTER_ADDR:MASTER_PORT"

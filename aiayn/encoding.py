@@ -5,18 +5,9 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
-    "FILES",
     "CHUNK",
     "UNKNOWN",
     "VERSION",
-    "Job",
-    "Done",
-    "encode_shard",
-    "token_type",
-    "read_shard",
-    "run",
-    "join_shards",
-    "size_and_crc",
     "Encoded",
     "read_report",
     "content_key",
@@ -24,24 +15,17 @@ __all__ = [
     "encode_corpus",
     "checked",
     "available_cpus",
+    "check_script",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell encoding-imports
 import contextlib
 import hashlib
-import io
 import json
 import multiprocessing
 import os
 import warnings
-import zipfile
-import zlib
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice, starmap
 from pathlib import Path
 from typing import Any
 
@@ -52,137 +36,13 @@ from tqdm import tqdm
 
 from aiayn.batching import too_long
 from aiayn.data import Pairs
-from aiayn.text_files import BLOCK, InputError, Lines, atomic_file, cache_folder, write_atomically
-from aiayn.vocabulary import UNK_ID, Vocabulary
+from aiayn.shards import FILES, join_shards, read_shard, run, size_and_crc
+from aiayn.text_files import InputError, Lines, cache_folder
+from aiayn.vocabulary import Vocabulary
 
-FILES = ("tokens", "lengths", "starts")
 CHUNK = 50_000
 UNKNOWN = 0.01
-VERSION = 1  # of the files below: other versions of this package leave them alone
-
-
-# book/05-1-data-and-batching.ipynb, cell encode-shard
-Job = tuple[Path, Vocabulary, list[str], list[str], int, int]
-Done = tuple[int, tuple[int, int, int] | None]
-
-
-def encode_shard(
-    path: Path, vocabulary: Vocabulary, source: list[str], target: list[str], max_length: int, before: int
-) -> Done:
-    """Write the tokens of some pairs to a file; `before` pairs of the corpus came earlier.
-
-    Gives the number of pairs, and the first that has more than `max_length` tokens on a side: its line, and
-    its tokens on either side. Such pairs are left out.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
-    kind, encode = token_type(len(vocabulary)), vocabulary.processor.Encode
-    tokens, lengths, left_out = [np.empty(0, kind)], list[tuple[int, int]](), list[tuple[int, int, int]]()
-    for start in range(0, len(source), 1000):  # lists of numbers take many times the room of arrays
-        sides = [encode(side[start : start + 1000], add_eos=True, num_threads=1) for side in (source, target)]
-        for line, (one, other) in enumerate(zip(*sides, strict=True), before + start + 1):
-            if max(len(one), len(other)) > max_length:
-                left_out.append((line, len(one), len(other)))
-            else:
-                tokens.append(np.array(one + other, kind))
-                lengths.append((len(one), len(other)))
-    shard = io.BytesIO()
-    np.savez(
-        shard,
-        tokens=np.concatenate(tokens),
-        lengths=np.array(lengths, token_type(max_length + 1)).reshape(-1, 2),
-        left_out=np.array(left_out, np.int64).reshape(-1, 3),
-    )
-    write_atomically(path, shard.getvalue())
-    return len(source), left_out[0] if left_out else None
-
-
-def token_type(number: int) -> str:
-    """The type of number for tokens of a vocabulary of this size."""
-    return "uint16" if number <= 1 << 16 else "uint32"
-
-
-# book/05-1-data-and-batching.ipynb, cell read-shard
-def read_shard(path: Path) -> dict[str, np.ndarray] | None:
-    """What `encode_shard` wrote; None if it is not there, or not whole: a zip file holds checksums."""
-    try:
-        with path.open("rb") as file, np.load(file) as shard:
-            return {name: shard[name] for name in ("tokens", "lengths", "left_out")}
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        return None
-
-
-# book/05-1-data-and-batching.ipynb, cell run
-def run(jobs: Iterator[Job], workers: int) -> Generator[Done, None, None]:
-    """`encode_shard` for each job, by several processes if need be, in the order of the jobs.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be written, or a process is killed.
-    """
-    if workers < 2:
-        yield from starmap(encode_shard, jobs)
-        return
-    # Started afresh, not forked: a copy of a process that has threads may wait for ever.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
-            going = deque(pool.submit(encode_shard, *job) for job in islice(jobs, workers + 1))
-            while going:
-                yield going.popleft().result()
-                going.extend(pool.submit(encode_shard, *job) for job in islice(jobs, 1))
-        except BrokenProcessPool:
-            raise InputError(
-                "encoding: a worker process was killed, perhaps for lack of memory; start again with fewer "
-                "workers (what was encoded is kept)"
-            ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-# book/05-1-data-and-batching.ipynb, cell join-shards
-def join_shards(folder: Path, paths: list[Path]) -> dict[str, Any]:
-    """Put the shards of a corpus together in three files, and say in a fourth what they hold.
-
-    `tokens` has the source and the target of each pair, one behind the other; `lengths` the number of tokens
-    of either; `starts` where a pair begins. `report.json` comes last: without it there is nothing.
-    """
-    end, left_out, unknown, kinds = 0, list[list[int]](), 0, dict[str, str]()
-    with contextlib.ExitStack() as stack:
-        files = {name: stack.enter_context(atomic_file(folder / name)) for name in FILES}
-        for path in paths:
-            with np.load(path) as shard:
-                parts = {name: shard[name] for name in ("tokens", "lengths")}
-                left_out += shard["left_out"].tolist()
-            sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
-            parts["starts"] = end + sizes.cumsum() - sizes
-            for name, part in parts.items():
-                files[name].write(part.tobytes())
-                kinds[name] = str(part.dtype)
-            end, unknown = end + int(sizes.sum()), unknown + int((parts["tokens"] == UNK_ID).sum())
-    report = {
-        "files": {name: [kind, *size_and_crc(folder / name)] for name, kind in kinds.items()},
-        "dropped": len(left_out),
-        "first_dropped": left_out[0] if left_out else None,
-        "unknown": unknown / max(end, 1),
-    }
-    write_atomically(folder / "report.json", json.dumps(report).encode())
-    for path in paths:
-        path.unlink()
-    return report
-
-
-# book/05-1-data-and-batching.ipynb, cell size-and-crc
-def size_and_crc(path: Path) -> tuple[int, int]:
-    """The bytes in a file, and their CRC-32."""
-    size = crc = 0
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            size, crc = size + len(block), zlib.crc32(block, crc)
-    return size, crc
+VERSION = 1  # of the files: other versions of this package leave them alone
 
 
 # book/05-1-data-and-batching.ipynb, cell encoded
@@ -303,6 +163,7 @@ def encode_corpus(
     try:
         report = read_report(folder)
         if report is None:
+            check_script()
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(folder / "lock"):
                 report = read_report(folder) or encode_missing(
@@ -338,3 +199,9 @@ def checked(
 def available_cpus() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_script() -> None:
+    """Raise an InputError if a worker is reading the script that started it, as it does first."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise InputError("encoding: in a script, call this below `if __name__ == '__main__':`")

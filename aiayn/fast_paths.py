@@ -13,6 +13,7 @@ __all__ = [
 
 # book/05-training.ipynb, cell fast-paths
 import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -41,6 +42,8 @@ def product_error() -> float:
 def fast_products(device: torch.device) -> Iterator[bool]:
     """Within it, products on an AVX-512 processor go through oneDNN, if they stay exact; says whether."""
     before = torch.get_float32_matmul_precision()
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")  # read when the first product is made
+    os.environ.setdefault("LRU_CACHE_CAPACITY", "1")
     able = device.type == "cpu" and torch.backends.mkldnn.is_available()
     able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
     try:

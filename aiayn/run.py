@@ -7,11 +7,13 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 __all__ = [
     "Run",
     "clear_away",
+    "restarted",
     "stop_signals",
 ]
 
 
 # book/05-training.ipynb, cell run-imports
+import os
 import shutil
 import signal
 import tempfile
@@ -25,7 +27,7 @@ from typing import Any
 from torch.optim import Optimizer
 
 from aiayn.checkpoint import list_checkpoints, newest_checkpoint, restore, save_checkpoint
-from aiayn.data import InputError
+from aiayn.data import InputError, write_atomically
 from aiayn.metrics import Metrics
 from aiayn.model import Transformer
 from aiayn.vocabulary import Vocabulary
@@ -65,6 +67,8 @@ class Run:
             found = restore(self.last, model, optimizer, training)
             self.step, self.minutes = found["step"], found["minutes"]
         self.metrics.cut(self.step)
+        if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
+            write_atomically(self.folder / "job.txt", os.environ["TORCHELASTIC_RUN_ID"].encode())
 
     def save(self, step: int, minutes: float, model: Transformer, optimizer: Optimizer) -> None:
         """Write a checkpoint, then remove those that are too old."""
@@ -87,6 +91,14 @@ def clear_away(folder: Path, keep: int, best: int | None) -> None:
 
 
 # book/05-training.ipynb, cell stop-signals
+def restarted(folder: Path) -> bool:
+    """Whether torchrun has started this job again, after a worker of the run in `folder` died."""
+    job, note = os.environ.get("TORCHELASTIC_RUN_ID"), folder / "job.txt"
+    if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0 or job is None:
+        return False
+    return note.exists() and note.read_text(encoding="utf-8") == job
+
+
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
     """Collect SIGTERM and SIGINT instead of ending at the first of them; a second one does end it."""
@@ -95,7 +107,8 @@ def stop_signals() -> Iterator[list[int]]:
 
     def note(number: int, frame: FrameType | None) -> None:
         caught.append(number)
-        signal.signal(number, handlers[number])
+        if "TORCHELASTIC_RUN_ID" not in os.environ:
+            signal.signal(number, handlers[number])
 
     if threading.current_thread() is threading.main_thread():  # Python allows it nowhere else
         for wanted in (signal.SIGTERM, signal.SIGINT):

@@ -28,7 +28,6 @@ __all__ = [
 
 # book/05-training.ipynb, cell imports
 import math
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -52,7 +51,7 @@ from aiayn.metrics import Meter
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.regularization import projected_loss
-from aiayn.run import Run, stop_signals
+from aiayn.run import Run, restarted, stop_signals
 from aiayn.vocabulary import PAD_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 LOG_STEPS = 50
@@ -342,8 +341,7 @@ def train(
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
     with join_workers() as workers, fast_products(workers.device):
-        resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
-        run = Run(out, resume, tensorboard, writes=workers.rank == 0)
+        run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, out, drop_too_long, workers)
         torch.manual_seed(config.seed)
         model = Transformer(config.model).to(workers.device)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 
-from aiayn.fast_paths import keep_heap
 from aiayn.data import write_atomically
+from aiayn.fast_paths import keep_heap
 from aiayn.laboratory_model import laboratory_model, scores
 from aiayn.translation import Translator
 

@@ -1,14 +1,16 @@
 """Training speed side by side: aiayn, torch.nn.Transformer, MarianMT, and the machine's matrix products.
 
-python bench/training.py [--shapes small base] [--rounds 15] [--record]
+python bench/training.py [--shapes small base] [--rounds 9] [--record]
 
-All take the same steps on the same batches of Multi30k, one after another in turn, in float32 on the CPU,
-with the same optimizer. A ratio is that of the medians. "products" takes the dense products of the same
-model alone, forwards and backwards, padding left out: what no program on this machine can be faster than.
-Memory is the peak of a process of its own that takes a few steps, less what importing torch takes.
+All take the same steps on the same batches of Multi30k in float32 on the CPU, with the same optimizer; each
+in a process of its own, one after another in turn. A ratio is that of the medians. "products" takes the dense
+products of the same model alone, forwards and backwards, padding left out, with either library that PyTorch
+brings: what no program on this machine can be faster than. "torch.nn + oneDNN" is the peer with the one
+switch that a user can set without touching the model. Memory is a process's peak, less what importing takes.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import multiprocessing
@@ -20,15 +22,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from aiayn.fast_paths import keep_heap
 from aiayn.batching import Batch, encode_pairs, make_batch
 from aiayn.data import load_pairs, write_atomically
+from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.optimizer import make_optimizer, set_rate
 from aiayn.training import batch_loss
@@ -176,7 +179,9 @@ def products(config: TransformerConfig) -> Step:
     def step(batch: Batch) -> float:
         for side, shapes in sides:
             rows = int((getattr(batch, side) != PAD_ID).sum())
-            memory = {size: (torch.ones(rows, size), torch.empty(rows, size)) for pair in shapes for size in pair}
+            memory = {
+                size: (torch.ones(rows, size), torch.empty(rows, size)) for pair in shapes for size in pair
+            }
             for shape in shapes:
                 (x, dx), (dy, y) = memory[shape[0]], memory[shape[1]]
                 torch.mm(x, weights[shape].T, out=y)
@@ -191,78 +196,90 @@ SYSTEMS: dict[str, Callable[[TransformerConfig], Step]] = {
     "aiayn": aiayn,
     "torch.nn": torch_transformer,
     "marian": marian,
-    "products": products,
+    "torch.nn + oneDNN": torch_transformer,
+    "products, MKL": products,
+    "products, oneDNN": products,
 }
+PEERS = ("torch.nn", "marian")
 
 
-def tokens_per_second(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[str, float]:
-    """Median over rounds, each of one pass over the batches by each system in turn."""
-    steps = {name: make(config) for name, make in SYSTEMS.items()}
-    tokens = sum(batch.tokens for batch in batches)
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for round_ in range(rounds + 1):
-        for name in (list(steps) * 2)[round_ % len(steps) :][: len(steps)]:
+def work(name: str, config: TransformerConfig, batches: list[Batch], connection: Connection) -> None:
+    """Be one of the systems, in a process of its own: take a round when asked, tell how long it took."""
+    torch.manual_seed(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if name == "aiayn":
+        keep_heap()  # as its command line does; peers run as they come
+    fast = name == "aiayn" or name.endswith("oneDNN")
+    with fast_products(torch.device("cpu")) if fast else contextlib.nullcontext():
+        step = SYSTEMS[name](config)
+        while connection.recv():
             began = time.perf_counter()
             for batch in batches:
-                steps[name](batch)
-            if round_:  # the first warms up
-                seconds[name].append(time.perf_counter() - began)
-    return {name: tokens / statistics.median(found) for name, found in seconds.items()}
+                step(batch)
+            seconds = time.perf_counter() - began
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+            connection.send((seconds, peak / 1024))
 
 
-def peak_memory(name: str, config: TransformerConfig, batches: list[Batch], connection) -> None:
-    """Tell how many MiB a few steps took (to be called in a process of its own)."""
-    keep_heap()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    step = SYSTEMS[name](config)
-    for batch in batches:
-        step(batch)
-    connection.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
-
-
-def memory(name: str, config: TransformerConfig, batches: list[Batch]) -> float:
-    """Peak memory of a system in MiB."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=peak_memory, args=(name, config, batches, theirs))
-    process.start()
-    found = ours.recv()
-    process.join()
-    return found
-
-
-def measure(shape: str, batches: list[Batch], rounds: int) -> dict[str, dict[str, float]]:
-    """Speed and memory of every system on a model of that shape."""
-    torch.manual_seed(1)
-    speed = tokens_per_second(SHAPES[shape], batches, rounds)
-    rows = {
-        name: {"tokens_per_second": round(found), "MiB": round(memory(name, SHAPES[shape], batches))}
-        for name, found in speed.items()
+def race(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[str, dict[str, float]]:
+    """Median speed over rounds, each of one pass over the batches by each system in turn; peak memory."""
+    context, ends = multiprocessing.get_context("spawn"), {}
+    for name in SYSTEMS:
+        ends[name], theirs = context.Pipe()
+        context.Process(target=work, args=(name, config, batches, theirs), daemon=True).start()
+    tokens = sum(batch.tokens for batch in batches)
+    seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
+    peak = dict.fromkeys(SYSTEMS, 0.0)
+    names = list(SYSTEMS)
+    for number in range(rounds + 1):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            ends[name].send(True)
+            took, peak[name] = ends[name].recv()
+            if number:  # the first warms up
+                seconds[name].append(took)
+    for end in ends.values():
+        end.send(False)
+    return {
+        name: {"tokens_per_second": round(tokens / statistics.median(found)), "MiB": round(peak[name])}
+        for name, found in seconds.items()
     }
-    peers = [rows[name] for name in ("torch.nn", "marian")]
-    ours, fastest = rows["aiayn"], max(peer["tokens_per_second"] for peer in peers)
-    print(f"\n{shape}: {'tokens/s':>14} {'of products':>12} {'peak MiB':>10}")
+
+
+def report(shape: str, rows: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Print the table of a model's shape; the ratios that it comes down to."""
+    speed = {name: row["tokens_per_second"] for name, row in rows.items()}
+    print(f"\n{shape:20} {'tokens/s':>9} {'of MKL':>8} {'of oneDNN':>10} {'peak MiB':>9}")
     for name, row in rows.items():
-        share = row["tokens_per_second"] / rows["products"]["tokens_per_second"]
-        print(f"  {name:10} {row['tokens_per_second']:>9,} {share:>12.0%} {row['MiB']:>10,}")
-    print(f"  aiayn / faster peer: {ours['tokens_per_second'] / fastest:.2f} x the speed,", end=" ")
-    print(f"{ours['MiB'] / min(peer['MiB'] for peer in peers):.2f} x the memory of the smaller")
-    return rows
+        shares = (speed[name] / speed[f"products, {library}"] for library in ("MKL", "oneDNN"))
+        print("  {:18} {:>9,} {:>8.0%} {:>10.0%} {:>9,}".format(name, speed[name], *shares, row["MiB"]))
+    ratios = {
+        "speed": speed["aiayn"] / max(speed[peer] for peer in PEERS),
+        "speed, same products": speed["aiayn"] / speed["torch.nn + oneDNN"],
+        "of products": speed["aiayn"] / speed["products, oneDNN"],
+        "memory": rows["aiayn"]["MiB"] / min(rows[peer]["MiB"] for peer in PEERS),
+    }
+    print(
+        "  aiayn: {:.2f} x the speed of the faster peer, {:.2f} x that of torch.nn with the same products, "
+        "{:.0%} of the machine's limit; {:.2f} x the memory of the smaller peer".format(*ratios.values())
+    )
+    return {name: round(ratio, 3) for name, ratio in ratios.items()}
 
 
 def main() -> None:
     """Measure, print, and record on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
     arguments = parser.parse_args()
-    keep_heap()
     batches = multi30k_batches(arguments.batches)
     words = sum(batch.tokens for batch in batches)
     print(f"{len(batches)} batches, {words:,} tokens on both sides, {torch.get_num_threads()} threads")
-    found = {shape: measure(shape, batches, arguments.rounds) for shape in arguments.shapes}
+    found = {}
+    for shape in arguments.shapes:
+        rows = race(SHAPES[shape], batches, arguments.rounds)
+        found[shape] = {"rows": rows, "ratios": report(shape, rows)}
     if arguments.record:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         record = {

@@ -8,8 +8,9 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
-# From here on importing the package makes it check the shapes in its annotations.
-install_import_hook("aiayn", "beartype.beartype")
+# From here on importing the package makes it check the shapes in its annotations. As for mypy, an int will do
+# where a float is asked for.
+install_import_hook("aiayn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aiayn import encoding
+from aiayn import encoding, shards
 from aiayn.batching import Batches, encode_pairs
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.encoding import Encoded, encode_corpus
@@ -48,13 +48,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The shards that were made by this process, as the list grows."""
-    made, encode_shard = list[str](), encoding.encode_shard
+    made, encode_shard = list[str](), shards.encode_shard
 
     def noted(path: Path, *arguments: Any) -> Any:
         made.append(path.stem)
         return encode_shard(path, *arguments)
 
-    monkeypatch.setattr(encoding, "encode_shard", noted)
+    monkeypatch.setattr(shards, "encode_shard", noted)
     return made
 
 
@@ -105,10 +105,9 @@ def test_a_file_gives_the_same_as_a_list(vocabulary: Vocabulary, tmp_path: Path)
 def test_numbers_of_a_large_vocabulary_need_four_bytes(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [encoding.token_type(size) for size in (1, 65_536, 65_537, 200_000)] == ["uint16"] * 2 + [
-        "uint32"
-    ] * 2
-    monkeypatch.setattr(encoding, "token_type", lambda _: "uint32")
+    kinds = [shards.token_type(size) for size in (1, 65_536, 65_537, 200_000)]
+    assert kinds == ["uint16", "uint16", "uint32", "uint32"]
+    monkeypatch.setattr(shards, "token_type", lambda _: "uint32")
     encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
     assert encoded.tokens.dtype == np.uint32 and same(encoded, vocabulary)
 
@@ -175,7 +174,7 @@ def test_the_progress_is_shown_on_request(vocabulary: Vocabulary, capsys: pytest
 
 def interrupt(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: int) -> Path:
     """Encode, and break off behind so many shards; gives the folder."""
-    encode_shard, made = encoding.encode_shard, list[Path]()
+    encode_shard, made = shards.encode_shard, list[Path]()
 
     def breaks_off(path: Path, *arguments: Any) -> Any:
         if len(made) == after:
@@ -184,7 +183,7 @@ def interrupt(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: in
         return encode_shard(path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(encoding, "encode_shard", breaks_off)
+        patch.setattr(shards, "encode_shard", breaks_off)
         with pytest.raises(KeyboardInterrupt):
             encode_corpus(vocabulary, PAIRS, 256, workers=1)
     return made[0].parent
@@ -248,7 +247,7 @@ def test_what_a_killed_process_left_is_removed(
 
 SCRIPT = """
 import pickle, sys
-from aiayn import encoding
+from aiayn import encoding, shards
 if __name__ == "__main__":
     vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
     encoding.CHUNK = 200
@@ -268,7 +267,7 @@ def test_kill_9_at_any_moment(
     for number in range(2):
         command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
         process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-        limit = time.monotonic() + 60  # kill it some moments after it has made more shards
+        limit = time.monotonic() + 300  # kill it some moments after it has made more shards
         while process.poll() is None and time.monotonic() < limit:
             if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
                 break
@@ -288,7 +287,7 @@ def test_a_killed_worker(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(encoding, "CHUNK", 200)
 
     def kill_one() -> None:
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 300
         while time.monotonic() < limit and not list(cache.rglob("*.npz")):
             time.sleep(0.01)
         for child in multiprocessing.active_children():
@@ -301,6 +300,19 @@ def test_a_killed_worker(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
     assert "a worker process was killed" in message and "what was encoded is kept" in message
     assert list(cache.rglob("*.npz"))
     assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary, pairs)
+
+
+@pytest.mark.slow
+def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    """Its workers would encode the corpus, too, and wait for a lock for ever."""
+    (tmp_path / "script.py").write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"))
+    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, Pairs(ENGLISH * 5, GERMAN * 5))))
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode and "below `if __name__ == '__main__':`" in done.stderr
+    assert "a worker process was killed" in done.stderr
 
 
 def test_a_pool_that_breaks(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:

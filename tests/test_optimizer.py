@@ -78,3 +78,46 @@ def test_set_rate_reaches_every_group():
     optimizer.add_param_group({"params": [nn.Parameter(torch.zeros(2))]})
     set_rate(optimizer, 0.25)
     assert [group["lr"] for group in optimizer.param_groups] == [0.25, 0.25]
+
+
+def test_three_hundred_steps_are_those_of_the_formulas_with_a_rate_that_changes():
+    generator = torch.Generator().manual_seed(0)
+    model = nn.Linear(20, 30)
+    optimizer = make_optimizer(model)
+    weights = [weight.detach().clone() for weight in model.parameters()]
+    m = [torch.zeros_like(w) for w in weights]
+    v = [torch.zeros_like(w) for w in weights]
+    for t in range(1, 301):
+        rate = learning_rate(t, 20, warmup=100, factor=0.1)
+        for k, weight in enumerate(model.parameters()):
+            g = weight.grad = 10.0 ** -(k + t % 3) * torch.randn(weight.shape, generator=generator)
+            m[k] = 0.9 * m[k] + 0.1 * g
+            v[k] = 0.98 * v[k] + 0.02 * g * g
+            weights[k] -= rate * (m[k] / (1 - 0.9**t)) / ((v[k] / (1 - 0.98**t)).sqrt() + 1e-9)
+        set_rate(optimizer, rate)
+        optimizer.step()
+    for ours, formula in zip(model.parameters(), weights, strict=True):
+        torch.testing.assert_close(ours.detach(), formula, rtol=0, atol=1e-6)
+
+
+def test_a_first_step_has_the_length_of_the_rate_whatever_the_gradient():
+    model = nn.Linear(4, 1, bias=False).double()
+    before = model.weight.detach().clone()
+    optimizer = make_optimizer(model)
+    set_rate(optimizer, 0.01)
+    model.weight.grad = torch.tensor([[1e4, 1.0, -1e-4, 0.0]], dtype=torch.float64)
+    optimizer.step()
+    moved = (model.weight - before).detach()
+    expected = torch.tensor([[-0.01, -0.01, 0.01, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(moved, expected, rtol=1e-4, atol=0)
+
+
+def test_weights_without_a_gradient_stay_and_cost_no_memory():
+    model = nn.Linear(3, 3)
+    optimizer = make_optimizer(model)
+    set_rate(optimizer, 0.1)
+    before = model.weight.detach().clone()
+    model.bias.grad = torch.ones(3)
+    optimizer.step()
+    assert torch.equal(model.weight, before)
+    assert list(optimizer.state) == [model.bias]

@@ -6,10 +6,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
+from aiayn import regularization
 from aiayn.batching import make_batch
 from aiayn.model import Transformer, config
-from aiayn.regularization import label_smoothed_loss
+from aiayn.regularization import Dropout, label_smoothed_loss, projected_loss
 from aiayn.training import batch_loss
 
 
@@ -101,3 +103,189 @@ def test_dropout_acts_in_training_alone_and_only_where_the_paper_has_it():
         model.get_submodule(name).p = 0.0
     model.train()
     assert torch.equal(model(source, target), model(source, target))
+
+
+# The loss without the logits
+
+
+def projection(tokens: int, V: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+    x, weight = torch.randn(tokens, 6, dtype=dtype), torch.randn(V, 6, dtype=dtype)
+    return x.requires_grad_(), weight.requires_grad_(), torch.randint(V, (tokens,))
+
+
+def whole(x: Tensor, weight: Tensor, labels: Tensor, epsilon: float = 0.1) -> tuple[Tensor, Tensor]:
+    """What `projected_loss` has to give: all logits at once."""
+    return label_smoothed_loss(x @ weight.T, labels, epsilon)
+
+
+@pytest.mark.parametrize("chunk", [1, 22, 23, 47, 23 * 5, 10**9])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("tokens", [1, 2, 11])
+def test_projected_loss_is_the_loss_of_the_projection(
+    tokens: int, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Whether one row fits into a chunk or all of them, and if the last chunk is a remainder."""
+    monkeypatch.setitem(regularization.CHUNK, "cpu", chunk)
+    x, weight, labels = projection(tokens, V=23)
+    values = projected_loss(x, weight, labels, epsilon), whole(x, weight, labels, epsilon)
+    torch.testing.assert_close(*values, rtol=1e-12, atol=1e-12)
+    gradients = (torch.autograd.grad(7 * loss, (x, weight)) for loss, _ in values)
+    torch.testing.assert_close(*gradients, rtol=1e-11, atol=1e-11)
+
+
+def test_projected_loss_in_single_precision(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(regularization.CHUNK, "cpu", 1000)
+    x, weight, labels = projection(50, V=300, dtype=torch.float32)
+    values = projected_loss(x, weight, labels), whole(x, weight, labels)
+    assert values[0][0].dtype == values[0][1].dtype == torch.float32
+    torch.testing.assert_close(*values, rtol=1e-5, atol=1e-4)
+    gradients = (torch.autograd.grad(loss, (x, weight)) for loss, _ in values)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+def test_projected_loss_has_the_gradient_of_finite_differences(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(regularization.CHUNK, "cpu", 20)
+    x, weight, labels = projection(5, V=9)
+    assert torch.autograd.gradcheck(lambda x, weight: projected_loss(x, weight, labels)[0], (x, weight))
+
+
+def test_projected_loss_of_no_words_is_nothing_and_has_a_gradient_of_nothing():
+    """A worker whose piece of the batch is empty still takes part in the sum."""
+    x, weight, labels = projection(0, V=23)
+    loss, nll = projected_loss(x, weight, labels)
+    assert loss.item() == nll.item() == 0
+    gradients = torch.autograd.grad(loss, (x, weight))
+    assert gradients[0].shape == (0, 6) and torch.equal(gradients[1], torch.zeros(23, 6, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("wanted", ["x", "weight"])
+def test_projected_loss_where_only_one_side_learns(wanted: str):
+    sides = dict(zip(("x", "weight", "labels"), projection(4, V=23), strict=True))
+    learns = sides[wanted]
+    sides = {name: side if name == wanted else side.detach() for name, side in sides.items()}
+    gradients = (torch.autograd.grad(loss(**sides)[0], learns)[0] for loss in (projected_loss, whole))
+    torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
+
+
+def test_projected_loss_without_a_gradient():
+    x, weight, labels = projection(4, V=23)
+    wanted = whole(x, weight, labels)
+    for found in (
+        torch.no_grad()(projected_loss)(x, weight, labels),
+        projected_loss(x.detach(), weight.detach(), labels),
+    ):
+        torch.testing.assert_close(found, tuple(value.detach() for value in wanted))
+        assert not found[0].requires_grad and not found[1].requires_grad
+    assert not projected_loss(x, weight, labels)[1].requires_grad
+
+
+@pytest.mark.xfail(strict=True, reason="validation computes gradients that it does not need")
+def test_projected_loss_without_a_gradient_costs_one_product():
+    x, weight, labels = projection(40, V=23)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        projected_loss(x, weight, labels)
+    assert counter.get_total_flops() == 2 * 40 * 23 * 6
+
+
+def test_projected_loss_adds_to_gradients_that_are_there():
+    """As the pieces of a batch do, one after the other."""
+    x, weight, labels = projection(8, V=23)
+    for part in (slice(3), slice(3, 8)):
+        projected_loss(x[part], weight, labels[part])[0].backward()
+    wanted = torch.autograd.grad(whole(x, weight, labels)[0], (x, weight))
+    torch.testing.assert_close((x.grad, weight.grad), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e4, -1e4])
+def test_projected_loss_of_extreme_logits_is_finite(size: float):
+    x, weight = torch.ones(2, 1, requires_grad=True), torch.zeros(9, 1)
+    weight[3] = size
+    loss, nll = projected_loss(x, weight.requires_grad_(), torch.tensor([3, 4]))
+    loss.backward()
+    assert loss.isfinite() and nll.isfinite()
+    assert x.grad is not None and x.grad.isfinite().all() and weight.grad.isfinite().all()
+
+
+def test_projected_loss_in_mixed_precision_is_near_and_sums_in_float32():
+    x, weight, labels = projection(200, V=300, dtype=torch.float32)
+    exact = whole(x, weight, labels)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, nll = projected_loss(x, weight, labels)
+    assert loss.dtype == nll.dtype == torch.float32
+    torch.testing.assert_close(loss, exact, rtol=1e-2, atol=0)
+    gradients = (torch.autograd.grad(value, (x, weight)) for value in (loss, exact))
+    for one, other in zip(*gradients, strict=True):
+        assert one.dtype == torch.float32 and (one - other).norm() < 0.02 * other.norm()
+
+
+# Dropout
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+def test_dropout_drops_its_share_and_scales_the_rest(p: float):
+    kept = Dropout(p)(torch.ones(1000, 1000))
+    assert set(kept.unique().tolist()) == {0.0, torch.tensor(1 / (1 - p)).item()}
+    share = (kept == 0).double().mean().item()
+    assert abs(share - p) < 5 * math.sqrt(p * (1 - p) / 1e6) + 2**-17
+    assert abs(kept.double().mean().item() - 1) < 5 * math.sqrt(p / (1 - p) / 1e6) + 2**-16
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3, 4, 8, 1000])
+def test_dropout_draws_each_number_alone(distance: int):
+    """Four of them come out of one random number: they must not know of each other."""
+    kept = (Dropout(0.5)(torch.ones(1_000_000)) != 0).double() - 0.5
+    assert abs((kept[distance:] * kept[:-distance]).mean().item()) < 5 * 0.25 / 1000
+    columns = kept.view(-1, 4).mean(dim=0)
+    assert columns.abs().max().item() < 5 * 0.5 / 500
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 7), (2, 3, 11), (0,), (4, 0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dropout_keeps_shape_and_kind(shape: tuple[int, ...], dtype: torch.dtype):
+    x = torch.ones(shape, dtype=dtype)
+    y = Dropout(0.5)(x)
+    assert y.shape == x.shape and y.dtype == dtype and set(y.flatten().tolist()) <= {0.0, 2.0}
+    assert torch.equal(x, torch.ones(shape, dtype=dtype))
+
+
+def test_dropout_of_what_lies_crosswise_in_memory():
+    x = torch.randn(6, 5).T
+    y = Dropout(0.5)(x)
+    assert y.shape == (5, 6) and torch.equal(y[y != 0], 2 * x[y != 0])
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_dropouts_gradient_passes_where_the_number_did(p: float):
+    x = torch.randn(40, 25, dtype=torch.float64, requires_grad=True)
+    y = Dropout(p)(x)
+    upstream = torch.randn_like(y)
+    (gradient,) = torch.autograd.grad(y, x, upstream)
+    torch.testing.assert_close(gradient, torch.where(y == 0, 0, upstream / (1 - p)), rtol=1e-12, atol=0)
+    torch.testing.assert_close(y, torch.where(y == 0, 0, x / (1 - p)), rtol=1e-12, atol=0)
+
+
+def test_dropout_depends_on_the_seed_alone():
+    x, drop = torch.ones(999), Dropout(0.5)
+
+    def drawn(seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        return drop(x)
+
+    assert torch.equal(drawn(1), drawn(1)) and not torch.equal(drawn(1), drawn(2))
+    assert not torch.equal(drop(x), drop(x))
+
+
+def test_dropout_of_nothing_of_all_and_in_use():
+    x = torch.randn(100)
+    assert torch.equal(Dropout(0.0)(x), x)
+    assert torch.equal(Dropout(1.0)(x), torch.zeros(100))
+    assert Dropout(0.5).eval()(x) is x
+    before = torch.get_rng_state()
+    Dropout(0.0)(x), Dropout(0.5).eval()(x)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.xfail(strict=True, reason="2**15 is no int16: all is kept, and multiplied by a million")
+def test_dropout_all_but_certain_is_no_error():
+    y = Dropout(1 - 2**-20)(torch.ones(1000))
+    assert torch.equal(y, torch.zeros(1000))

@@ -1,0 +1,338 @@
+"""Launch (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+"""
+
+__all__ = [
+    "PORT",
+    "OWN_STORE",
+    "torchrun_command",
+    "reason",
+    "launch",
+    "paper_run",
+    "plain_words",
+    "TEST_SETS",
+    "load_translator",
+    "load_test",
+    "scores_of",
+    "score",
+    "report",
+    "write_record",
+    "SLURM",
+    "slurm_script",
+]
+
+
+# book/09-launch.ipynb, cell launch-imports
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import date
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from aiayn.bleu import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
+from aiayn.checkpoint import read_description
+from aiayn.data import InputError, Pairs, load_pairs, write_atomically
+from aiayn.hardware import PAPER_RUNS
+from aiayn.translation import SearchConfig, Translator, last_checkpoints
+
+PORT = 29500
+OWN_STORE = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+
+
+# book/09-launch.ipynb, cell torchrun-command
+def torchrun_command(
+    program: list[str], workers: int, machines: int = 1, address: str | None = None, restarts: int = 0
+) -> list[str]:
+    """The command that starts `program` once for every worker; the same one on each machine.
+
+    Parameters
+    ----------
+    program : list of str
+        What each worker runs, such as `["-m", "aiayn", "train", …]`, or a script and its arguments.
+    workers : int
+        On each machine: one for every GPU.
+    machines : int
+        How many machines take part.
+    address : str, optional
+        Where several machines meet: the name of one of them, with a port if it is not to be 29500.
+    restarts : int
+        How often all workers are started again after one has failed.
+
+    Raises
+    ------
+    InputError
+        If several machines have no address.
+    """
+    if min(workers, machines) < 1 or restarts < 0:
+        raise InputError(f"workers={workers}, machines={machines}, restarts={restarts}: too few")
+    meeting = ["--standalone"]
+    if machines > 1:
+        if not address:
+            raise InputError(f"{machines} machines: give the address of one of them, where all meet")
+        endpoint = address if ":" in address else f"{address}:{PORT}"
+        meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d", "--rdzv-id", "aiayn"]
+        meeting += ["--rdzv-endpoint", endpoint]
+    many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
+    return ["torchrun", *meeting, *many, *program]
+
+
+# book/09-launch.ipynb, cell launch
+def reason(lines: Iterable[str]) -> str:
+    """Why workers failed: the line in which one of them said it, or else the end of the output."""
+    last = [line.rstrip() for line in lines if line.strip()]
+    said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
+    return said[0] if said else "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+
+
+def launch(command: list[str], show: bool = True) -> None:
+    """Run a command of `torchrun_command` to its end; `show` its output as it comes.
+
+    If this is interrupted, the workers save what they have, and end.
+
+    Raises
+    ------
+    InputError
+        If the workers fail; it says why.
+    """
+    torchrun = [sys.executable, "-m", "torch.distributed.run", *command[1:]]  # that of this Python
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(torchrun, env=OWN_STORE | os.environ, start_new_session=True, **pipes)
+    stdout: Any = process.stdout
+    last: deque[str] = deque(maxlen=1000)
+    # A progress bar comes as lines that end in a carriage return; newline="" leaves them so.
+    with process, TextIOWrapper(stdout, "utf-8", "replace", newline="") as output:
+        try:
+            for line in output:
+                last.append(line)
+                if show:
+                    print(line, end="", flush=True)
+        except BaseException:  # Ctrl-C, above all
+            process.terminate()
+            deque(output, maxlen=0)  # the workers write until they have saved, and somebody has to read it
+            process.wait()
+            raise
+    if process.returncode:
+        raise InputError(reason(last))
+
+
+# book/09-launch.ipynb, cell paper-run
+def paper_run(model: str, pair: str, out: Path) -> list[str]:
+    """What `aiayn train` and `aiayn launch` have to be told for a cell of Table 2.
+
+    Raises
+    ------
+    InputError
+        If there is no such cell.
+    """
+    cells = {(run.model, run.pair): run for run in PAPER_RUNS}
+    if (model, pair) not in cells:
+        known = ", ".join(" ".join(cell) for cell in cells)
+        raise InputError(f"{model} {pair}: no cell of Table 2; there are {known}")
+    run = cells[model, pair]
+    flags = {
+        "data": "wmt14",
+        "pair": pair,
+        "config": model,
+        "vocabulary-size": run.shape.vocabulary_size,
+        "checkpoint-steps": round(600 / run.seconds),  # of the paper's ten minutes
+        "micro-batches": 8,
+        "out": out,
+    }
+    if (model, pair) == ("big", "en-fr"):
+        flags["dropout"] = 0.1  # section 6.1
+    return [word for flag, value in flags.items() for word in (f"--{flag}", str(value))] + ["--drop-too-long"]
+
+
+# book/09-launch.ipynb, cell plain-words
+@contextmanager
+def plain_words() -> Iterator[None]:
+    """Within it, what the package refuses is a fault of the input, and told as one: an `InputError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+# book/09-launch.ipynb, cell load-test
+TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
+
+
+def load_translator(run: Path, average: int | None, search: SearchConfig) -> Translator:
+    """The model of a run's folder, as `Translator.load` gives it, on a GPU if there is one."""
+    translator = Translator.load(run, average, search)
+    translator.model.to("cuda" if torch.cuda.is_available() else "cpu")
+    return translator
+
+
+def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
+    """A test set by name, the corpus' own where `split` is None; of newstest2014 also the filtered one.
+
+    Raises
+    ------
+    InputError
+        As `load_pairs` does. But if it is only the filtered set that cannot be had, that is a warning.
+    """
+    split = split or TEST_SETS.get(data, "test")
+    if data != "wmt14" or split not in ("test", "newstest2014"):
+        return {split: load_pairs(data, pair, split)}
+    tests = {"wmt14/full": load_pairs(data, pair, "newstest2014")}
+    try:
+        tests["wmt14"] = load_pairs(data, pair, "newstest2014-filtered")
+    except InputError as error:
+        warnings.warn(f"the filtered newstest2014 is left out: {error}", stacklevel=2)
+    return tests
+
+
+# book/09-launch.ipynb, cell scores-of
+def scores_of(
+    translations: list[str], tests: dict[str, Pairs], language: str, forms: bool
+) -> dict[str, dict[str, Score]]:
+    """BLEU by test set and form; the translations are those of the first set, and the second is a part."""
+    (name, pairs), *part = tests.items()
+    if not forms:
+        return {name: {"sacrebleu": Score("sacrebleu", *bleu(translations, pairs.target))}}
+    if part:
+        return bleu_on_newstest2014(translations, pairs, part[0][1], language)
+    return {name: bleu_in_every_form(translations, pairs.target, language)}
+
+
+# book/09-launch.ipynb, cell score
+def score(
+    run: Path,
+    search: SearchConfig | None = None,
+    average: int | None = None,
+    tests: tuple[str | None, str | None, str | None] = (None, None, None),
+    forms: bool = True,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Translate a test set with the model that a run has left, and score it (section 6.1).
+
+    `tests` are corpus, pair of languages, and split: where None, those of the training, and `load_test`'s.
+    Without `forms` there is sacreBLEU alone. An `InputError` says if there is no model or no such test set.
+    """
+    search = search or SearchConfig()
+    training = read_description(last_checkpoints(run)[-1])["training"]
+    data, pair = tests[0] or training["data"], tests[1] or training["pair"]
+    sets = load_test(data, pair, tests[2])
+    sources = next(iter(sets.values())).source
+    translator = load_translator(run, average, search)
+    with plain_words():
+        translations = translator(sources, progress=progress)
+    found = scores_of(translations, sets, pair.partition("-")[2], forms)
+    checkpoints = [folder.name for folder in last_checkpoints(run, average)]
+    here = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
+    return {
+        "run": str(run),
+        "data": data,
+        "pair": pair,
+        "beam": search.beam,
+        "alpha": search.alpha,
+        "checkpoints": checkpoints,
+        "minutes": training["minutes"],
+        "device": here,
+        "torch": torch.__version__,
+        "date": date.today().isoformat(),
+        "bleu": {test: {form: asdict(each) for form, each in forms.items()} for test, forms in found.items()},
+    }
+
+
+# book/09-launch.ipynb, cell report
+def report(record: dict[str, Any]) -> str:
+    """What `score` found, as a table: test set, form, BLEU, signature."""
+    rows = [(test, each) for test, forms in record["bleu"].items() for each in forms.values()]
+    return "\n".join(
+        f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}" for test, each in rows
+    )
+
+
+def write_record(path: Path, record: dict[str, Any], command: list[str]) -> None:
+    """Write down what `score` found, and how it came about.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    text = json.dumps({"command": shlex.join(command), **record}, indent=1, ensure_ascii=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
+# book/09-launch.ipynb, cell slurm-template
+SLURM = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --output=%x-%j.log
+#SBATCH --open-mode=append
+#SBATCH --nodes={machines}
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task={cpus}
+#SBATCH --gpus-per-node={workers}
+#SBATCH --time={minutes}
+#SBATCH --signal=TERM@120
+#SBATCH --requeue
+
+# What your cluster wants besides (--partition, --account) and what makes aiayn known comes here, such as:
+# source ~/aiayn/.venv/bin/activate
+
+{variables}
+export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+port=$((20000 + SLURM_JOB_ID % 10000))
+
+srun --kill-on-bad-exit=1 {torchrun}
+code=$?
+if ((code != 0 && SECONDS > {nearly})); then
+  exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
+fi
+((code == 0)) || exit $code
+srun --nodes=1 --ntasks=1 {evaluate}
+"""
+
+
+# book/09-launch.ipynb, cell slurm-script
+def slurm_script(
+    train: list[str], out: Path, workers: int, machines: int = 1, hours: float = 24.0, restarts: int = 3
+) -> str:
+    """A batch file for `sbatch` that trains, goes on in another job when the time is over, and scores.
+
+    Parameters
+    ----------
+    train : list of str
+        What `aiayn train` is told, `--out` among it.
+    out : Path
+        The run's folder, which all machines see.
+    workers, machines, restarts : int
+        As for `torchrun_command`; a worker is a GPU.
+    hours : float
+        For which a job may have the machines.
+    """
+    minutes = round(60 * hours)
+    if minutes < 10:
+        raise InputError(f"hours={hours}: a job needs ten minutes at least, to start, to train and to save")
+    program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
+    torchrun = shlex.join(torchrun_command(program, workers, machines, "$first:$port", restarts))
+    return SLURM.format(
+        name=out.name,
+        machines=machines,
+        cpus=4 * workers,
+        workers=workers,
+        minutes=minutes,
+        variables="\n".join(f"export {name}={value}" for name, value in OWN_STORE.items()),
+        torchrun=torchrun.replace("'$first:$port'", '"$first:$port"'),  # for the shell to fill in
+        nearly=60 * minutes - 300,
+        evaluate=shlex.join(["aiayn", "evaluate", str(out), "--forms", "--json", str(out / "bleu.json")]),
+    )

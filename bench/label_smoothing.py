@@ -1,0 +1,103 @@
+"""Train with and without label smoothing, and write book/runs/label-smoothing.json.
+
+python bench/label_smoothing.py [--seeds 1 2 3]
+python bench/label_smoothing.py --data multi30k        # book/runs/label-smoothing-multi30k.json; many hours
+python bench/label_smoothing.py --seeds 1 --steps 60   # a trial: printed, not written
+
+All that is measured is measured on the mean of the run's last checkpoints. Perplexity is the true one, of the
+plain loss; accuracy is the share of tokens that are the likeliest when the right ones before them are given.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from aiayn.batching import encode_pairs, group_by_length, lengths_of, make_batch
+from aiayn.data import load_pairs, write_atomically
+from aiayn.fast_paths import keep_heap
+from aiayn.model import Transformer
+from aiayn.regularization import label_smoothed_loss
+from aiayn.training import TrainingConfig, recipe, train
+from aiayn.translation import Translator, bleu
+from aiayn.vocabulary import PAD_ID, Vocabulary
+
+RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
+EPSILONS = 0.0, 0.1
+TESTS = {"laboratory": ["test", "novel", "long"], "multi30k": ["test_2016_flickr"]}
+
+
+@torch.inference_mode()
+def teacher_forced(model: Transformer, vocabulary: Vocabulary, data: str) -> tuple[float, float]:
+    """Perplexity and accuracy on the validation set."""
+    examples = encode_pairs(vocabulary, load_pairs(data, "en-de", "val"), max_length=1000)
+    nll, right, words = 0.0, 0, 0
+    for group in group_by_length(lengths_of(examples), tokens=2000):
+        batch = make_batch([examples[i] for i in group.tolist()])
+        spoken = batch.labels != PAD_ID
+        logits, labels = model(batch.source, batch.target)[spoken], batch.labels[spoken]
+        nll += float(label_smoothed_loss(logits, labels, 0.0)[1])
+        right += int((logits.argmax(dim=-1) == labels).sum())
+        words += len(labels)
+    return math.exp(nll / words), right / words
+
+
+def run(config: TrainingConfig, data: str) -> dict[str, float]:
+    """Train, then measure."""
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.monotonic()
+        train(config, data, "en-de", Path(folder, "run"))
+        minutes = (time.monotonic() - began) / 60
+        translator = Translator.load(Path(folder, "run"))
+    perplexity, accuracy = teacher_forced(translator.model, translator.vocabulary, data)
+    found = {"perplexity": perplexity, "accuracy": accuracy}
+    for split in TESTS[data]:
+        pairs = load_pairs(data, "en-de", split)
+        found[f"bleu_{split}"] = bleu(translator(list(pairs.source)), list(pairs.target))[0]
+    settings = {"seed": config.seed, "epsilon": config.label_smoothing, "minutes": round(minutes, 2)}
+    return settings | {name: round(value, 4) for name, value in found.items()}
+
+
+def main() -> None:
+    """Write the record, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--data", choices=list(TESTS), default="laboratory")
+    parser.add_argument("--steps", type=int, help="so few, for a trial")
+    arguments = parser.parse_args()
+    keep_heap()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    config = recipe(arguments.data)
+    config = replace(config, steps=arguments.steps or config.steps)
+    record = {
+        "command": "python " + " ".join(sys.argv),
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
+        "commit": commit.stdout.strip(),
+        "date": datetime.date.today().isoformat(),
+        "torch": torch.__version__,
+        "data": arguments.data,
+        "steps": config.steps,
+        "runs": [
+            run(replace(config, label_smoothing=epsilon, seed=seed), arguments.data)
+            for seed in arguments.seeds
+            for epsilon in EPSILONS
+        ],
+    }
+    text = json.dumps(record, indent=1)
+    if arguments.steps is None:
+        name = "label-smoothing" if arguments.data == "laboratory" else f"label-smoothing-{arguments.data}"
+        write_atomically(RUNS / f"{name}.json", (text + "\n").encode())
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""Several workers take the same steps as one; if one of them is missing or dies, the others do not wait for ever."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_runs import (
+    QUICK,
+    complaint,
+    finish,
+    free_port,
+    kept,
+    lines,
+    same_end,
+    small_train,
+    start,
+    start_workers,
+    tensors,
+    timeless,
+    wait_for,
+    write_corpus,
+)
+from torch.distributed import HashStore, TCPStore
+
+from aiayn.batching import Batches
+from aiayn.data import load_pairs
+from aiayn.distribution import Workers, call_the_roll, join_workers
+from aiayn.encoding import encode_corpus
+from aiayn.training import TrainingConfig
+from aiayn.vocabulary import load_vocabulary
+
+# Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.
+EIGHT = replace(QUICK, micro_batches=8, batch_tokens=100)
+NAMES = ["WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        for name in NAMES:
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+
+
+@pytest.fixture(scope="module")
+def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One worker, eight pieces a step, with dropout."""
+    out = tmp_path_factory.mktemp("alone") / "run"
+    assert finish(start(small_train, EIGHT, corpus, out, log=Path(f"{out}.log"))) == 0
+    return out
+
+
+def agree(one: Path, other: Path, digits: int) -> None:
+    """Two runs have the same metrics and weights, but for rounding."""
+    tolerance = {"rtol": 10.0**-digits, "atol": 10.0**-digits}
+    torch.testing.assert_close(tensors(one), tensors(other), **tolerance)
+    for mine, theirs in zip(timeless(one), timeless(other), strict=True):
+        assert mine == pytest.approx(theirs, rel=2e-5)  # six digits are written down
+
+
+def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) -> None:
+    """What the tests below prove something about: pieces without a pair, and with more or fewer words."""
+    vocabulary = load_vocabulary(alone / "vocabulary.model")
+    encoded = encode_corpus(vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length)
+    batches = Batches(encoded, encoded.lengths, EIGHT.batch_tokens, EIGHT.seed, micro_batches=8)
+    sizes = [len(batches[step].numbers) for step in range(1, EIGHT.steps + 1)]
+    assert min(sizes) < 8 < max(sizes)
+    words = [int((piece.labels != 0).sum()) for piece in batches[1].micro_batches]
+    assert len(set(words)) > 1 and sum(words) == batches[1].words
+
+
+@pytest.mark.parametrize("number", [2, 8])
+def test_distributed_workers_take_the_steps_of_one(
+    number: int, corpus: Path, alone: Path, tmp_path: Path
+) -> None:
+    workers = start_workers(number, EIGHT, corpus, tmp_path / "run")
+    assert [finish(worker) for worker in workers] == [0] * number
+    agree(tmp_path / "run", alone, digits=4)
+    assert kept(tmp_path / "run") == [6]
+
+
+def test_distributed_workers_need_no_number_of_pieces(corpus: Path, tmp_path: Path) -> None:
+    """Without one there are as many as workers; two runs of two workers are the same to the last bit."""
+    as_many = replace(EIGHT, micro_batches=None)
+    for name in ("first", "again"):
+        workers = start_workers(2, as_many, corpus, tmp_path / name)
+        assert [finish(worker) for worker in workers] == [0, 0]
+    assert same_end(tmp_path / "first", tmp_path / "again")
+    one = start(small_train, replace(EIGHT, micro_batches=2), corpus, tmp_path / "one", log=tmp_path / "log")
+    assert finish(one) == 0
+    agree(tmp_path / "first", tmp_path / "one", digits=4)
+
+
+def test_distributed_pieces_that_cannot_be_shared_evenly(corpus: Path, tmp_path: Path) -> None:
+    workers = start_workers(2, replace(EIGHT, micro_batches=9), corpus, tmp_path / "run")
+    assert [finish(worker) for worker in workers] == [2, 2]
+    said = "complaint: 2 workers cannot share 9 micro-batches evenly: take 1 or 3 or 9 workers, or a multiple"
+    assert all(said in Path(f"{tmp_path / 'run'}.{rank}.log").read_text() for rank in range(2))
+
+
+# Workers that are missing
+
+
+@pytest.fixture(params=["hash", "tcp"])
+def store(request: pytest.FixtureRequest) -> torch.distributed.Store:
+    if request.param == "hash":
+        return HashStore()
+    return TCPStore("127.0.0.1", free_port(), is_master=True, wait_for_workers=False)
+
+
+def test_distributed_roll_with_all_present(store: torch.distributed.Store) -> None:
+    for other in (1, 2):
+        store.set(f"here/{other}", "")
+    call_the_roll(store, rank=0, world_size=3, seconds=5.0)
+    call_the_roll(store, rank=1, world_size=3, seconds=5.0)
+
+
+def test_distributed_roll_names_who_is_missing(store: torch.distributed.Store) -> None:
+    store.set("here/2", "")
+    message = complaint(call_the_roll, store, rank=0, world_size=4, seconds=0.2)
+    assert message.startswith("of 4 workers, rank 1, 3 did not join within 0.2 seconds; look at")
+
+
+def join_briefly() -> None:
+    with join_workers(seconds=2.0):
+        raise AssertionError("nobody else was there")
+
+
+@pytest.mark.parametrize(
+    ("rank", "said"), [(0, "of 2 workers, rank 1 did not join within 2 seconds"), (1, "rank 0 at 127.0.0.1:")]
+)
+def test_a_distributed_worker_that_is_alone_says_so(rank: int, said: str, tmp_path: Path) -> None:
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    process = start(join_briefly, log=tmp_path / "log", WORLD_SIZE=2, RANK=rank, **where)
+    assert finish(process) == 2
+    found = [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("complaint: ")]
+    assert len(found) == 1 and said in found[0]
+
+
+def test_one_worker_needs_no_distributed_launch() -> None:
+    with join_workers() as workers:
+        assert (workers.rank, workers.world_size) == (0, 1)
+        assert not torch.distributed.is_initialized()
+
+
+def test_one_worker_agrees_with_itself() -> None:
+    workers = Workers()
+    assert workers.agree(True, False, True) == [True, False, True]
+    assert workers.total(1, 2.5, torch.tensor(3.0)) == [1.0, 2.5, 3.0]
+
+
+# Workers that die
+
+
+def long(config: TrainingConfig) -> TrainingConfig:
+    return replace(config, steps=100_000, checkpoint_steps=5)
+
+
+def test_a_killed_worker_ends_the_distributed_run(corpus: Path, tmp_path: Path) -> None:
+    """With two processes and no torchrun that would look after them."""
+    out = tmp_path / "run"
+    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
+    workers[1].kill()
+    assert finish(workers[1]) == -signal.SIGKILL
+    assert finish(workers[0]) not in (0, -signal.SIGKILL)
+    step = kept(out)[-1]
+    more = replace(EIGHT, micro_batches=2, steps=step + 2)
+    small_train(more, corpus, out, resume=True)
+    assert kept(out)[-1] == step + 2
+
+
+def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
+    os.kill(workers[1].pid or 0, signal.SIGTERM)  # the one that writes nothing
+    assert [finish(worker) for worker in workers] == [0, 0]
+    assert lines(out)[-1]["step"] == kept(out)[-1]
+
+
+SCRIPT = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from small_runs import *
+from test_distribution import EIGHT
+
+def dying(*arguments):
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1" and arguments[3] == 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(*arguments)
+
+step, aiayn.training.training_step = aiayn.training.training_step, dying
+config = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
+small_train(config, Path(sys.argv[2]), Path(sys.argv[3]))
+"""
+
+
+def test_torchrun_restarts_a_distributed_run_and_it_goes_on(corpus: Path, tmp_path: Path) -> None:
+    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5, without being told."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    arguments = ["--max-restarts=1", "script.py", Path(__file__).parent, corpus, tmp_path / "run"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done: Any = subprocess.run(
+        [*torchrun, *map(str, arguments)],
+        cwd=tmp_path, env=environment, timeout=300, capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Signal 9 (SIGKILL)" in done.stderr or "exitcode: -9" in done.stderr
+    whole = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
+    workers = start_workers(2, whole, corpus, tmp_path / "whole")
+    assert [finish(worker) for worker in workers] == [0, 0]
+    assert same_end(tmp_path / "run", tmp_path / "whole")
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")

@@ -1,0 +1,319 @@
+"""Launching: the commands of torchrun and SLURM, workers that fail, die or are interrupted, and the score."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import aiayn.launch
+from aiayn.data import InputError, Pairs
+from aiayn.launch import (
+    launch,
+    load_test,
+    paper_run,
+    reason,
+    report,
+    score,
+    slurm_script,
+    torchrun_command,
+    write_record,
+)
+from aiayn.training import recipe, train
+from aiayn.translation import SearchConfig
+
+PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
+
+
+def test_one_machine() -> None:
+    found = torchrun_command(PROGRAM, workers=8)
+    assert found == ["torchrun", "--standalone", "--nproc-per-node", "8", "--max-restarts", "0", *PROGRAM]
+
+
+@pytest.mark.parametrize(("address", "endpoint"), [("node1", "node1:29500"), ("node1:1234", "node1:1234")])
+def test_several_machines(address: str, endpoint: str) -> None:
+    found = torchrun_command(PROGRAM, workers=4, machines=2, address=address, restarts=3)
+    meeting = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
+    assert found == ["torchrun", *meeting, "--nproc-per-node", "4", "--max-restarts", "3", *PROGRAM]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ({"workers": 0}, "workers=0"),
+        ({"workers": 1, "restarts": -1}, "restarts=-1"),
+        ({"workers": 8, "machines": 2}, "give the address"),
+    ],
+)
+def test_commands_that_make_no_sense(numbers: dict[str, int], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        torchrun_command(PROGRAM, **numbers)
+
+
+def test_the_papers_commands() -> None:
+    base = "--data wmt14 --pair en-de --config base --vocabulary-size 37000 --checkpoint-steps 1500"
+    assert shlex.join(paper_run("base", "en-de", Path("out"))) == (
+        f"{base} --micro-batches 8 --out out --drop-too-long"
+    )
+    big = paper_run("big", "en-fr", Path("out"))
+    for words in ("--vocabulary-size 32000", "--checkpoint-steps 600", "--dropout 0.1", "--config big"):
+        assert words in shlex.join(big)
+    with pytest.raises(InputError, match="no cell of Table 2; there are base en-de, big en-de"):
+        paper_run("small", "en-de", Path("out"))
+
+
+# SLURM
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs that take the place of SLURM's: they note their arguments and do as $CODE says."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    log = f'echo "$(basename "$0") $*" >> {tmp_path}/log\n'
+    scripts = {
+        "srun": log + 'case "$*" in *torchrun*) exit ${CODE:-0};; esac',
+        "scontrol": log + "echo node7",
+    }
+    for name, text in scripts.items():
+        (programs / name).write_text(f"#!/bin/bash\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("SLURM_JOB_ID", "12345")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[7-8]")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "32")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return tmp_path
+
+
+def submit(cluster: Path, script: str, seconds: int = 0, code: int = 0) -> tuple[int, list[str]]:
+    """Exit code of a batch file that has run for so long, and the commands that it gave."""
+    (cluster / "job.sh").write_text(script)
+    environment = {**os.environ, "SECONDS": str(seconds), "CODE": str(code)}
+    done = subprocess.run(["bash", cluster / "job.sh"], env=environment)
+    return done.returncode, (cluster / "log").read_text().splitlines()
+
+
+SCRIPT = slurm_script(
+    ["--data", "d e", "--out", "runs/big"], Path("runs/big"), workers=8, machines=2, hours=2.0
+)
+
+
+def test_the_batch_file_says_what_the_job_needs(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text(SCRIPT)
+    assert subprocess.run(["bash", "-n", tmp_path / "job.sh"]).returncode == 0
+    head, _, body = SCRIPT.partition("\n\n")
+    assert head.startswith("#!/bin/bash\n#SBATCH ")
+    wanted = "job-name=big nodes=2 ntasks-per-node=1 gpus-per-node=8 cpus-per-task=32 time=120"
+    for option in [*wanted.split(), "signal=TERM@120", "requeue", "open-mode=append"]:
+        assert f"#SBATCH --{option}" in head.splitlines()
+    assert "#SBATCH" not in body  # SLURM reads none behind the first command
+    assert "export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1" in body
+
+
+def test_the_job_trains_on_all_machines_and_scores_on_one(cluster: Path) -> None:
+    code, (hosts, training, scoring) = submit(cluster, SCRIPT)
+    assert code == 0
+    assert hosts == "scontrol show hostnames node[7-8]"
+    assert "torchrun --nnodes 2 --rdzv-backend c10d" in training
+    assert "--rdzv-endpoint node7:22345 --nproc-per-node 8 --max-restarts 3" in training
+    assert training.endswith("-m aiayn train --data d e --out runs/big --resume")
+    assert "aiayn evaluate runs/big --forms --json runs/big/bleu.json" in scoring
+
+
+def test_when_the_time_is_over_another_job_goes_on(cluster: Path) -> None:
+    _, commands = submit(cluster, SCRIPT, seconds=120 * 60 - 150, code=143)
+    assert commands[-1] == "scontrol requeue 12345"
+
+
+def test_what_fails_before_is_not_tried_for_ever(cluster: Path) -> None:
+    code, commands = submit(cluster, SCRIPT, seconds=60, code=3)
+    assert code == 3
+    assert len(commands) == 2  # neither queued again nor scored
+
+
+def test_a_job_too_short() -> None:
+    with pytest.raises(InputError, match="ten minutes"):
+        slurm_script([], Path("out"), workers=8, hours=0.1)
+
+
+# Workers
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of eight sentences."""
+    folder = tmp_path_factory.mktemp("corpus")
+    english = [f"The {a} is {b}." for a in ("dog", "cake") for b in ("tired", "sour", "old", "new")]
+    german = [f"{a} ist {b}." for a in ("Der Hund", "Der Kuchen") for b in ("müde", "sauer", "alt", "neu")]
+    for split in ("train", "val", "test"):
+        (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
+        (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
+    return folder
+
+
+FLAGS = ["--config", "laboratory", "--vocabulary-size", "60", "--steps", "4", "--checkpoint-steps", "2"]
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training in this process."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    settings = recipe("laboratory", steps=4, checkpoint_steps=2, micro_batches=2)
+    settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
+    train(settings, str(corpus), "en-de", out)
+    return out
+
+
+# The command, but the worker of rank 1 kills itself the first time that it would count a step as the second.
+MORTAL = """\
+import os, signal, sys
+import aiayn.training
+from aiayn.__main__ import main
+
+if (os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]) == ("1", "0"):
+    step = aiayn.training.training_step
+    def last_step(objective, optimizer, work, number, *rest):
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(objective, optimizer, work, number, *rest)
+    aiayn.training.training_step = last_step
+main()
+"""
+
+
+def test_a_worker_is_killed_and_the_others_go_on(corpus: Path, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    out = tmp_path / "run"
+    flags = ["train", "--data", str(corpus), *FLAGS, "--out", str(out)]
+    launch(torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1), show=False)
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-0000002", "step-0000004"]
+    weights = Path("checkpoints", "step-0000004", "model.safetensors")
+    found, expected = load_file(out / weights), load_file(run / weights)
+    for name, tensor in expected.items():  # of one worker, who was not disturbed
+        torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
+    flags = ["--data", str(tmp_path), "--config", "laboratory", "--out", str(tmp_path / "run")]
+    with pytest.raises(InputError) as error:
+        launch(torchrun_command(["-m", "aiayn", "train", *flags], workers=1), show=False)
+    assert str(error.value).startswith(f"{tmp_path}: neither the name of a corpus")
+    assert "\n" not in str(error.value)
+
+
+def test_a_worker_that_ends_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mute.py").write_text("print('here I am')\nraise SystemExit(7)\n")
+    with pytest.raises(InputError, match=r"exitcode  : 7"):
+        launch(torchrun_command([str(tmp_path / "mute.py")], workers=1))
+    assert "here I am\n" in capsys.readouterr().out
+
+
+def test_the_cause_is_what_was_said_first() -> None:
+    noise = ["Traceback (most recent call last):\n", "RuntimeError: Connection closed by peer\n", "\n"]
+    assert reason(["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"]) == (
+        "no room on the disk"
+    )
+    assert reason(noise).endswith("RuntimeError: Connection closed by peer")
+
+
+PATIENT = """\
+import os, signal, sys, time
+from pathlib import Path
+
+heard = []
+signal.signal(signal.SIGINT, lambda *_: heard.append("INT"))
+signal.signal(signal.SIGTERM, lambda *_: heard.append("TERM"))
+print("ready", flush=True)
+while not heard:
+    time.sleep(0.01)
+for _ in range(50):  # of a long save, during which it goes on talking
+    print("saving", flush=True)
+    time.sleep(0.01)
+Path(sys.argv[1]).write_text(" ".join(heard))
+"""
+
+
+def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
+    (tmp_path / "patient.py").write_text(PATIENT)
+    program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
+    code = f"from aiayn.launch import *; launch(torchrun_command({program}, workers=1))"
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **options)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate()
+    assert errors.endswith("KeyboardInterrupt\n")
+    assert (tmp_path / "heard").read_text() == "TERM"
+
+
+# Scores
+
+
+def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp_path: Path) -> None:
+    record = score(run)
+    assert record["checkpoints"] == ["step-0000002", "step-0000004"]  # the recipe wants five
+    assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
+    forms = record["bleu"]["test"]
+    assert list(forms) == ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
+    assert all(0 <= each["value"] <= 100 and "version:" in each["signature"] for each in forms.values())
+    assert len(report(record).splitlines()) == 4
+    write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
+    written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
+    assert written == {"command": "aiayn launch --data 'd e'", **record}
+
+
+def test_what_is_scored_can_be_chosen(run: Path, corpus: Path) -> None:
+    tests = (str(corpus), "de-en", "val")
+    record = score(run, SearchConfig(beam=2, alpha=0.0), average=1, tests=tests, forms=False)
+    assert (record["beam"], record["alpha"], record["pair"]) == (2, 0.0, "de-en")
+    assert record["checkpoints"] == ["step-0000004"]
+    assert list(record["bleu"]["val"]) == ["sacrebleu"]
+
+
+def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aiayn.launch, "load_translator", lambda *_: pytest.fail("translated in vain"))
+    with pytest.raises(InputError, match=r"test_2017\.en"):
+        score(run, tests=(None, None, "test_2017"))
+
+
+def newstest(*missing: str) -> Any:
+    """A `load_pairs` that knows small test sets."""
+
+    def load(name: str, pair: str, split: str) -> Pairs:
+        if split in missing:
+            raise InputError("no network")
+        lines = [f"Line {k}." for k in range(8 if split == "newstest2014-filtered" else 10)]
+        return Pairs(lines, lines)
+
+    return load
+
+
+@pytest.mark.parametrize("split", [None, "test", "newstest2014"])
+def test_newstest2014_is_scored_whole_and_filtered(
+    run: Path, monkeypatch: pytest.MonkeyPatch, split: str | None
+) -> None:
+    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest())
+    tests = load_test("wmt14", "en-de", split)
+    assert {name: len(pairs) for name, pairs in tests.items()} == {"wmt14/full": 10, "wmt14": 8}
+    assert list(score(run, tests=("wmt14", None, split))["bleu"]) == ["wmt14/full", "wmt14"]
+
+
+def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest("newstest2014-filtered"))
+    with pytest.warns(UserWarning, match="filtered newstest2014 is left out: no network"):
+        assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
+    assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
+
+
+@pytest.mark.parametrize(("name", "split"), [("multi30k", "test_2016_flickr"), ("laboratory", "test")])
+def test_each_corpus_has_its_test_set(name: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest())
+    assert list(load_test(name, "en-de", None)) == [split]

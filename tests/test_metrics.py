@@ -1,0 +1,202 @@
+"""The lines that a training writes down: weighed rightly, whole or forgotten, and readable by TensorBoard."""
+
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from small_runs import complaint, lines
+
+from aiayn.batching import GlobalBatch
+from aiayn.metrics import Meter, Metrics
+
+
+def batch(words: int, tokens: int, positions: int) -> GlobalBatch:
+    return GlobalBatch([], words, tokens, positions, np.arange(1))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that one sets: `clock.now`, in seconds."""
+    clock = SimpleNamespace(now=5000.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr("aiayn.metrics.time", clock)
+    return clock
+
+
+def step(meter: Meter, clock: Any, seconds: float, found: dict[str, float], work: GlobalBatch) -> None:
+    clock.now += seconds
+    meter.add(found, work, 6e9)
+
+
+# Meter
+
+
+def test_a_line_weighs_words_not_steps(clock: Any) -> None:
+    meter = Meter(minutes=0.0, peak=1e10)
+    step(meter, clock, 1, {"loss": 30.0, "nll": 10 * math.log(2)}, batch(10, 25, 50))
+    step(meter, clock, 2, {"loss": 0.0, "nll": 0.0}, batch(20, 35, 70))
+    assert meter.line() == pytest.approx(
+        {
+            "minutes": 3 / 60,
+            "loss": 1.0,
+            "smoothed_perplexity": math.e,
+            "perplexity": 2 ** (1 / 3),
+            "tokens_per_second": 20.0,
+            "padding": 0.5,
+            "utilisation": 12e9 / 3 / 1e10,
+        }
+    )
+
+
+def test_a_line_tells_of_the_steps_since_the_last_one(clock: Any) -> None:
+    meter, work = Meter(minutes=0.0, peak=1e10), batch(10, 20, 20)
+    step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
+    meter.line()
+    step(meter, clock, 4, {"loss": 50.0, "nll": 40.0}, work)
+    line = meter.line()
+    assert (line["loss"], line["tokens_per_second"], line["padding"]) == (5.0, 5.0, 0.0)
+    assert line["minutes"] == pytest.approx(5 / 60)
+
+
+def test_a_pause_is_no_training_but_takes_its_minutes(clock: Any) -> None:
+    meter, work = Meter(minutes=0.0, peak=1e10), batch(10, 20, 20)
+    step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
+    clock.now += 600
+    meter.pause()
+    step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
+    assert meter.line()["tokens_per_second"] == 20.0
+    assert meter.minutes == pytest.approx(602 / 60)
+
+
+def test_minutes_go_on_from_earlier_sessions(clock: Any) -> None:
+    meter = Meter(minutes=90.0, peak=1e10)
+    clock.now += 30
+    assert meter.minutes == pytest.approx(90.5)
+
+
+def test_a_loss_beyond_all_bounds_is_written_down_too(clock: Any, tmp_path: Path) -> None:
+    meter = Meter(minutes=0.0, peak=1e10)
+    step(meter, clock, 1, {"loss": 1e9, "nll": 1e9}, batch(10, 20, 20))
+    line = meter.line()
+    assert math.isfinite(line["perplexity"]) and line["perplexity"] > 1e300
+    Metrics(tmp_path).log(1, **line)
+    assert lines(tmp_path)[0]["loss"] == 1e8
+
+
+# Metrics
+
+
+def test_lines_are_json_with_six_digits(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path)
+    metrics.log(50, loss=1.23456789, tokens_per_second=123456789.0)
+    metrics.log(100, loss=1e-9)
+    text = (tmp_path / "metrics.jsonl").read_text()
+    assert text == (
+        '{"step": 50, "loss": 1.23457, "tokens_per_second": 123457000.0}\n{"step": 100, "loss": 1e-09}\n'
+    )
+    assert metrics.lines() == [json.loads(line) for line in text.splitlines()]
+
+
+def test_only_one_worker_writes(tmp_path: Path) -> None:
+    Metrics(tmp_path).log(1, loss=2.0)
+    silent = Metrics(tmp_path, tensorboard=True, writes=False)  # asks for no TensorBoard either
+    silent.log(2, loss=1.0)
+    silent.cut(0)
+    assert [line["step"] for line in silent.lines()] == [1]
+
+
+@pytest.mark.parametrize("rest", ["", '{"step": 3, "lo', '{"step": 3', "{", '{"step": 3, "loss": 1.0}'])
+def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path, rest: str) -> None:
+    metrics = Metrics(tmp_path)
+    metrics.log(1, loss=2.0)
+    metrics.log(2, loss=1.5)
+    with metrics.path.open("a") as file:
+        file.write(rest)
+    assert [line["step"] for line in metrics.lines()] == [1, 2]
+    metrics.cut(2)
+    metrics.log(3, loss=1.0)
+    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3]
+
+
+def test_cut_forgets_what_came_after_a_step(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path)
+    for number in (1, 2, 2, 3, 4):
+        metrics.log(number, loss=1.0)
+    metrics.cut(2)
+    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 2]
+    metrics.cut(0)
+    assert lines(tmp_path) == [] and metrics.path.exists()
+
+
+def test_a_run_without_lines(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path)
+    assert metrics.lines() == [] and metrics.validations() == {}
+    assert metrics.best_step() is None and not metrics.stale(1)
+
+
+def validated(folder: Path, *perplexities: float) -> Metrics:
+    metrics = Metrics(folder)
+    for number, perplexity in enumerate(perplexities, start=1):
+        metrics.log(10 * number, loss=1.0)
+        metrics.log(10 * number, validation_perplexity=perplexity)
+    return metrics
+
+
+def test_the_best_step_is_the_first_of_the_lowest_perplexities(tmp_path: Path) -> None:
+    metrics = validated(tmp_path, 9.0, 4.0, 5.0, 4.0)
+    assert metrics.validations() == {10: 9.0, 20: 4.0, 30: 5.0, 40: 4.0}
+    assert metrics.best_step() == 20
+
+
+@pytest.mark.parametrize(
+    ("perplexities", "patience", "stale"),
+    [
+        ([5.0], 1, False),
+        ([5.0, 4.0], 1, False),
+        ([5.0, 6.0], 1, True),
+        ([5.0, 5.0], 1, True),
+        ([5.0, 6.0], 2, False),
+        ([5.0, 6.0, 5.5], 2, True),
+        ([5.0, 6.0, 4.0], 2, False),
+        ([5.0, 6.0, 4.0, 4.5, 4.1], 2, True),
+        ([5.0, 6.0, 7.0], 10, False),
+        ([5.0, 6.0, 7.0], None, False),
+    ],
+)
+def test_patience_counts_validations_without_a_better_one(
+    tmp_path: Path, perplexities: list[float], patience: int | None, stale: bool
+) -> None:
+    assert validated(tmp_path, *perplexities).stale(patience) == stale
+
+
+# TensorBoard
+
+
+def test_tensorboard_that_is_missing_is_named_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("torch.utils.tensorboard", "torch.utils.tensorboard.writer"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "pip install 'aiayn[train]'" in complaint(Metrics, tmp_path, tensorboard=True)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+def test_tensorboard_reads_what_the_lines_say(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    metrics = Metrics(tmp_path, tensorboard=True)
+    metrics.log(50, loss=1.5, perplexity=4.0)
+    metrics.log(100, loss=1.25)
+    assert metrics.writer is not None
+    metrics.writer.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert sorted(events.Tags()["scalars"]) == ["loss", "perplexity"]
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == [(50, 1.5), (100, 1.25)]
+    assert [line["step"] for line in lines(tmp_path)] == [50, 100]

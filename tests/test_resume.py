@@ -1,0 +1,612 @@
+"""A run that is interrupted goes on as if nothing had happened: killed, stopped, out of disk, or damaged."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from small_runs import (
+    NUMBERS,
+    QUICK,
+    complaint,
+    finish,
+    kept,
+    lines,
+    same_end,
+    small_train,
+    start,
+    tensors,
+    timeless,
+    wait_for,
+    write_corpus,
+)
+
+import aiayn.checkpoint
+import aiayn.run
+from aiayn.checkpoint import list_checkpoints, load_checkpoint, newest_checkpoint
+from aiayn.run import stop_signals
+from aiayn.training import TrainingConfig, train, training_step
+from aiayn.vocabulary import train_vocabulary
+
+# Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
+WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of our own, and one thread: only sums that are shared out alike have the same last bits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr("aiayn.training.LOG_STEPS", 5)
+        patch.setattr("aiayn.training.peak_of", lambda workers: 1e9)
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nobody interrupted."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    train(WHOLE, str(corpus), "en-de", out)
+    return out
+
+
+def losses(out: Path) -> list[dict[str, float]]:
+    return [line for line in timeless(out) if "loss" in line]
+
+
+def validations(out: Path) -> dict[float, float]:
+    key = "validation_perplexity"
+    return {line["step"]: line[key] for line in lines(out) if key in line}
+
+
+def checkpoint(out: Path, step: int) -> Path:
+    return out / "checkpoints" / f"step-{step:07d}"
+
+
+# Ended and resumed
+
+
+@pytest.mark.parametrize("first", [5, 15, 29])
+def test_a_resumed_run_is_the_uninterrupted_one(
+    first: int, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Also if other parts of the program draw random numbers."""
+    out = tmp_path / "run"
+    train(replace(WHOLE, steps=first), str(corpus), "en-de", out)
+    torch.manual_seed(first)
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole)
+    if first != 29:  # where the first of the two runs wrote a line of its own
+        assert timeless(out) == timeless(whole)
+        assert {path.name for path in out.iterdir()} == {path.name for path in whole.iterdir()}
+    assert validations(whole).items() <= validations(out).items()
+
+
+def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Each session takes one step: so Adam's state, the order of batches and dropout all come back."""
+    out = tmp_path / "run"
+    for _ in range(15):
+        train(WHOLE, str(corpus), "en-de", out, minutes=0.0, resume=True)
+    assert kept(out)[-1] == 15
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole)
+
+
+def test_a_resumed_run_that_is_over_stays_as_it_is(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(whole, tmp_path / "run")
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert timeless(out) == timeless(whole) and kept(out) == kept(whole)
+
+
+def test_minutes_of_a_resumed_run_are_counted_on(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(whole, tmp_path / "run")
+    path = list_checkpoints(out)[-1] / "config.json"
+    description = json.loads(path.read_text())
+    description["training"]["minutes"] = 1000.0
+    path.write_text(json.dumps(description))
+    train(replace(WHOLE, steps=35), str(corpus), "en-de", out, resume=True, minutes=5.0)
+    assert lines(out)[-1]["step"] == 35 and 1000 <= lines(out)[-1]["minutes"] < 1005
+
+
+def test_resume_with_nothing_to_resume_begins_anew(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    train(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
+    assert same_end(tmp_path / "run", whole) and timeless(tmp_path / "run") == timeless(whole)
+
+
+def test_without_resume_a_run_is_left_alone(corpus: Path, whole: Path) -> None:
+    before = (whole / "metrics.jsonl").read_bytes()
+    message = complaint(train, WHOLE, str(corpus), "en-de", whole)
+    assert message == f"{whole}: holds a run already; --resume it, choose another --out, or remove it"
+    assert (whole / "metrics.jsonl").read_bytes() == before
+
+
+# Killed
+
+
+def newest(out: Path) -> int:
+    return max((int(path.name[5:]) for path in out.glob("checkpoints/step-*")), default=0)
+
+
+def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """With kill -9 at random moments, before the first checkpoint too; there is one every other step."""
+    out, draw, deaths = tmp_path / "run", random.Random(1), 0
+    often = replace(WHOLE, checkpoint_steps=1)
+    for _ in range(40):
+        process = start(small_train, often, corpus, out, log=tmp_path / "log", options={"resume": True})
+        before = newest(out)
+        if deaths:
+            wait_for(lambda before=before: newest(out) > before, process)
+        time.sleep(draw.uniform(0, 0.15))
+        process.kill()
+        if finish(process) == 0:
+            break
+        deaths += 1
+    assert deaths >= 3 and kept(out)[-1] == 30
+    assert same_end(out, whole) and losses(out) == losses(whole)
+    assert not list(out.glob("checkpoints/.*"))
+    missed = validations(whole).keys() - validations(out).keys()
+    assert len(missed) <= deaths  # the one that a kill fell upon is not made up for
+
+
+def dies_while_saving(step: int, *arguments: Any, **options: Any) -> None:
+    """A run that the system kills when half of the optimizer's file at some step is written."""
+    save_file = aiayn.checkpoint.save_file
+
+    def save_half(content: Any, path: Path) -> None:
+        save_file(content, path)
+        if path.parent.name == f".step-{step:07d}.part" and path.name == "optimizer.safetensors":
+            os.truncate(path, path.stat().st_size // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    aiayn.checkpoint.save_file = save_half
+    small_train(*arguments, **options)
+
+
+@pytest.mark.parametrize("step", [5, 20])
+def test_a_run_that_is_killed_during_a_save_goes_on(
+    step: int, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    assert finish(start(dies_while_saving, step, WHOLE, corpus, out, log=tmp_path / "log")) == -9
+    half = out / "checkpoints" / f".step-{step:07d}.part"
+    assert half.is_dir() and newest(out) == step - 5
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
+    assert not half.exists()
+
+
+def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """As with checkpoints by the clock; of the big model it would be 2.5 GB each time."""
+    out = tmp_path / "run"
+    train(replace(WHOLE, steps=5), str(corpus), "en-de", out)
+    half = out / "checkpoints" / ".step-0000007.part"
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    train(replace(WHOLE, steps=10), str(corpus), "en-de", out, resume=True)
+    assert not half.exists()
+
+
+def dies_between(step: int, *arguments: Any, **options: Any) -> None:
+    """A run that is killed when a checkpoint is written, and the old ones are not yet cleared away."""
+    clear_away = aiayn.run.clear_away
+
+    def clear(folder: Path, *rest: Any) -> None:
+        if newest(folder) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        clear_away(folder, *rest)
+
+    aiayn.run.clear_away = clear
+    small_train(*arguments, **options)
+
+
+def test_a_run_killed_before_it_clears_away(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert finish(start(dies_between, 25, WHOLE, corpus, out, log=tmp_path / "log")) == -9
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and set(kept(out)) - {min(validations(out), key=validations(out).__getitem__)} <= {
+        20, 25, 30
+    }
+
+
+@pytest.mark.parametrize("left", ["nothing", "metrics", "vocabulary"])
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(
+    left: str, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    if left != "nothing":
+        shutil.copy(whole / "vocabulary.model", out)
+    if left == "metrics":
+        (out / "metrics.jsonl").write_text('{"step": 3, "loss": 1.0}\n{"step": 4, "lo')
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
+
+
+def test_metrics_of_steps_that_are_taken_again_are_forgotten(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Killed at some step after a checkpoint, in the middle of a line."""
+    out = tmp_path / "run"
+    train(replace(WHOLE, steps=15), str(corpus), "en-de", out)
+    with (out / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 17, "loss": 9.0}\n{"step": 18, "validation_perplexity": 1.0}\n{"step": 19, "l')
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert timeless(out) == timeless(whole)
+
+
+# Stopped by a signal
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_stopped_saves_and_resumes(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
+    out, long = tmp_path / "run", replace(WHOLE, steps=100_000)
+    process = start(small_train, long, corpus, out, log=tmp_path / "log")
+    wait_for(lambda: newest(out), process)
+    time.sleep(random.uniform(0, 0.1))
+    os.kill(process.pid or 0, number)
+    assert finish(process) == 0
+    assert "Traceback" not in (tmp_path / "log").read_text()
+    step = kept(out)[-1]
+    assert lines(out)[-1]["step"] == step and "loss" in lines(out)[-1]
+    more = replace(WHOLE, steps=step + 7)
+    train(more, str(corpus), "en-de", out, resume=True)
+    train(more, str(corpus), "en-de", tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole")
+
+
+def saves_for_ever(*arguments: Any) -> None:
+    """A run whose disk hangs."""
+
+    def save_file(content: Any, path: Path) -> None:
+        (path.parent.parent / "hangs").touch()
+        time.sleep(1000)
+
+    aiayn.checkpoint.save_file = save_file
+    small_train(*arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_a_run_at_once(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
+    process = start(saves_for_ever, WHOLE, corpus, tmp_path / "run", log=tmp_path / "log")
+    wait_for(lambda: (tmp_path / "run" / "checkpoints" / "hangs").exists(), process)
+    os.kill(process.pid or 0, number)
+    process.join(0.5)
+    assert process.is_alive()
+    os.kill(process.pid or 0, number)
+    assert finish(process) == (-number if number == signal.SIGTERM else 1)
+
+
+def test_signals_are_only_caught_within() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    with stop_signals() as caught:
+        assert not caught
+        signal.raise_signal(signal.SIGINT)
+        assert caught == [signal.SIGINT]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+
+
+# Resumed with something else
+
+
+def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
+    return replace(config, model=replace(config.model, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (replace(WHOLE, warmup=9), "trained with warmup=4, not 9; use that, or another --out"),
+        (replace(WHOLE, seed=2), "trained with seed=1, not 2"),
+        (replace(WHOLE, label_smoothing=0.2), "label_smoothing=0.1, not 0.2"),
+        (replace(WHOLE, batch_tokens=61, rate_factor=2.0), "batch_tokens=60, not 61; rate_factor=1.0, not 2.0"),
+        (other(WHOLE, d_model=32), "trained with d_model=16, not 32"),
+        (other(WHOLE, dropout=0.2), "trained with dropout=0.1, not 0.2"),
+        (other(WHOLE, N=2, norm="pre"), "trained with N=1, not 2; norm=post, not pre"),
+        (replace(WHOLE, max_length=99), "max_length=256, not 99"),
+        (other(WHOLE, vocabulary_size=61), "60 pieces, not 61; choose another --out, or remove it"),
+    ],
+)
+def test_resume_with_another_setting_is_refused(
+    changed: TrainingConfig, said: str, corpus: Path, whole: Path
+) -> None:
+    before = (whole / "metrics.jsonl").read_bytes()
+    message = complaint(train, changed, str(corpus), "en-de", whole, resume=True)
+    assert said in message and str(whole) in message
+    assert (whole / "metrics.jsonl").read_bytes() == before
+
+
+def test_resume_with_other_data_is_refused(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    folder = shutil.copytree(corpus, tmp_path / "corpus")
+    train(replace(WHOLE, steps=5), str(folder), "en-de", out)
+    longer = replace(WHOLE, steps=10)
+    assert "pair=en-de, not de-en" in complaint(train, longer, str(folder), "de-en", out, resume=True)
+    assert f"data={folder}, not {corpus}" in complaint(
+        train, longer, str(corpus), "en-de", out, resume=True
+    )
+    message = complaint(train, longer, str(folder), "en-de", out, resume=True, drop_too_long=True)
+    assert "drop_too_long=False, not True" in message
+    text = (folder / "train.de").read_text()
+    (folder / "train.de").write_text(text.replace("zwei", "drei"))
+    assert "trained with corpus=" in complaint(train, longer, str(folder), "en-de", out, resume=True)
+    (folder / "train.de").write_text(text)
+    train_vocabulary([" ".join(NUMBERS)] * 2, 60).save(out / "vocabulary.model")
+    with pytest.warns(UserWarning, match="are unknown to the vocabulary"):
+        message = complaint(train, longer, str(folder), "en-de", out, resume=True)
+    assert "trained with corpus=" in message
+    shutil.copy(whole / "vocabulary.model", out)
+    train(longer, str(folder), "en-de", out, resume=True)
+
+
+def test_resume_with_other_plans_is_allowed(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    """How long, how often saved and how much kept has no part in what is learned."""
+    out = shutil.copytree(whole, tmp_path / "run")
+    plans = replace(
+        WHOLE, steps=33, keep=2, average=1, checkpoint_steps=None, checkpoint_minutes=0.5, patience=4
+    )
+    train(plans, str(corpus), "en-de", out, minutes=100.0, resume=True)
+    train(replace(WHOLE, steps=33), str(corpus), "en-de", tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole")
+    assert set(kept(out)) - {min(validations(out), key=validations(out).__getitem__)} <= {30, 33}
+
+
+def test_resume_with_other_pieces_is_the_same_but_for_rounding(corpus: Path, tmp_path: Path) -> None:
+    torch.set_default_dtype(torch.float64)  # so that rounding is not what one sees
+    plain = other(WHOLE, dropout=0.0)
+    train(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
+    train(replace(plain, steps=15, micro_batches=3), str(corpus), "en-de", tmp_path / "run", resume=True)
+    train(replace(plain, steps=15), str(corpus), "en-de", tmp_path / "whole")
+    one, all_at_once = tensors(tmp_path / "run"), tensors(tmp_path / "whole")
+    torch.testing.assert_close(one, all_at_once, rtol=1e-9, atol=1e-9)
+
+
+# Damaged
+
+
+def cut(name: str) -> Callable[[Path], None]:
+    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size // 2)
+
+
+def without_exp_avg(folder: Path) -> None:
+    path = folder / "optimizer.safetensors"
+    found = safetensors.torch.load_file(path)
+    safetensors.torch.save_file({key: v for key, v in found.items() if "exp_avg_sq" not in key}, path)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "cut weights": (cut("model.safetensors"), "model.safetensors: damaged or not there ("),
+    "cut optimizer": (cut("optimizer.safetensors"), "optimizer.safetensors: damaged or not there ("),
+    "empty optimizer": (
+        lambda folder: os.truncate(folder / "optimizer.safetensors", 0),
+        "optimizer.safetensors: damaged or not there (",
+    ),
+    "another optimizer": (without_exp_avg, "exp_avg_sq is missing, but the configuration wants ("),
+    "a pickle": (
+        lambda folder: torch.save({"state": {}}, folder / "optimizer.safetensors"),
+        "optimizer.safetensors: damaged or not there (",
+    ),
+    "cut configuration": (cut("config.json"), "config.json: not the configuration of an aiayn model ("),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "damaged or not there ("),
+    "no training": (
+        lambda folder: (folder / "config.json").write_text(
+            json.dumps({"model": json.loads((folder / "config.json").read_text())["model"]})
+        ),
+        "config.json: not the configuration of an aiayn model (",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_resume_from_a_damaged_checkpoint_is_refused_and_the_one_before_offered(
+    damage: str, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    out = shutil.copytree(whole, tmp_path / "run")
+    spoil, said = DAMAGES[damage]
+    spoil(checkpoint(out, 30))
+    message = complaint(train, WHOLE, str(corpus), "en-de", out, resume=True)
+    assert said in message and str(checkpoint(out, 30)) in message
+    assert message.endswith(f"Or remove {checkpoint(out, 30)}, to go on from step-0000025")
+    assert timeless(out) == timeless(whole)  # nothing was touched
+    shutil.rmtree(checkpoint(out, 30))
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
+
+
+def test_resume_from_the_only_checkpoint_damaged(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(replace(WHOLE, steps=5), str(corpus), "en-de", out)
+    cut("model.safetensors")(checkpoint(out, 5))
+    message = complaint(train, WHOLE, str(corpus), "en-de", out, resume=True)
+    assert message.endswith(f"Or remove {checkpoint(out, 5)}, to begin anew")
+    shutil.rmtree(checkpoint(out, 5))
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
+
+
+def test_resume_needs_no_state_of_adam_in_older_checkpoints(corpus: Path, whole: Path) -> None:
+    """It is twice as large as the weights, and only the last two keep it."""
+    with_state = [(path / "optimizer.safetensors").exists() for path in list_checkpoints(whole)]
+    assert with_state[-2:] == [True, True] and not any(with_state[:-2])
+    assert newest_checkpoint(whole) == checkpoint(whole, 30)
+
+
+# What stays, and when
+
+
+def scores(monkeypatch: pytest.MonkeyPatch, *perplexities: float) -> None:
+    """Let the validations of a run have these results, one after the other."""
+    import math
+
+    found = iter(perplexities)
+    monkeypatch.setattr("aiayn.training.validation_loss", lambda *_: math.log(next(found)))
+
+
+def test_the_best_checkpoint_stays_beside_the_last(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores(monkeypatch, 9, 3, 4, 5, 2, 6, 7, 8)
+    out, config = tmp_path / "run", replace(WHOLE, keep=2, average=1)
+    for steps, stay in ((20, [10, 15, 20]), (25, [10, 20, 25]), (30, [25, 30]), (40, [25, 35, 40])):
+        train(replace(config, steps=steps), str(corpus), "en-de", out, resume=True)
+        assert kept(out) == stay
+
+
+def test_patience_ends_a_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three validations in a row that are no better than the best before them."""
+    scores(monkeypatch, 9, 5, 6, 4, 4, 5, 4.5, 1)
+    train(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run")
+    assert list(validations(tmp_path / "run")) == [5, 10, 15, 20, 25, 30, 35]
+    assert 20 in kept(tmp_path / "run") and kept(tmp_path / "run")[-1] == 35
+
+
+def test_a_run_is_saved_before_it_is_evaluated(
+    corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Validation may run out of memory."""
+
+    def validation_loss(*_: Any) -> float:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("aiayn.training.validation_loss", validation_loss)
+        with pytest.raises(MemoryError):
+            train(WHOLE, str(corpus), "en-de", tmp_path / "run")
+    assert kept(tmp_path / "run") == [5]
+    train(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
+    assert same_end(tmp_path / "run", whole)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SafetensorError("No space left")])
+def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
+    error: Exception, corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, save_file = tmp_path / "run", aiayn.checkpoint.save_file
+
+    def full(content: Any, path: Path) -> None:
+        if "step-0000020" in path.parent.name and path.name == "optimizer.safetensors":
+            raise error
+        save_file(content, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(aiayn.checkpoint, "save_file", full)
+        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+    assert f"{checkpoint(out, 20)}: cannot be written (" in message and "No space left" in message
+    assert kept(out)[-1] == 15 and not list(out.glob("checkpoints/.*"))
+    load_checkpoint(list_checkpoints(out))
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one and a half megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a small file system can be mounted only by root")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_disk_that_really_is_full(corpus: Path, small_disk: Path, tmp_path: Path) -> None:
+    out, many = small_disk / "run", replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100)
+    message = complaint(train, many, str(corpus), "en-de", out)
+    assert "cannot be written (" in message and "No space left" in message
+    assert len(kept(out)) > 1 and not list(out.glob("checkpoints/.*"))
+    for folder in list_checkpoints(out):
+        load_checkpoint([folder])
+    last = kept(out)[-1]
+    more = replace(many, keep=2, steps=last + 5)
+    assert "No space left" in complaint(train, more, str(corpus), "en-de", out, resume=True)
+    for folder in list_checkpoints(out)[:9]:
+        shutil.rmtree(folder)
+    train(more, str(corpus), "en-de", out, resume=True)
+    train(more, str(corpus), "en-de", tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole")
+
+
+# A loss that is no number
+
+
+def diverges(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Let the loss of a step be no number."""
+
+    def loss(model: Any, batch: Any, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
+        found = batch_loss(model, batch, epsilon)
+        broken = current["step"] == step and model.training
+        return (found[0] * float("nan"), found[1]) if broken else found
+
+    def note(objective: Any, optimizer: Any, work: Any, step: int, *rest: Any) -> dict[str, float]:
+        current["step"] = step
+        return training_step(objective, optimizer, work, step, *rest)
+
+    current, batch_loss = {"step": 0}, aiayn.training.batch_loss
+    monkeypatch.setattr("aiayn.training.batch_loss", loss)
+    monkeypatch.setattr("aiayn.training.training_step", note)
+
+
+def test_a_loss_that_is_no_number_leaves_the_step_before_to_resume_from(
+    corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        diverges(patch, 13)
+        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+    assert message.startswith("step 13: the loss is nan, the gradient nan, on the pairs ")
+    numbers = message.partition("on the pairs ")[2].partition(" …")[0].split()
+    assert all(1 <= int(number) <= 60 for number in numbers) and len(numbers) > 1
+    assert "step 12 is saved" in message and kept(out)[-1] == 12
+    assert all(tensor.isfinite().all() for n in ("model", "optimizer") for tensor in tensors(out, n).values())
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole)
+
+
+def test_a_first_loss_that_is_no_number(
+    corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then there is nothing but the weights as they were drawn, and the run can begin again with them."""
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        diverges(patch, 1)
+        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+    assert message.startswith("step 1: the loss is nan")
+    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    assert same_end(out, whole)
+
+
+def test_a_loss_that_is_no_number_just_after_a_checkpoint(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diverges(monkeypatch, 6)
+    assert "step 5 is saved" in complaint(train, WHOLE, str(corpus), "en-de", tmp_path / "run")
+    assert kept(tmp_path / "run") == [5]
