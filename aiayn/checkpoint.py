@@ -210,6 +210,10 @@ def restore(
     before = f"go on from {max(others).parent.name}" if others else "begin anew"
     try:
         found = read_description(folder)
+        if "training" not in found:
+            raise InputError(
+                f"{folder / 'config.json'}: not the configuration of an aiayn model (no training)"
+            )
         was, now = {**asdict(found["model"]), **found["training"]}, {**asdict(model.config), **training}
         names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
         changed = [f"{n}={was.get(n)}, not {now.get(n)}" for n in names if was.get(n) != now.get(n)]

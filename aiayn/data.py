@@ -13,6 +13,7 @@ __all__ = [
     "MULTI30K_SHA256",
     "check_sha256",
     "download",
+    "multi30k_checksums",
     "multi30k_file",
     "folder_file",
 ]
@@ -97,6 +98,8 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         paths = wmt14_files(pair, split)
     else:
         find = multi30k_file if name == "multi30k" else folder_file
+        if name == "multi30k":  # before anything is fetched
+            multi30k_checksums(split, languages)
         paths = [find(name, split, language) for language in languages]
     source, target = (Lines(unpacked(path), str(path)) for path in paths)
     return Pairs(source, target, *map(str, paths))
@@ -180,14 +183,27 @@ def download(url: str, path: Path, sha256: str) -> None:
 
 
 # book/05-1-data-and-batching.ipynb, cell find-files
-def multi30k_file(name: str, split: str, language: str) -> Path:
-    """The path of a checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
-    expected = MULTI30K_SHA256.get(f"{split}.{language}")
-    if expected is None:
+def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
+    """Checksums of a split in some languages.
+
+    Raises
+    ------
+    InputError
+        If it has no such split or language.
+    """
+    names = [f"{split}.{language}" for language in languages]
+    missing = [name for name in names if name not in MULTI30K_SHA256]
+    if missing:
         splits = dict.fromkeys(key.rpartition(".")[0] for key in MULTI30K_SHA256)
         raise InputError(
-            f"{name} has no {split}.{language}: splits are {', '.join(splits)}; languages en, de, fr"
+            f"multi30k has no {missing[0]}: splits are {', '.join(splits)}; languages en, de, fr"
         )
+    return [MULTI30K_SHA256[name] for name in names]
+
+
+def multi30k_file(name: str, split: str, language: str) -> Path:
+    """The path of a checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
+    (expected,) = multi30k_checksums(split, [language])
     for folder in [Path(data) for data in [os.environ.get("AIAYN_DATA", "")] if data] + [cache_folder()]:
         path = folder / name / f"{split}.{language}.gz"
         if os.path.exists(path):

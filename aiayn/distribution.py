@@ -55,10 +55,7 @@ def call_the_roll(store: torch.distributed.Store, rank: int, world_size: int, se
     InputError
         If some have not after so many seconds; it names them.
     """
-    start = os.environ.get(
-        "TORCHELASTIC_RESTART_COUNT", "0"
-    )  # those who signed before a restart do not count
-    names = [f"here/{start}/{other}" for other in range(world_size)]
+    names = [f"here/{other}" for other in range(world_size)]
     store.set(names[rank], "")
     try:
         store.wait(names, timedelta(seconds=seconds))
@@ -86,12 +83,16 @@ def join_workers(seconds: float = 300) -> Iterator[Workers]:
         return
     limit = timedelta(seconds=seconds)
     try:
-        store, rank, world_size = next(torch.distributed.rendezvous("env://", timeout=limit))
+        # Without a size rank 0 does not wait for the others here: the roll call does, and knows their names.
+        store, rank, _ = next(torch.distributed.rendezvous("env://?world_size=-1", timeout=limit))
     except (torch.distributed.DistError, ValueError) as error:
         address = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
         raise InputError(
             f"rank 0 at {address} cannot be reached within {seconds:g} seconds ({error})"
         ) from None
+    world_size = int(os.environ["WORLD_SIZE"])
+    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # what dead workers wrote does not count
+    store = torch.distributed.PrefixStore(f"start-{start}", store)
     call_the_roll(store, rank, world_size, seconds)
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if cuda else torch.device("cpu")
     if cuda:

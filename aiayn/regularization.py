@@ -34,7 +34,8 @@ class Dropout(nn.Dropout):
         if not self.training or self.p in (0, 1) or x.device.type != "cpu":
             return super().forward(x)
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-        keep = draws.view(torch.int16)[: x.numel()].view(x.shape) >= round(2**16 * self.p) - 2**15
+        threshold = min(round(2**16 * self.p), 2**16 - 1) - 2**15
+        keep = draws.view(torch.int16)[: x.numel()].view(x.shape) >= threshold
         return (x * keep).mul_(1 / (1 - self.p))
 
 
@@ -128,5 +129,7 @@ def projected_loss(
         As from `label_smoothed_loss`. The gradient can be taken once, and no second derivative.
     """
     chunk = CHUNK.get(x.device.type, CHUNK["cuda"])
+    if not torch.is_grad_enabled():  # or the gradients would be made for nothing
+        x, weight = x.detach(), weight.detach()
     loss, nll = ProjectedLoss.apply(x, weight, labels, epsilon, chunk)
     return loss, nll

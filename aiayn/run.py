@@ -71,9 +71,11 @@ class Run:
             write_atomically(self.folder / "job.txt", os.environ["TORCHELASTIC_RUN_ID"].encode())
 
     def save(self, step: int, minutes: float, model: Transformer, optimizer: Optimizer) -> None:
-        """Write a checkpoint, then remove those that are too old."""
+        """Write a checkpoint, then remove those that are too old; before the first step there is nothing."""
         folder = self.folder / "checkpoints" / f"step-{step:07d}"
-        if self.writes and not folder.exists():
+        if self.writes and step > 0 and not folder.exists():
+            for half in folder.parent.glob(".step-*.part"):  # left by a program that was killed
+                shutil.rmtree(half)
             training = {**self.training, "step": step, "minutes": minutes}
             save_checkpoint(folder, model, self.vocabulary, training, optimizer)
             clear_away(self.folder, self.training["keep"], self.metrics.best_step())

@@ -92,6 +92,13 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name}={value}: must be at least 1")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"seed={self.seed}: must be between 0 and {2**31 - 1}")
+        if not 0 <= self.label_smoothing < 1 or self.rate_factor <= 0:
+            raise InputError(
+                f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
+                "at least 0 and less than 1, the other more than 0"
+            )
         if self.average > self.keep:
             raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")
 
@@ -207,23 +214,24 @@ class Corpus:
     valid: list[Batch]
 
 
-def learn_vocabulary(pairs: Pairs, size: int, path: Path, workers: Workers) -> Vocabulary:
-    """The vocabulary at `path`; rank 0 learns it if there is none, while the others wait."""
-    if workers.rank == 0 and not path.exists():
+def learn_vocabulary(pairs: Pairs, size: int, path: Path, keep: bool, workers: Workers) -> Vocabulary:
+    """The vocabulary at `path`; unless it is to be kept, rank 0 learns it while the others wait."""
+    if workers.rank == 0 and not (keep and path.exists()):
         train_vocabulary((line for side in (pairs.source, pairs.target) for line in side), size).save(path)
     workers.total(0)
     return load_vocabulary(path)
 
 
 def prepare(
-    config: TrainingConfig, data: str, pair: str, out: Path, drop_too_long: bool, workers: Workers
+    config: TrainingConfig, data: str, pair: str, run: Run, drop_too_long: bool, workers: Workers
 ) -> Corpus:
     """Read a corpus, learn its vocabulary, and encode it."""
+    path, keep = run.folder / "vocabulary.model", run.last is not None
     pairs, held_out = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
-    vocabulary = learn_vocabulary(pairs, config.model.vocabulary_size, out / "vocabulary.model", workers)
+    vocabulary = learn_vocabulary(pairs, config.model.vocabulary_size, path, keep, workers)
     if len(vocabulary) != config.model.vocabulary_size:
         raise InputError(
-            f"{out / 'vocabulary.model'}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "
+            f"{path}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "
             "choose another --out, or remove it"
         )
     train = encode_corpus(vocabulary, pairs, config.max_length, drop_too_long, progress=workers.rank == 0)
@@ -287,6 +295,9 @@ def fit(
     objective: Any = Objective(model, config.label_smoothing)
     objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
     meter = Meter(run.minutes, peak_of(workers))
+    if workers.agree(run.step > 0 and run.step not in run.metrics.validations())[0]:
+        validate(model, valid, run, workers, run.step, meter.minutes)  # it was killed between the two
+        meter.pause()
     saved = began = meter.minutes
     bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
     with bar, stop_signals() as signals:
@@ -295,9 +306,7 @@ def fit(
                 found = training_step(objective, optimizer, work, step, config, workers)
             except NotFinite as error:
                 run.save(step - 1, meter.minutes, model, optimizer)
-                raise NotFinite(
-                    f"{error}: step {step - 1} is saved; lower rate_factor, raise warmup"
-                ) from None
+                raise NotFinite(f"{error}; step {step - 1} is saved; begin anew with a lower rate") from None
             meter.add(found, work, batch_flops(config.model, batches.lengths[work.numbers]))
             bar.update()
             waited = meter.minutes - saved > config.checkpoint_minutes
@@ -342,7 +351,7 @@ def train(
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
     with join_workers() as workers, fast_products(workers.device):
         run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
-        corpus = prepare(config, data, pair, out, drop_too_long, workers)
+        corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)
         model = Transformer(config.model).to(workers.device)
         optimizer = make_optimizer(model)

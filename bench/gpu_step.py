@@ -23,7 +23,7 @@ from aiayn.data import write_atomically
 from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops
 from aiayn.model import Transformer, config
 from aiayn.optimizer import make_optimizer, set_rate
-from aiayn.regularization import label_smoothed_loss
+from aiayn.regularization import projected_loss
 
 RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "gpu-step.json"
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
@@ -75,7 +75,7 @@ def measure(
             with torch.autocast(device.type, sixteen):
                 hidden = decode(part.target, encode(part.source), part.source)
                 words = part.labels != shape.pad_id
-                loss, _ = label_smoothed_loss(model.logits(hidden[words]), part.labels[words])
+                loss, _ = projected_loss(hidden[words], model.target_embeddings.weight, part.labels[words])
             (loss / int(sizes[:, 1].sum())).backward()
         optimizer.step()
         optimizer.zero_grad()

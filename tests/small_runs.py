@@ -145,9 +145,17 @@ def start_workers(
     port = free_port()
     return [
         start(
-            small_train, config, corpus, out,
-            log=Path(f"{out}.{rank}.log"), options=options,
-            WORLD_SIZE=number, RANK=rank, LOCAL_RANK=rank, MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+            small_train,
+            config,
+            corpus,
+            out,
+            log=Path(f"{out}.{rank}.log"),
+            options=options,
+            WORLD_SIZE=number,
+            RANK=rank,
+            LOCAL_RANK=rank,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=port,
         )
         for rank in range(number)
     ]

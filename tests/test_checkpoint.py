@@ -44,7 +44,6 @@ def random_batch(seed: int = 0, size: int = 5) -> Batch:
     return make_batch(list(zip(sides[:size], sides[size:], strict=True)))
 
 
-
 @pytest.fixture
 def saved(tmp_path: Path, vocabulary: Vocabulary) -> tuple[Path, Transformer]:
     model = Transformer(TINY).eval()
@@ -317,9 +316,7 @@ def test_a_checkpoint_gives_back_adams_state(tmp_path: Path, vocabulary: Vocabul
     assert same(dict(again.named_parameters()), dict(model.named_parameters()))
 
 
-def test_adams_state_is_stored_under_the_names_of_the_weights(
-    tmp_path: Path, vocabulary: Vocabulary
-) -> None:
+def test_adams_state_is_stored_under_the_names_of_the_weights(tmp_path: Path, vocabulary: Vocabulary) -> None:
     model = Transformer(TINY)
     save_checkpoint(tmp_path / "saved", model, vocabulary, {}, learned(model))
     stored = tensors(tmp_path / "saved", "optimizer")

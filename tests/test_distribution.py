@@ -1,10 +1,11 @@
-"""Several workers take the same steps as one; if one of them is missing or dies, the others do not wait for ever."""
+"""Several workers take the steps of one; if one is missing or dies, the others do not wait for ever."""
 
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 import torch
 from small_runs import (
     QUICK,
-    complaint,
     finish,
     free_port,
     kept,
@@ -27,10 +27,10 @@ from small_runs import (
     wait_for,
     write_corpus,
 )
-from torch.distributed import HashStore, TCPStore
+from torch.distributed import HashStore, Store, TCPStore
 
 from aiayn.batching import Batches
-from aiayn.data import load_pairs
+from aiayn.data import InputError, load_pairs
 from aiayn.distribution import Workers, call_the_roll, join_workers
 from aiayn.encoding import encode_corpus
 from aiayn.training import TrainingConfig
@@ -53,8 +53,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
 
 
 @pytest.fixture(scope="module")
@@ -117,32 +115,50 @@ def test_distributed_pieces_that_cannot_be_shared_evenly(corpus: Path, tmp_path:
 
 
 @pytest.fixture(params=["hash", "tcp"])
-def store(request: pytest.FixtureRequest) -> torch.distributed.Store:
+def stores(request: pytest.FixtureRequest) -> list[Store]:
+    """The same store as four workers see it."""
     if request.param == "hash":
-        return HashStore()
-    return TCPStore("127.0.0.1", free_port(), is_master=True, wait_for_workers=False)
+        return [HashStore()] * 4
+    port = free_port()
+    stores = [TCPStore("127.0.0.1", port, is_master=rank == 0, wait_for_workers=False) for rank in range(4)]
+    return list[Store](stores)
 
 
-def test_distributed_roll_with_all_present(store: torch.distributed.Store) -> None:
-    for other in (1, 2):
-        store.set(f"here/{other}", "")
-    call_the_roll(store, rank=0, world_size=3, seconds=5.0)
-    call_the_roll(store, rank=1, world_size=3, seconds=5.0)
+def roll(stores: list[Store], present: list[int], seconds: float) -> list[str | None]:
+    """What the workers that are present say when the roll of all is called."""
+
+    def call(rank: int) -> str | None:
+        try:
+            call_the_roll(stores[rank], rank, len(stores), seconds)
+        except InputError as error:
+            return str(error)
+        return None
+
+    with ThreadPoolExecutor(len(present)) as pool:
+        return list(pool.map(call, present))
 
 
-def test_distributed_roll_names_who_is_missing(store: torch.distributed.Store) -> None:
-    store.set("here/2", "")
-    message = complaint(call_the_roll, store, rank=0, world_size=4, seconds=0.2)
-    assert message.startswith("of 4 workers, rank 1, 3 did not join within 0.2 seconds; look at")
+def test_distributed_roll_with_all_present(stores: list[Store]) -> None:
+    assert roll(stores, [3, 1, 0, 2], seconds=30.0) == [None] * 4
+
+
+def test_distributed_roll_names_who_is_missing(stores: list[Store]) -> None:
+    for message in roll(stores, [2, 0], seconds=0.3):
+        assert message is not None and len(message.splitlines()) == 1
+        assert message.startswith("of 4 workers, rank 1, 3 did not join within 0.3 seconds; look at")
 
 
 def join_briefly() -> None:
-    with join_workers(seconds=2.0):
+    with join_workers(seconds=1.0):
         raise AssertionError("nobody else was there")
 
 
 @pytest.mark.parametrize(
-    ("rank", "said"), [(0, "of 2 workers, rank 1 did not join within 2 seconds"), (1, "rank 0 at 127.0.0.1:")]
+    ("rank", "said"),
+    [
+        (0, "of 2 workers, rank 1 did not join within 1 seconds"),
+        (1, "rank 0 at 127.0.0.1:"),
+    ],
 )
 def test_a_distributed_worker_that_is_alone_says_so(rank: int, said: str, tmp_path: Path) -> None:
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
@@ -195,36 +211,67 @@ def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(corpus: Path, t
 
 
 SCRIPT = """
-import os, signal, sys
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 sys.path.insert(0, sys.argv[1])
-from small_runs import *
+import aiayn.training
+from small_runs import small_train
 from test_distribution import EIGHT
+
+step = aiayn.training.training_step
 
 def dying(*arguments):
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1" and arguments[3] == 8:
+        print("worker 1 dies", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     return step(*arguments)
 
-step, aiayn.training.training_step = aiayn.training.training_step, dying
-config = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
-small_train(config, Path(sys.argv[2]), Path(sys.argv[3]))
+aiayn.training.training_step = dying
+config = replace(EIGHT, micro_batches=2, steps=int(sys.argv[4]), checkpoint_steps=5)
+small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys.argv)
 """
 
 
-def test_torchrun_restarts_a_distributed_run_and_it_goes_on(corpus: Path, tmp_path: Path) -> None:
-    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5, without being told."""
+def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[str]:
+    """Two workers, which are started again once if one of them dies."""
     (tmp_path / "script.py").write_text(SCRIPT)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    arguments = ["--max-restarts=1", "script.py", Path(__file__).parent, corpus, tmp_path / "run"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done: Any = subprocess.run(
-        [*torchrun, *map(str, arguments)],
-        cwd=tmp_path, env=environment, timeout=300, capture_output=True, text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Signal 9 (SIGKILL)" in done.stderr or "exitcode: -9" in done.stderr
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += [
+        "--max-restarts=1",
+        "script.py",
+        str(Path(__file__).parent),
+        str(corpus),
+        str(tmp_path / "run"),
+    ]
+    with (tmp_path / "log").open("a") as log:
+        return subprocess.Popen(
+            [*command, *map(str, arguments)],
+            cwd=tmp_path,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stdout=log,
+            stderr=log,
+            text=True,
+        )
+
+
+@pytest.mark.slow
+def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(corpus: Path, tmp_path: Path) -> None:
+    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5, without being told."""
+    out, log = tmp_path / "run", tmp_path / "log"
+    assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
+    assert "worker 1 dies" in log.read_text()
     whole = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
     workers = start_workers(2, whole, corpus, tmp_path / "whole")
     assert [finish(worker) for worker in workers] == [0, 0]
-    assert same_end(tmp_path / "run", tmp_path / "whole")
-    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(tmp_path / "whole")
+
+    process = torchrun(tmp_path, corpus, 100_000, "resume")
+    wait_for(lambda: kept(out)[-1] > 12 or process.poll() is not None)
+    process.terminate()  # as SLURM does when the time is over
+    process.wait(300)
+    step = kept(out)[-1]
+    assert step > 12 and lines(out)[-1]["step"] == step and "loss" in lines(out)[-1], log.read_text()

@@ -1,96 +1,84 @@
-"""Training and checkpoints: it learns, twice the same, and what it leaves behind is whole or is refused."""
+"""Training: it learns, twice the same, in one piece or in eight, and says what was wrong with its input."""
 
+import importlib.util
 import json
 import math
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import safetensors.torch
 import torch
-from safetensors import SafetensorError
+from small_runs import (
+    QUICK,
+    TINY,
+    complaint,
+    finish,
+    kept,
+    lines,
+    same,
+    small_train,
+    start,
+    tensors,
+    timeless,
+    write_corpus,
+)
 from torch.nn.functional import cross_entropy
 
-import aiayn.checkpoint
-import aiayn.training
-from aiayn.batching import Batch, Example, endless_batches, make_batch
-from aiayn.checkpoint import (
-    list_checkpoints,
-    load_checkpoint,
-    read_description,
-    read_weights,
-    save_checkpoint,
-)
-from aiayn.data import InputError
+from aiayn.batching import Batch, Batches, Example, GlobalBatch, lengths_of, make_batch
+from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.optimizer import make_optimizer
+from aiayn.optimizer import learning_rate, make_optimizer
 from aiayn.training import (
-    Run,
+    NotFinite,
+    Objective,
     TrainingConfig,
     batch_loss,
     recipe,
-    summary,
     train,
     training_step,
     validation_loss,
 )
 from aiayn.translation import SearchConfig, Translator
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
+from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, load_vocabulary
 
-TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
-QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000.0, average=2)
-NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
+GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"
 
 
-def complaint(action: Callable[..., Any], *arguments: Any, **named: Any) -> str:
-    """What an action says of its input: always one line."""
-    with pytest.raises(InputError) as caught:
-        action(*arguments, **named)
-    assert len(str(caught.value).splitlines()) == 1
-    return str(caught.value)
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of our own, and one thread: such small products only lose by being shared out."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder of counted things: three to five number words and their translations."""
-    folder, draw = tmp_path_factory.mktemp("corpus"), random.Random(0)
-    for split, size in (("train", 60), ("val", 10)):
-        rows = [[draw.randrange(10) for _ in range(draw.randint(3, 5))] for _ in range(size)]
-        for language, words in (("en", NUMBERS), ("de", ZAHLEN)):
-            lines = [" ".join(words[k] for k in row) + "\n" for row in rows]
-            (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf-8")
-    return str(folder)
+    return str(write_corpus(tmp_path_factory.mktemp("corpus")))
 
 
-@pytest.fixture(scope="module")
-def vocabulary() -> Vocabulary:
-    return train_vocabulary([" ".join(NUMBERS), " ".join(ZAHLEN)], TINY.vocabulary_size)
-
-
-def lines(out: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-
-
-def weights(out: Path) -> dict[str, torch.Tensor]:
-    return safetensors.torch.load_file(list_checkpoints(out)[-1] / "model.safetensors")
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def random_examples(number: int, seed: int = 0) -> list[Example]:
+    draw = random.Random(seed)
+    sides = [[draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID] for _ in range(2 * number)]
+    return list(zip(sides[:number], sides[number:], strict=True))
 
 
 def random_batch(seed: int = 0, size: int = 5) -> Batch:
-    draw = random.Random(seed)
-    sides = [[draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID] for _ in range(2 * size)]
-    return make_batch(list(zip(sides[:size], sides[size:], strict=True)))
+    return make_batch(random_examples(size, seed))
+
+
+def whole(examples: list[Example], pieces: int = 1) -> GlobalBatch:
+    """All examples at once."""
+    return Batches(examples, lengths_of(examples), 10_000, seed=1, micro_batches=pieces)[1]
 
 
 # Learning
@@ -105,14 +93,14 @@ def copies(number: int, seed: int) -> list[Example]:
 
 def test_it_learns_to_copy_what_it_has_never_seen() -> None:
     """Only through attention: which token comes next cannot be told from the target's beginning."""
-    torch.set_num_threads(1)  # such small products only lose by being shared out
     shape = TransformerConfig(vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0)
     how = TrainingConfig(shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0)
     model = Transformer(shape)
-    optimizer = make_optimizer(model)
-    batches = endless_batches(copies(2000, seed=1), how.batch_tokens, how.seed)
-    for step, batch in enumerate(islice(batches, 400), start=1):
-        training_step(model, optimizer, batch, step, how)
+    objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
+    examples = copies(2000, seed=1)
+    batches = Batches(examples, lengths_of(examples), how.batch_tokens, how.seed)
+    for step in range(1, 401):
+        training_step(objective, optimizer, batches[step], step, how)
     assert math.exp(validation_loss(model, [make_batch(copies(200, seed=2))])) < 1.05
 
 
@@ -139,26 +127,114 @@ def test_two_runs_with_one_seed_are_the_same(corpus: str, tmp_path: Path) -> Non
     for name, seed, noise in (("first", 1, 0), ("again", 1, 17), ("other", 2, 0)):
         torch.manual_seed(noise)
         train(replace(QUICK, seed=seed), corpus, "en-de", tmp_path / name)
-    first, again, other = (weights(tmp_path / name) for name in ("first", "again", "other"))
+    first, again, other = (tensors(tmp_path / name) for name in ("first", "again", "other"))
     assert same(first, again) and not same(first, other)
-
-    def timeless(name: str) -> list[dict[str, float]]:
-        clocks = {"minutes", "tokens_per_second"}
-        return [{k: v for k, v in line.items() if k not in clocks} for line in lines(tmp_path / name)]
-
-    assert timeless("first") == timeless("again") != timeless("other")
+    first, again, other = (timeless(tmp_path / name) for name in ("first", "again", "other"))
+    assert first == again != other
 
 
-def test_dropout_depends_on_the_step_alone() -> None:
-    results = []
-    for before in (0, 1):
+def curve() -> list[float]:
+    """The loss of a word over twenty steps: weights, batches, pieces, loss, schedule and Adam all play in."""
+    torch.manual_seed(1)
+    shape = replace(TINY, dropout=0.0)
+    how = replace(QUICK, model=shape, warmup=10)
+    model, examples, losses = Transformer(shape), random_examples(40, seed=3), []
+    objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
+    batches = Batches(examples, lengths_of(examples), 60, seed=1, micro_batches=2)
+    for step in range(1, 21):
+        work = batches[step]
+        losses.append(training_step(objective, optimizer, work, step, how)["loss"] / work.words)
+    return [round(loss, 3) for loss in losses]
+
+
+def test_the_loss_curve_is_the_golden_one() -> None:
+    """Who changes the numbers of training on purpose writes the new `curve()` to the file."""
+    assert curve() == pytest.approx(json.loads(GOLDEN.read_text()), abs=1.1e-3)
+
+
+# Steps
+
+
+def steps(pieces: int, dropout: float, count: int = 3, size: int = 11) -> tuple[list[Any], dict[str, Any]]:
+    """What some steps in so many pieces found, and the weights afterwards; with 64 bits a number."""
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    model = Transformer(replace(TINY, dropout=dropout))
+    objective, optimizer = Objective(model, 0.1), make_optimizer(model)
+    work = whole(random_examples(size), pieces)
+    found = [training_step(objective, optimizer, work, step, QUICK) for step in range(1, count + 1)]
+    return found, dict(model.named_parameters())
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 8, 11, 16])
+def test_a_step_in_pieces_is_the_step_at_once(pieces: int) -> None:
+    """Also if they have more and fewer words, and (16) if some have no pair at all."""
+    found, weights = steps(pieces, dropout=0.0)
+    wanted, others = steps(1, dropout=0.0)
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other, rel=1e-12)
+    torch.testing.assert_close(weights, others, rtol=1e-9, atol=1e-9)
+
+
+def test_pieces_without_a_pair_have_no_part_in_dropout_either() -> None:
+    assert steps(11, dropout=0.3)[0] == steps(16, dropout=0.3)[0] != steps(8, dropout=0.3)[0]
+
+
+def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
+    """Not the mean of the means of the pieces: they have 2, 2 and 19 words."""
+    torch.set_default_dtype(torch.float64)
+    examples = [
+        ([5, EOS_ID], [6, EOS_ID]),
+        ([7, EOS_ID], [8, EOS_ID]),
+        ([9, EOS_ID], [*range(10, 28), EOS_ID]),
+    ]
+    work, model = whole(examples, 3), Transformer(replace(TINY, dropout=0.0))
+    assert sorted(int((piece.labels != PAD_ID).sum()) for piece in work.micro_batches) == [2, 2, 19]
+    logits, batch = [], make_batch(examples)
+    logits = model(batch.source, batch.target)[batch.labels != PAD_ID]
+    mean = cross_entropy(logits, batch.labels[batch.labels != PAD_ID], label_smoothing=0.1)
+    wanted = torch.autograd.grad(mean, list(model.parameters()))
+    optimizer = make_optimizer(model)
+    found = training_step(Objective(model, 0.1), optimizer, work, 1, QUICK)
+    assert found["loss"] == pytest.approx(23 * mean.item())
+    norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in wanted))
+    assert found["gradient_norm"] == pytest.approx(norm)
+    for parameter, gradient in zip(model.parameters(), wanted, strict=True):  # Adam's first mean, from 0
+        torch.testing.assert_close(optimizer.state[parameter]["exp_avg"], 0.1 * gradient)
+
+
+def test_a_step_leaves_no_gradient_behind_and_takes_the_papers_rate() -> None:
+    model = Transformer(TINY)
+    optimizer = make_optimizer(model)
+    found = training_step(Objective(model, 0.1), optimizer, whole(random_examples(5)), 3, QUICK)
+    assert found["rate"] == learning_rate(3, TINY.d_model, QUICK.warmup) == optimizer.param_groups[0]["lr"]
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_dropout_depends_on_seed_step_and_piece_alone() -> None:
+    def loss(noise: int, step: int = 3, seed: int = 1, pieces: int = 1) -> float:
         torch.manual_seed(0)
         model = Transformer(TINY)
-        torch.rand(before * 10)
-        optimizer = make_optimizer(model)
-        results.append(training_step(model, optimizer, random_batch(), 3, QUICK))
-    assert results[0] == results[1]
-    assert training_step(model, optimizer, random_batch(), 4, QUICK)["loss"] != results[0]["loss"]
+        torch.rand(10 * noise)
+        how, work = replace(QUICK, seed=seed), whole(random_examples(5), pieces)
+        return training_step(Objective(model, 0.1), make_optimizer(model), work, step, how)["loss"]
+
+    assert loss(noise=0) == loss(noise=1)
+    assert len({loss(0), loss(0, step=4), loss(0, seed=2), loss(0, pieces=2)}) == 4
+
+
+def test_every_piece_draws_its_own_dropout() -> None:
+    """Twice the same pair, in two pieces: with one mask for both, their losses would be equal."""
+    examples, found = [([5, 6, 7, EOS_ID], [8, 9, 10, EOS_ID])] * 2, []
+
+    class Spy(Objective):
+        def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+            found.append(super().forward(batch))
+            return found[-1]
+
+    model = Transformer(replace(TINY, dropout=0.5))
+    training_step(Spy(model, 0.1), make_optimizer(model), whole(examples, 2), 1, QUICK)
+    assert len(found) == 2 and found[0][0].item() != found[1][0].item()
 
 
 def test_the_loss_is_that_of_the_words_alone() -> None:
@@ -183,21 +259,33 @@ def test_validation_does_not_depend_on_the_batches_and_restores_the_mode() -> No
     assert model.training and all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_a_loss_that_is_no_number_ends_the_run() -> None:
-    model = Transformer(TINY)
-    with torch.no_grad():
-        model.target_embeddings.weight.fill_(math.nan)
-    message = complaint(training_step, model, make_optimizer(model), random_batch(), 7, QUICK)
-    assert message == "step 7: the loss is nan; lower rate_factor or raise warmup"
+@pytest.mark.parametrize("where", ["loss", "gradient"])
+def test_a_loss_or_gradient_that_is_no_number_ends_the_run(where: str) -> None:
+    """It names step and pairs, and the weights stay as they were."""
+
+    class Broken(Objective):
+        def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+            loss, nll = super().forward(batch)
+            if where == "loss":
+                return loss * math.nan, nll
+            loss.register_hook(lambda gradient: gradient * math.inf)
+            return loss, nll
+
+    model, examples = Transformer(TINY), random_examples(20)
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    optimizer = make_optimizer(model)
+    with pytest.raises(NotFinite) as caught:
+        training_step(Broken(model, 0.1), optimizer, whole(examples), 7, QUICK)
+    message, numbers = str(caught.value), whole(examples).numbers[:8] + 1
+    assert message.startswith("step 7: the loss is ")
+    assert message.endswith(f"on the pairs {' '.join(map(str, numbers))} …")
+    assert ("loss is nan" in message) == (where == "loss")
+    assert same(dict(model.named_parameters()), before) and not optimizer.state
 
 
-def test_summary_weighs_words_not_steps() -> None:
-    steps = [
-        {"loss": 30.0, "nll": 10 * math.log(2), "words": 10.0, "tokens": 25.0},
-        {"loss": 0.0, "nll": 0.0, "words": 20.0, "tokens": 35.0},
-    ]
-    line = summary(steps, 2.0)
-    assert line == pytest.approx({"loss": 1.0, "perplexity": 2 ** (1 / 3), "tokens_per_second": 30.0})
+def test_start_tokens_are_read_and_never_said() -> None:
+    batch = random_batch()
+    assert (batch.target[:, 0] == BOS_ID).all() and not (batch.labels == BOS_ID).any()
 
 
 # Configurations
@@ -218,9 +306,16 @@ def test_an_unknown_configuration(name: str, hint: str) -> None:
     assert f"unknown configuration {name!r}" in message and hint in message
 
 
-@pytest.mark.parametrize("name", ["steps", "batch_tokens", "warmup", "max_length", "average"])
+POSITIVE = "steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average patience"
+
+
+@pytest.mark.parametrize("name", POSITIVE.split())
 def test_configurations_that_cannot_be_trained(name: str) -> None:
     assert f"{name}=0: must be at least 1" in complaint(recipe, "small", **{name: 0})
+
+
+def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
+    assert "average=6: more checkpoints than the keep=5" in complaint(recipe, "small", average=6, keep=5)
 
 
 # Runs
@@ -229,52 +324,73 @@ def test_configurations_that_cannot_be_trained(name: str) -> None:
 def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "run"
     train(replace(QUICK, steps=60), corpus, "en-de", out)
-    assert sorted(path.name for path in out.iterdir()) == ["checkpoints", "metrics.jsonl"]
-    assert [path.name for path in list_checkpoints(out)] == ["step-0000060"]
+    assert sorted(path.name for path in out.iterdir()) == ["checkpoints", "metrics.jsonl", "vocabulary.model"]
+    assert kept(out) == [60]
     last = lines(out)
     assert [line["step"] for line in last] == [50, 60, 60]
     for line in last[:2]:
-        assert line["perplexity"] > 1 and line["loss"] > 0 and line["tokens_per_second"] > 0
+        assert (
+            1
+            < line["perplexity"]
+            < line["smoothed_perplexity"]
+            == pytest.approx(math.exp(line["loss"]), rel=1e-4)
+        )
+        assert line["tokens_per_second"] > 0 and 0 < line["utilisation"] < 1 and 0 <= line["padding"] < 0.5
+        assert line["rate"] == pytest.approx(learning_rate(int(line["step"]), TINY.d_model, 4), rel=1e-5)
+        assert line["gradient_norm"] > 0
     assert last[2].keys() == {"step", "minutes", "validation_perplexity"}
     training = read_description(list_checkpoints(out)[-1])["training"]
     assert (training["step"], training["data"], training["pair"]) == (60, corpus, "en-de")
-    assert training["seed"] == 1 and training["average"] == 2
+    assert training["seed"] == 1 and training["average"] == 2 and training["minutes"] > 0
+    assert training["versions"]["torch"] == torch.__version__ and len(training["corpus"]) == 40
     assert capsys.readouterr().out == ""
 
 
 def test_it_ends_when_the_minutes_are_over(corpus: str, tmp_path: Path) -> None:
     train(replace(QUICK, steps=10_000), corpus, "en-de", tmp_path / "run", minutes=0.0)
-    assert [path.name for path in list_checkpoints(tmp_path / "run")] == ["step-0000001"]
+    assert kept(tmp_path / "run") == [1]
     assert [line["step"] for line in lines(tmp_path / "run")] == [1, 1]
 
 
-def test_the_last_checkpoints_are_kept_and_one_more(corpus: str, tmp_path: Path) -> None:
-    train(replace(QUICK, checkpoint_minutes=0.0), corpus, "en-de", tmp_path / "run")
-    kept = list_checkpoints(tmp_path / "run")
-    assert [path.name for path in kept] == ["step-0000004", "step-0000005", "step-0000006"]
-    validated = [line["step"] for line in lines(tmp_path / "run") if "validation_perplexity" in line]
-    assert validated == [1, 2, 3, 4, 5, 6]
+def test_the_last_checkpoints_are_kept_and_averaged(corpus: str, tmp_path: Path) -> None:
+    train(replace(QUICK, checkpoint_minutes=0.0, keep=3), corpus, "en-de", tmp_path / "run")
+    assert kept(tmp_path / "run")[-3:] == [4, 5, 6]
+    validated = {
+        line["step"]: line["validation_perplexity"]
+        for line in lines(tmp_path / "run")
+        if "validation_perplexity" in line
+    }
+    assert list(validated) == [1, 2, 3, 4, 5, 6]
+    validated.pop(6)  # which came after the last clearing away
+    assert set(kept(tmp_path / "run")) == {min(validated, key=validated.__getitem__), 4, 5, 6}
     used = dict(Translator.load(tmp_path / "run").model.named_parameters())
-    wanted = dict(load_checkpoint(kept[-2:])[0].named_parameters())
+    wanted = dict(load_checkpoint(list_checkpoints(tmp_path / "run")[-2:])[0].named_parameters())
     assert same(used, wanted)  # average=2
+
+
+def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
+    """Whatever the clock says."""
+    train(replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4), corpus, "en-de", tmp_path / "run")
+    assert kept(tmp_path / "run") == [4, 6]
 
 
 def test_speed_is_that_of_training_alone(
     corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A step takes a second here, and writing a checkpoint a minute: none of that minute is counted."""
-    clock = 0.0
+    clock, tokens = 0.0, []
 
-    def step(*_: Any) -> dict[str, float]:
+    def step(objective: Any, optimizer: Any, work: GlobalBatch, *_: Any) -> dict[str, float]:
         nonlocal clock
         clock += 1
-        return {"loss": 1.0, "nll": 1.0, "words": 1.0, "tokens": 60.0}
+        tokens.append(work.tokens)
+        return {"loss": 1.0, "nll": 1.0, "rate": 0.1, "gradient_norm": 1.0}
 
     def save(*_: Any) -> None:
         nonlocal clock
         clock += 60
 
-    monkeypatch.setattr("aiayn.training.time", SimpleNamespace(monotonic=lambda: clock))
+    monkeypatch.setattr("aiayn.metrics.time", SimpleNamespace(monotonic=lambda: clock))
     monkeypatch.setattr("aiayn.training.training_step", step)
     monkeypatch.setattr("aiayn.training.Run.save", save)
     train(replace(QUICK, steps=220, checkpoint_minutes=0.51), corpus, "en-de", tmp_path / "run")
@@ -282,14 +398,51 @@ def test_speed_is_that_of_training_alone(
     logged = [line for line in lines(tmp_path / "run") if "loss" in line]
     assert written == [31, 62, 93, 124, 155, 186, 217, 220]
     assert [line["step"] for line in logged] == [50, 100, 150, 200, 220]
-    assert [line["tokens_per_second"] for line in logged] == pytest.approx([60.0] * 5)
+    wanted = [sum(tokens[k : k + 50]) / len(tokens[k : k + 50]) for k in range(0, 220, 50)]
+    assert [line["tokens_per_second"] for line in logged] == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+def test_a_run_writes_for_tensorboard(corpus: str, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    options = {"tensorboard": True}
+    run = start(small_train, QUICK, Path(corpus), tmp_path / "run", log=tmp_path / "log", options=options)
+    assert finish(run) == 0
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("perplexity")] == [5, 6]
+    assert [event.step for event in events.Scalars("validation_perplexity")] == [6]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="torch compiles with g++, which is not here")
+def test_compiled_layers_learn_the_same(corpus: str, tmp_path: Path) -> None:
+    """With batches of other lengths at every step, in a process without run-time checks."""
+    where = {"TORCHINDUCTOR_CACHE_DIR": tmp_path / "inductor", "TORCHINDUCTOR_COMPILE_THREADS": 1}
+    for name, compiles in (("compiled", True), ("plain", False)):
+        run = start(
+            small_train,
+            QUICK,
+            Path(corpus),
+            tmp_path / name,
+            log=tmp_path / "log",
+            options={"compile": compiles},
+            **where,
+        )
+        assert finish(run, 600) == 0, (tmp_path / "log").read_text()
+    assert any((tmp_path / "inductor").rglob("*.cpp"))
+    weights = (tensors(tmp_path / name) for name in ("compiled", "plain"))
+    torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-4)
 
 
 def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
     train(QUICK, corpus, "en-de", tmp_path / "run")
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     message = complaint(train, QUICK, corpus, "en-de", tmp_path / "run")
-    assert f"{tmp_path / 'run'}: holds a run already; choose another --out" in message
+    assert (
+        f"{tmp_path / 'run'}: holds a run already; --resume it, choose another --out, or remove it" in message
+    )
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
 
 
@@ -305,16 +458,28 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     """Whoever puts the data right can use the same command again."""
     copy = shutil.copytree(corpus, tmp_path / "corpus")
     good = (copy / "train.de").read_bytes()
-    (copy / "train.de").write_bytes(good.replace(b"\n", b"\n\n", 1))
+    (copy / "train.de").write_bytes(good.replace(b"\n", b"\nvier\n", 1))
     out = tmp_path / "run"
     assert "train.de: 61 lines" in complaint(train, QUICK, str(copy), "en-de", out)
-    assert not out.exists() or not os.listdir(out)
+    assert not os.listdir(out)
     (copy / "train.de").write_bytes(good)
-    assert "max_length=3" in complaint(train, replace(QUICK, max_length=3), str(copy), "en-de", out)
     wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
     assert "a vocabulary of 9999 cannot be learned" in complaint(train, wide, str(copy), "en-de", out)
+    assert not os.listdir(out)
+    assert "max_length=3" in complaint(train, replace(QUICK, max_length=3), str(copy), "en-de", out)
     train(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
+
+
+def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(corpus: str, tmp_path: Path) -> None:
+    """That attempt got no further; the text may have been mended since."""
+    out = tmp_path / "run"
+    complaint(train, replace(QUICK, max_length=3), corpus, "en-de", out)
+    other = replace(QUICK, model=replace(TINY, vocabulary_size=50))
+    train(other, corpus, "en-de", out)
+    assert len(load_vocabulary(out / "vocabulary.model")) == 50
+    message = complaint(train, QUICK, corpus, "en-de", out, resume=True)
+    assert "50 pieces, not 60" in message
 
 
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
@@ -323,220 +488,3 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
     assert ", line " in message and "max_length=12" in message and "--drop-too-long" in message
     train(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")
-
-
-# Checkpoints
-
-
-@pytest.fixture
-def saved(tmp_path: Path, vocabulary: Vocabulary) -> tuple[Path, Transformer]:
-    model = Transformer(TINY).eval()
-    save_checkpoint(tmp_path / "saved", model, vocabulary, {"step": 1, "average": 1})
-    return tmp_path / "saved", model
-
-
-def test_a_checkpoint_gives_back_the_model(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
-    folder, model = saved
-    again, words = load_checkpoint([folder])
-    assert again.config == model.config and words.model == vocabulary.model and not again.training
-    batch = random_batch()
-    assert torch.equal(again(batch.source, batch.target), model(batch.source, batch.target))
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "config.json",
-        "model.safetensors",
-        "vocabulary.model",
-    ]
-    assert list_checkpoints(folder) == [folder]
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "none"])
-@pytest.mark.parametrize("shared", [True, False])
-def test_every_kind_of_model_can_be_kept(
-    tmp_path: Path, vocabulary: Vocabulary, positions: Any, shared: bool
-) -> None:
-    model = Transformer(replace(TINY, positions=positions, share_embeddings=shared, score="additive", d_k=5))
-    save_checkpoint(tmp_path / "saved", model, vocabulary, {})
-    again, _ = load_checkpoint([tmp_path / "saved"])
-    assert same(dict(again.named_parameters()), dict(model.named_parameters()))
-    stored = weights(tmp_path / "saved")
-    assert ("source_embeddings.weight" in stored) != shared  # a shared matrix is there once
-    assert (again.source_embeddings.weight is again.target_embeddings.weight) == shared
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_the_mean_is_that_of_every_tensor(tmp_path: Path, vocabulary: Vocabulary, shared: bool) -> None:
-    models = [Transformer(replace(TINY, share_embeddings=shared)) for _ in range(5)]
-    folders = [tmp_path / f"saved-{k}" for k in range(5)]
-    for folder, model in zip(folders, models, strict=True):
-        save_checkpoint(folder, model, vocabulary, {})
-    mean, _ = load_checkpoint(folders)
-    for name, weight in mean.named_parameters():
-        values = torch.stack([model.get_parameter(name) for model in models])
-        assert torch.equal(weight, values.double().mean(dim=0).float())
-    assert (mean.source_embeddings.weight is mean.target_embeddings.weight) == shared
-
-
-def change(folder: Path, name: str, value: Any) -> None:
-    path = folder / "config.json"
-    description = json.loads(path.read_text())
-    description["model"][name] = value
-    path.write_text(json.dumps(description))
-
-
-def rewrite(folder: Path, **changes: torch.Tensor | None) -> None:
-    path = folder / "model.safetensors"
-    tensors: dict[str, Any] = safetensors.torch.load_file(path) | changes
-    safetensors.torch.save_file(
-        {name: tensor for name, tensor in tensors.items() if tensor is not None}, path
-    )
-
-
-FIRST = "decoder.layers.0.feed_forward.W_1.bias"
-FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
-    "cut short": (
-        lambda folder: os.truncate(folder / "model.safetensors", 5000),
-        ["model.safetensors: damaged or not there (", "use the checkpoint before it"],
-    ),
-    "empty": (lambda folder: os.truncate(folder / "model.safetensors", 0), ["model.safetensors: damaged"]),
-    "junk": (
-        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 999),
-        ["damaged or not there"],
-    ),
-    "a pickle": (lambda folder: torch.save({}, folder / "model.safetensors"), ["damaged or not there"]),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), ["damaged or not there"]),
-    "no configuration": (
-        lambda folder: (folder / "config.json").unlink(),
-        ["config.json: not the configuration of an aiayn model ("],
-    ),
-    "cut configuration": (lambda folder: os.truncate(folder / "config.json", 50), ["not the configuration"]),
-    "not UTF-8": (lambda folder: (folder / "config.json").write_bytes(b"\xff{}"), ["not the configuration"]),
-    "a list": (lambda folder: (folder / "config.json").write_text("[1, 2]"), ["not the configuration"]),
-    "another program's": (
-        lambda folder: (folder / "config.json").write_text('{"model": {"hidden_size": 768}}'),
-        ["config.json: not the configuration", "hidden_size"],
-    ),
-    "impossible": (lambda folder: change(folder, "h", 3), ["d_model=16 does not divide into h=3 heads"]),
-    "another width": (
-        lambda folder: change(folder, "d_ff", 64),
-        [f"model.safetensors: {FIRST} is (32,), but the configuration wants (64,)"],
-    ),
-    "fewer layers": (
-        lambda folder: change(folder, "N", 2),
-        ["layers.1.", "is missing, but the configuration wants ("],
-    ),
-    "a tensor too many": (
-        lambda folder: rewrite(folder, another=torch.zeros(2, 3)),
-        ["another is (2, 3), but the configuration wants not to be there"],
-    ),
-    "a tensor too few": (
-        lambda folder: rewrite(folder, **{FIRST: None}),
-        [f"{FIRST} is missing, but the configuration wants (32,)"],
-    ),
-    "no vocabulary": (
-        lambda folder: (folder / "vocabulary.model").unlink(),
-        ["vocabulary.model: no vocabulary"],
-    ),
-    "junk vocabulary": (
-        lambda folder: (folder / "vocabulary.model").write_bytes(b"junk"),
-        ["vocabulary.model: no vocabulary"],
-    ),
-    "another vocabulary": (
-        lambda folder: train_vocabulary([" ".join(NUMBERS)], 40).save(folder / "vocabulary.model"),
-        ["a vocabulary of 40 pieces for a model of 60", "put back the vocabulary.model"],
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_in_checkpoints(saved: tuple[Path, Transformer], fault: str) -> None:
-    folder, _ = saved
-    damage, said = FAULTS[fault]
-    damage(folder)
-    message = complaint(load_checkpoint, [folder])
-    assert message.startswith(str(folder)) and all(part in message for part in said)
-
-
-def test_one_bad_checkpoint_among_several(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
-    folder, _ = saved
-    narrow, cut = folder.with_name("narrow"), folder.with_name("cut")
-    save_checkpoint(narrow, Transformer(replace(TINY, d_ff=8)), vocabulary, {})
-    shutil.copytree(folder, cut)
-    os.truncate(cut / "model.safetensors", 5000)
-    message = complaint(load_checkpoint, [narrow, folder])
-    assert message.startswith(f"{narrow / 'model.safetensors'}: {FIRST} is (8,)")
-    assert complaint(load_checkpoint, [cut, folder]).startswith(f"{cut / 'model.safetensors'}: damaged")
-
-
-def test_a_folder_without_models(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        assert f"{folder}: no model here (" in complaint(list_checkpoints, folder)
-        assert "train one first" in complaint(Translator.load, folder)
-
-
-def test_nothing_is_overwritten(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
-    folder, model = saved
-    message = complaint(save_checkpoint, folder, Transformer(TINY), vocabulary, {})
-    assert f"{folder}: cannot be written (" in message and "take another folder or make room" in message
-    assert same(weights(folder), dict(model.named_parameters()))
-    assert os.listdir(folder.parent) == ["saved"]
-
-
-def test_a_checkpoint_below_a_file(tmp_path: Path, vocabulary: Vocabulary) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    message = complaint(save_checkpoint, tmp_path / "file" / "saved", Transformer(TINY), vocabulary, {})
-    assert "saved: cannot be written (" in message and os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SafetensorError("No space left")])
-@pytest.mark.parametrize("call", ["save_file", "os.rename"])
-def test_a_full_disk_leaves_no_half_checkpoint(
-    tmp_path: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, error: Exception, call: str
-) -> None:
-    def full(*_: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(f"aiayn.checkpoint.{call}", full)
-    message = complaint(save_checkpoint, tmp_path / "saved", Transformer(TINY), vocabulary, {})
-    assert "saved: cannot be written (" in message and "No space left" in message and not os.listdir(tmp_path)
-
-
-def test_what_a_killed_program_left_is_no_checkpoint(tmp_path: Path, vocabulary: Vocabulary) -> None:
-    run = Run(tmp_path, average=2)
-    run.save(1, Transformer(TINY), vocabulary)
-    left = tmp_path / "checkpoints" / ".step-0000002.part"
-    left.mkdir()
-    (left / "model.safetensors").write_bytes(b"half")
-    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-0000001"]
-    run.save(2, Transformer(TINY), vocabulary)
-    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["step-0000001", "step-0000002"]
-    load_checkpoint(list_checkpoints(tmp_path))
-
-
-def test_old_checkpoints_go_only_when_the_new_one_is_there(
-    tmp_path: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(tmp_path, average=1)
-    for step in (1, 2):
-        run.save(step, Transformer(TINY), vocabulary)
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(aiayn.checkpoint, "save_file", full)
-    assert "step-0000003: cannot be written (" in complaint(run.save, 3, Transformer(TINY), vocabulary)
-    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["step-0000001", "step-0000002"]
-
-
-def test_weights_are_read_without_running_anything(saved: tuple[Path, Transformer]) -> None:
-    """The file is a header and numbers: nothing in it is a program."""
-    folder, model = saved
-    content = (folder / "model.safetensors").read_bytes()
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size])
-    assert set(header) - {"__metadata__"} == {name for name, _ in model.named_parameters()}
-    assert same(read_weights(folder, TINY), dict(model.named_parameters()))
-
-
-def test_start_tokens_are_read_and_never_said() -> None:
-    batch = random_batch()
-    assert (batch.target[:, 0] == BOS_ID).all() and not (batch.labels == BOS_ID).any()
