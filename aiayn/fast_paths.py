@@ -39,12 +39,15 @@ def product_error() -> float:
 
 
 @contextmanager
-def fast_products(device: torch.device) -> Iterator[bool]:
-    """Within it, products on an AVX-512 processor go through oneDNN, if they stay exact; says whether."""
+def fast_products(device: torch.device, width: int) -> Iterator[bool]:
+    """Within it, products on an AVX-512 processor go through oneDNN, if they stay exact; says whether.
+
+    `width` is the model's d_model: narrow products are left as they are.
+    """
     before = torch.get_float32_matmul_precision()
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")  # read when the first product is made
-    os.environ.setdefault("LRU_CACHE_CAPACITY", "1")
-    able = device.type == "cpu" and torch.backends.mkldnn.is_available()
+    for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(cache, "32")  # read when the first product is made
+    able = device.type == "cpu" and width >= 128 and torch.backends.mkldnn.is_available()
     able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
     try:
         if able:

@@ -349,7 +349,7 @@ def train(
     """
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
-    with join_workers() as workers, fast_products(workers.device):
+    with join_workers() as workers, fast_products(workers.device, config.model.d_model):
         run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)

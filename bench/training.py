@@ -229,7 +229,7 @@ def work(name: str, config: TransformerConfig, batches: list[Batch], connection:
     if ours:
         keep_heap()  # as its command line does; peers run as they come
     fast = ours or name.endswith("oneDNN")
-    with fast_products(torch.device("cpu")) if fast else contextlib.nullcontext():
+    with fast_products(torch.device("cpu"), config.d_model) if fast else contextlib.nullcontext():
         step = SYSTEMS[name](config)
         while connection.recv():
             began = time.perf_counter()

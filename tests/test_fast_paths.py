@@ -43,7 +43,7 @@ def able(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_products_stay_exact_and_all_is_put_back(before: str) -> None:
     torch.set_float32_matmul_precision(before)
     ways = backends()
-    with fast_products(CPU):
+    with fast_products(CPU, 128):
         assert product_error() < 1e-3
     assert torch.get_float32_matmul_precision() == before and backends() == ways
 
@@ -51,7 +51,7 @@ def test_products_stay_exact_and_all_is_put_back(before: str) -> None:
 def test_all_is_put_back_after_an_exception(able: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiayn.fast_paths, "product_error", lambda: 0.0)
     before, ways = torch.get_float32_matmul_precision(), backends()
-    with pytest.raises(ZeroDivisionError), fast_products(CPU) as used:
+    with pytest.raises(ZeroDivisionError), fast_products(CPU, 128) as used:
         assert used and torch.get_float32_matmul_precision() == "medium"
         raise ZeroDivisionError
     assert torch.get_float32_matmul_precision() == before and backends() == ways
@@ -63,7 +63,7 @@ def test_what_is_not_exact_is_not_used(able: None, monkeypatch: pytest.MonkeyPat
     torch.set_float32_matmul_precision(before)
     monkeypatch.setattr(aiayn.fast_paths, "product_error", lambda: 0.1)
     ways = backends()
-    with fast_products(CPU) as used:
+    with fast_products(CPU, 128) as used:
         assert not used
         assert torch.get_float32_matmul_precision() == before and backends() == ways
     assert torch.get_float32_matmul_precision() == before
@@ -75,7 +75,7 @@ def test_an_error_in_the_check_puts_all_back(able: None, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(aiayn.fast_paths, "product_error", fails)
     before = torch.get_float32_matmul_precision()
-    with pytest.raises(RuntimeError), fast_products(CPU):
+    with pytest.raises(RuntimeError), fast_products(CPU, 128):
         pass
     assert torch.get_float32_matmul_precision() == before
 
@@ -87,7 +87,7 @@ def never() -> float:
 def test_a_gpu_is_left_alone(able: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiayn.fast_paths, "product_error", never)
     before = torch.get_float32_matmul_precision()
-    with fast_products(torch.device("cuda")) as used:
+    with fast_products(torch.device("cuda"), 128) as used:
         assert not used and torch.get_float32_matmul_precision() == before
 
 
@@ -96,7 +96,7 @@ def test_other_processors_are_left_alone(kind: str, onednn: bool, monkeypatch: p
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: onednn)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: kind)
     monkeypatch.setattr(aiayn.fast_paths, "product_error", never)
-    with fast_products(CPU) as used:
+    with fast_products(CPU, 128) as used:
         assert not used and torch.get_float32_matmul_precision() == "highest"
 
 
@@ -120,7 +120,7 @@ def test_the_check_can_tell_float32_from_less(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_check_leaves_the_random_state_alone() -> None:
     before = torch.get_rng_state()
-    with fast_products(CPU):
+    with fast_products(CPU, 128):
         pass
     assert torch.equal(torch.get_rng_state(), before)
 
@@ -134,7 +134,7 @@ def test_a_model_learns_the_same_within() -> None:
         return list(torch.autograd.grad(model(source, target).square().mean(), model.parameters()))
 
     outside = gradients()
-    with fast_products(CPU):
+    with fast_products(CPU, 128):
         within = gradients()
     for one, other in zip(outside, within, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
