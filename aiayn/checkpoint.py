@@ -6,14 +6,15 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 
 __all__ = [
     "adam_tensors",
-    "save_checkpoint",
     "flush",
+    "save_checkpoint",
     "list_checkpoints",
     "read_description",
     "read_tensors",
     "read_weights",
     "load_checkpoint",
     "FREE",
+    "check_same_training",
     "newest_checkpoint",
     "restore",
 ]
@@ -36,13 +37,23 @@ from aiayn.model import Transformer, TransformerConfig
 from aiayn.vocabulary import Vocabulary, load_vocabulary
 
 
-# book/05-training.ipynb, cell save-checkpoint
+# book/05-training.ipynb, cell adam-tensors
 def adam_tensors(model: Transformer, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """What Adam keeps for each weight, by the weight's name."""
     states = ((name, optimizer.state[parameter]) for name, parameter in model.named_parameters())
     return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
 
 
+def flush(path: Path) -> None:
+    """Wait until a file is on the disk and not only on its way there."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# book/05-training.ipynb, cell save-checkpoint
 def save_checkpoint(
     folder: Path,
     model: Transformer,
@@ -75,15 +86,6 @@ def save_checkpoint(
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
-
-
-def flush(path: Path) -> None:
-    """Wait until a file is on the disk and not only on its way there."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # book/05-training.ipynb, cell list-checkpoints
@@ -184,16 +186,35 @@ def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
     return model.eval(), vocabulary
 
 
-# book/05-training.ipynb, cell restore
+# book/05-training.ipynb, cell same-training
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
 FREE |= {"checkpoint_minutes", "checkpoint_steps"}  # these have no part in what is learned
 
 
+def check_same_training(folder: Path, model: Transformer, training: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint says of its training, if it is the same as that which is to go on.
+
+    Raises
+    ------
+    InputError
+        If it says nothing, or something else.
+    """
+    found = read_description(folder)
+    if "training" not in found:
+        raise InputError(f"{folder / 'config.json'}: not the configuration of an aiayn model (no training)")
+    was, now = {**asdict(found["model"]), **found["training"]}, {**asdict(model.config), **training}
+    names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
+    changed = [f"{n}={was.get(n)}, not {now.get(n)}" for n in names if was.get(n) != now.get(n)]
+    if changed:
+        raise InputError(f"{folder}: trained with {'; '.join(changed)}; use that, or another --out")
+    return dict(found["training"])
+
+
+# book/05-training.ipynb, cell restore
 def newest_checkpoint(folder: Path) -> Path | None:
     """The last checkpoint of a run from which training can go on."""
-    return max(
-        (path.parent for path in folder.glob("checkpoints/step-*/optimizer.safetensors")), default=None
-    )
+    found = folder.glob("checkpoints/step-*/optimizer.safetensors")
+    return max((path.parent for path in found), default=None)
 
 
 def restore(
@@ -206,29 +227,21 @@ def restore(
     InputError
         If it is damaged, or was trained otherwise than `training` says.
     """
-    others = [path for path in folder.parent.glob("step-*/optimizer.safetensors") if path.parent < folder]
-    before = f"go on from {max(others).parent.name}" if others else "begin anew"
+    others = [path.parent for path in folder.parent.glob("step-*/optimizer.safetensors")]
+    earlier = max((other for other in others if other < folder), default=None)
+    parameters = dict(model.named_parameters())
+    moments = {f"{n}/{k}": p.shape for n, p in parameters.items() for k in ("exp_avg", "exp_avg_sq")}
+    steps = {f"{name}/step": torch.Size() for name in parameters}
     try:
-        found = read_description(folder)
-        if "training" not in found:
-            raise InputError(
-                f"{folder / 'config.json'}: not the configuration of an aiayn model (no training)"
-            )
-        was, now = {**asdict(found["model"]), **found["training"]}, {**asdict(model.config), **training}
-        names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
-        changed = [f"{n}={was.get(n)}, not {now.get(n)}" for n in names if was.get(n) != now.get(n)]
-        if changed:
-            raise InputError(f"{folder}: trained with {'; '.join(changed)}; use that, or another --out")
+        found = check_same_training(folder, model, training)
         weights = read_weights(folder, model.config)
-        parameters = dict(model.named_parameters())
-        moments = {f"{n}/{k}": p.shape for n, p in parameters.items() for k in ("exp_avg", "exp_avg_sq")}
-        steps = {f"{name}/step": torch.Size() for name in parameters}
         adam = read_tensors(folder / "optimizer.safetensors", moments | steps)
     except InputError as error:
-        raise InputError(f"{error}. Or remove {folder}, to {before}") from None
+        offer = f"go on from {earlier.name}" if earlier else "begin anew"
+        raise InputError(f"{error}. Or remove {folder}, to {offer}") from None
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
             keys = ("step", "exp_avg", "exp_avg_sq")
             optimizer.state[parameter] = {k: adam[f"{name}/{k}"].to(parameter.device) for k in keys}
-    return dict(found["training"])
+    return found

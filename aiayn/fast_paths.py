@@ -32,6 +32,7 @@ def keep_heap() -> None:
     libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
+# book/05-training.ipynb, cell fast-products
 def product_error() -> float:
     """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))

@@ -5,7 +5,11 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 """
 
 __all__ = [
+    "tensorboard_writer",
     "Metrics",
+    "best_step",
+    "stale",
+    "means",
     "Meter",
 ]
 
@@ -21,28 +25,33 @@ from aiayn.batching import GlobalBatch
 from aiayn.data import InputError, write_atomically
 
 
+# book/05-training.ipynb, cell tensorboard
+def tensorboard_writer(folder: Path) -> Any:
+    """What writes TensorBoard's files.
+
+    Raises
+    ------
+    InputError
+        If TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard.writer import SummaryWriter
+    except ImportError:
+        raise InputError("TensorBoard is not installed: pip install 'aiayn[train]'") from None
+    return SummaryWriter(folder)
+
+
 # book/05-training.ipynb, cell metrics
 class Metrics:
-    """A file of JSON lines that a training adds to, `metrics.jsonl`.
+    """The file `metrics.jsonl` in a folder, to which a training adds lines.
 
-    Parameters
-    ----------
-    folder : Path
-        Where it lies.
-    tensorboard : bool
-        Write TensorBoard's files beside it.
-    writes : bool
-        False for all workers but one.
+    With `tensorboard`, TensorBoard's files are written beside it; `writes` is False for all workers but one.
     """
 
     def __init__(self, folder: Path, tensorboard: bool = False, writes: bool = True) -> None:
         self.path, self.writes, self.writer = folder / "metrics.jsonl", writes, None
         if tensorboard and writes:
-            try:
-                from torch.utils.tensorboard.writer import SummaryWriter
-            except ImportError:
-                raise InputError("TensorBoard is not installed: pip install 'aiayn[train]'") from None
-            self.writer = SummaryWriter(folder / "tensorboard")
+            self.writer = tensorboard_writer(folder / "tensorboard")
 
     def log(self, step: int, **values: float) -> None:
         """Add a line."""
@@ -72,15 +81,30 @@ class Metrics:
         key = "validation_perplexity"
         return {line["step"]: line[key] for line in self.lines() if key in line}
 
-    def best_step(self) -> int | None:
-        """Where the validation perplexity was least."""
-        found = self.validations()
-        return min(found, key=found.__getitem__) if found else None
 
-    def stale(self, patience: int | None) -> bool:
-        """Whether the last so many validations were no better than one before them."""
-        steps = list(self.validations())
-        return patience is not None and bool(steps) and steps[-patience:][0] > (self.best_step() or 0)
+# book/05-training.ipynb, cell best
+def best_step(validations: dict[int, float]) -> int | None:
+    """Where the validation perplexity was least."""
+    return min(validations, key=validations.__getitem__) if validations else None
+
+
+def stale(validations: dict[int, float], patience: int | None) -> bool:
+    """Whether the last so many validations were no better than one before them."""
+    last = list(validations)[-patience:] if patience is not None else []
+    return bool(last) and last[0] > (best_step(validations) or 0)
+
+
+# book/05-training.ipynb, cell means
+def means(total: dict[str, float], peak: float) -> dict[str, float]:
+    """A line from sums: per word, per second, per position; `peak` is in operations per second."""
+    return {
+        "loss": total["loss"] / total["words"],
+        "smoothed_perplexity": math.exp(min(700, total["loss"] / total["words"])),
+        "perplexity": math.exp(min(700, total["nll"] / total["words"])),
+        "tokens_per_second": total["tokens"] / total["seconds"],
+        "padding": 1 - total["tokens"] / total["positions"],
+        "utilisation": total["flops"] / total["seconds"] / peak,
+    }
 
 
 # book/05-training.ipynb, cell meter
@@ -121,12 +145,4 @@ class Meter:
     def line(self) -> dict[str, float]:
         """Means since the last line: per word, per second, per position."""
         total, self.sums = self.sums, {}
-        return {
-            "minutes": self.minutes,
-            "loss": total["loss"] / total["words"],
-            "smoothed_perplexity": math.exp(min(700, total["loss"] / total["words"])),
-            "perplexity": math.exp(min(700, total["nll"] / total["words"])),
-            "tokens_per_second": total["tokens"] / total["seconds"],
-            "padding": 1 - total["tokens"] / total["positions"],
-            "utilisation": total["flops"] / total["seconds"] / self.peak,
-        }
+        return {"minutes": self.minutes, **means(total, self.peak)}

@@ -28,7 +28,7 @@ from torch.optim import Optimizer
 
 from aiayn.checkpoint import list_checkpoints, newest_checkpoint, restore, save_checkpoint
 from aiayn.data import InputError, write_atomically
-from aiayn.metrics import Metrics
+from aiayn.metrics import Metrics, best_step
 from aiayn.model import Transformer
 from aiayn.vocabulary import Vocabulary
 
@@ -78,7 +78,7 @@ class Run:
                 shutil.rmtree(half)
             training = {**self.training, "step": step, "minutes": minutes}
             save_checkpoint(folder, model, self.vocabulary, training, optimizer)
-            clear_away(self.folder, self.training["keep"], self.metrics.best_step())
+            clear_away(self.folder, self.training["keep"], best_step(self.metrics.validations()))
 
 
 # book/05-training.ipynb, cell clear-away

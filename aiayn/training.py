@@ -47,7 +47,7 @@ from aiayn.distribution import Workers, join_workers
 from aiayn.encoding import Encoded, encode_corpus
 from aiayn.fast_paths import fast_products
 from aiayn.hardware import batch_flops, measured_peak, peak_flops
-from aiayn.metrics import Meter
+from aiayn.metrics import Meter, stale
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.regularization import projected_loss
@@ -324,7 +324,7 @@ def fit(
                     validate(model, valid, run, workers, step, meter.minutes)
                 saved = meter.minutes
                 meter.pause()
-            if over or (due and workers.agree(run.metrics.stale(config.patience))[0]):
+            if over or (due and workers.agree(stale(run.metrics.validations(), config.patience))[0]):
                 break
 
 

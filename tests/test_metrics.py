@@ -13,7 +13,7 @@ import pytest
 from small_runs import complaint, lines
 
 from aiayn.batching import GlobalBatch
-from aiayn.metrics import Meter, Metrics
+from aiayn.metrics import Meter, Metrics, best_step, stale
 
 
 def batch(words: int, tokens: int, positions: int) -> GlobalBatch:
@@ -137,7 +137,7 @@ def test_cut_forgets_what_came_after_a_step(tmp_path: Path) -> None:
 def test_a_run_without_lines(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path)
     assert metrics.lines() == [] and metrics.validations() == {}
-    assert metrics.best_step() is None and not metrics.stale(1)
+    assert best_step(metrics.validations()) is None and not stale(metrics.validations(), 1)
 
 
 def validated(folder: Path, *perplexities: float) -> Metrics:
@@ -151,11 +151,11 @@ def validated(folder: Path, *perplexities: float) -> Metrics:
 def test_the_best_step_is_the_first_of_the_lowest_perplexities(tmp_path: Path) -> None:
     metrics = validated(tmp_path, 9.0, 4.0, 5.0, 4.0)
     assert metrics.validations() == {10: 9.0, 20: 4.0, 30: 5.0, 40: 4.0}
-    assert metrics.best_step() == 20
+    assert best_step(metrics.validations()) == 20
 
 
 @pytest.mark.parametrize(
-    ("perplexities", "patience", "stale"),
+    ("perplexities", "patience", "expected"),
     [
         ([5.0], 1, False),
         ([5.0, 4.0], 1, False),
@@ -170,9 +170,9 @@ def test_the_best_step_is_the_first_of_the_lowest_perplexities(tmp_path: Path) -
     ],
 )
 def test_patience_counts_validations_without_a_better_one(
-    tmp_path: Path, perplexities: list[float], patience: int | None, stale: bool
+    tmp_path: Path, perplexities: list[float], patience: int | None, expected: bool
 ) -> None:
-    assert validated(tmp_path, *perplexities).stale(patience) == stale
+    assert stale(validated(tmp_path, *perplexities).validations(), patience) == expected
 
 
 # TensorBoard
