@@ -10,12 +10,8 @@ Linux only: memory is read from /proc. "anonymous" memory is what a process has 
 
 import argparse
 import contextlib
-import datetime
 import json
 import os
-import platform
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -26,14 +22,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import records
 
 from aiayn.batching import Batches
-from aiayn.data import load_pairs, write_atomically
+from aiayn.data import load_pairs
 from aiayn.encoding import Encoded, encode_corpus
 from aiayn.laboratory import sample
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 
-RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 TOKENS, STEPS = 25_000, 200
 
 
@@ -155,18 +151,7 @@ def main() -> None:
         if arguments.data is None:
             os.environ["AIAYN_CACHE"] = folder
         found = measure(arguments, Path(folder))
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    record = {
-        "command": "python " + " ".join(sys.argv),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors",
-        "commit": commit.stdout.strip(),
-        "date": datetime.date.today().isoformat(),
-        "anonymous_mib_at_start": round(at_start),
-        **found,
-    }
-    text = json.dumps(record, indent=1)
-    write_atomically(RUNS / f"{name}.json", (text + "\n").encode())
-    print(text)
+    records.write(name, {"anonymous_mib_at_start": round(at_start), **found})
 
 
 if __name__ == "__main__":

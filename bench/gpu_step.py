@@ -6,26 +6,21 @@ python bench/gpu_step.py [--models base big] [--steps 50] [--parts 1] [--compile
 """
 
 import argparse
-import datetime
 import json
 import math
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import records
 import torch
 
 from aiayn.batching import make_batch
-from aiayn.data import write_atomically
 from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops
 from aiayn.model import Transformer, config
 from aiayn.optimizer import make_optimizer, set_rate
 from aiayn.regularization import projected_loss
 
-RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "gpu-step.json"
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
 WARM_UP = 10
 
@@ -132,19 +127,8 @@ def main() -> None:
         except torch.OutOfMemoryError:
             parser.exit(1, f"gpu_step: {name} does not fit; try --parts {2 * arguments.parts}\n")
         print(json.dumps(runs[-1]), flush=True)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    record = {
-        "command": "python " + " ".join(sys.argv),
-        "machine": f"one {torch.cuda.get_device_name(device)}",
-        "commit": commit.stdout.strip(),
-        "date": datetime.date.today().isoformat(),
-        "torch": torch.__version__,
-        "tokens_a_side": TOKENS,
-        "mean_length": MEAN_LENGTH,
-        "runs": runs,
-    }
-    write_atomically(RECORD, (json.dumps(record, indent=1) + "\n").encode())
-    print(f"written: {RECORD}")
+    findings = {"tokens_a_side": TOKENS, "mean_length": MEAN_LENGTH, "runs": runs}
+    records.write("gpu-step", findings, machine=f"one {torch.cuda.get_device_name(device)}")
 
 
 if __name__ == "__main__":

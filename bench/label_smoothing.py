@@ -9,21 +9,18 @@ plain loss; accuracy is the share of tokens that are the likeliest when the righ
 """
 
 import argparse
-import datetime
 import json
 import math
-import platform
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import records
 import torch
 
 from aiayn.batching import encode_pairs, group_by_length, lengths_of, make_batch
-from aiayn.data import load_pairs, write_atomically
+from aiayn.data import load_pairs
 from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
 from aiayn.regularization import label_smoothed_loss
@@ -31,7 +28,6 @@ from aiayn.training import TrainingConfig, recipe, train
 from aiayn.translation import Translator, bleu
 from aiayn.vocabulary import PAD_ID, Vocabulary
 
-RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 EPSILONS = 0.0, 0.1
 TESTS = {"laboratory": ["test", "novel", "long"], "multi30k": ["test_2016_flickr"]}
 
@@ -75,15 +71,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="so few, for a trial")
     arguments = parser.parse_args()
     keep_heap()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     config = recipe(arguments.data)
     config = replace(config, steps=arguments.steps or config.steps)
-    record = {
-        "command": "python " + " ".join(sys.argv),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
-        "commit": commit.stdout.strip(),
-        "date": datetime.date.today().isoformat(),
-        "torch": torch.__version__,
+    findings = {
         "data": arguments.data,
         "steps": config.steps,
         "runs": [
@@ -92,11 +82,12 @@ def main() -> None:
             for epsilon in EPSILONS
         ],
     }
-    text = json.dumps(record, indent=1)
-    if arguments.steps is None:
-        name = "label-smoothing" if arguments.data == "laboratory" else f"label-smoothing-{arguments.data}"
-        write_atomically(RUNS / f"{name}.json", (text + "\n").encode())
-    print(text)
+    if arguments.steps is not None:
+        print(json.dumps(findings, indent=1))
+    elif arguments.data == "laboratory":
+        records.write("label-smoothing", findings)
+    else:
+        records.write(f"label-smoothing-{arguments.data}", findings)
 
 
 if __name__ == "__main__":

@@ -4,24 +4,16 @@ python bench/laboratory_model.py [--seeds 1 2 3]
 """
 
 import argparse
-import datetime
-import json
 import os
-import platform
-import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 
-import torch
+import records
 
-from aiayn.data import write_atomically
 from aiayn.fast_paths import keep_heap
 from aiayn.laboratory_model import laboratory_model, scores
 from aiayn.translation import Translator
 
-RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "laboratory-model.json"
 PAIRS = 1000
 
 
@@ -42,19 +34,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
     keep_heap()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    record = {
-        "command": "python " + " ".join(sys.argv),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
-        "commit": commit.stdout.strip(),
-        "date": datetime.date.today().isoformat(),
-        "torch": torch.__version__,
-        "pairs": PAIRS,
-        "runs": [run(seed) for seed in arguments.seeds],
-    }
-    text = json.dumps(record, indent=1)
-    write_atomically(RECORD, (text + "\n").encode())
-    print(text)
+    records.write("laboratory-model", {"pairs": PAIRS, "runs": [run(seed) for seed in arguments.seeds]})
 
 
 if __name__ == "__main__":

@@ -11,33 +11,26 @@ switch that a user can set without touching the model. Memory is a process's pea
 
 import argparse
 import contextlib
-import datetime
-import json
 import multiprocessing
-import os
-import platform
 import resource
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import numpy as np
+import records
 import torch
 from torch import nn
 
 from aiayn.batching import Batch, encode_pairs, make_batch
-from aiayn.data import load_pairs, write_atomically
+from aiayn.data import load_pairs
 from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.optimizer import make_optimizer, set_rate
 from aiayn.training import batch_loss
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, train_vocabulary
 
-RECORD = Path(__file__).resolve().parent.parent / "book" / "runs" / "training-speed.json"
 SHAPES = {
     "small": TransformerConfig(vocabulary_size=8000, N=3, d_model=256, d_ff=1024, h=4),
     "base": TransformerConfig(vocabulary_size=8000),
@@ -293,7 +286,7 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--batches", type=int, default=4)
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
+    parser.add_argument("--record", action="store_true", help="write book/runs/training-speed.json")
     arguments = parser.parse_args()
     batches = multi30k_batches(arguments.batches)
     words = sum(batch.tokens for batch in batches)
@@ -303,16 +296,7 @@ def main() -> None:
         rows = race(SHAPES[shape], batches, arguments.rounds)
         found[shape] = {"rows": rows, "ratios": report(shape, rows)}
     if arguments.record:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        record = {
-            "command": "python " + " ".join(sys.argv),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads",
-            "commit": commit.stdout.strip(),
-            "date": datetime.date.today().isoformat(),
-            "torch": torch.__version__,
-            "shapes": found,
-        }
-        write_atomically(RECORD, (json.dumps(record, indent=1) + "\n").encode())
+        records.write("training-speed", {"shapes": found})
 
 
 if __name__ == "__main__":

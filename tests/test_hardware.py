@@ -1,12 +1,10 @@
 """The arithmetic of section 5.2 against PyTorch's own counter, the table of GPUs, and the planner."""
 
-import importlib.util
 import itertools
 import math
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import gpu_step
 import numpy as np
 import pytest
 import torch
@@ -30,8 +28,6 @@ from aiayn.hardware import (
     training_flops,
 )
 from aiayn.model import Transformer, TransformerConfig, config
-
-BENCH = Path(__file__).parent.parent / "bench" / "gpu_step.py"
 
 
 def counted(config: TransformerConfig, n: int, m: int, batch: int = 1) -> tuple[int, int]:
@@ -221,17 +217,8 @@ def test_the_table_stays_aligned_for_small_and_large_machines():
         assert len({len(line) for line in lines}) == 1, "\n".join(lines)
 
 
-@pytest.fixture(scope="module")
-def gpu_step() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gpu_step", BENCH)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
-    gpu_step: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr("sys.argv", ["gpu_step.py"])
@@ -241,16 +228,14 @@ def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_the_gpu_benchmark_steps_on_any_device(
-    gpu_step: ModuleType, parts: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_gpu_benchmark_steps_on_any_device(parts: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gpu_step, "WARM_UP", 1)
     found = gpu_step.measure("laboratory", torch.device("cpu"), 2, parts, False, tokens=2000)
     assert found["seconds_per_step"] > 0 and found["utilisation"] is None
     assert found["share_of_a_large_product"] > 0
 
 
-def test_random_pairs_fill_a_batch_like_those_of_wmt(gpu_step: ModuleType):
+def test_random_pairs_fill_a_batch_like_those_of_wmt():
     rng = np.random.default_rng(0)
     batches = [gpu_step.random_pairs(25_000, 37_000, rng) for _ in range(40)]
     shapes = [np.array([(len(source), len(target)) for source, target in batch]) for batch in batches]
