@@ -32,3 +32,15 @@ def data() -> Path:
         pytest.skip("needs real data: AIAYN_DATA names no folder that holds multi30k/ and wmt/")
     assert Path(folder, "multi30k").is_dir(), f"AIAYN_DATA={folder} holds no multi30k/"
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a corpus of eight sentences, the same for training, validation and test."""
+    folder = tmp_path_factory.mktemp("sentences")
+    english = [f"The {a} is {b}." for a in ("dog", "cake") for b in ("tired", "sour", "old", "new")]
+    german = [f"{a} ist {b}." for a in ("Der Hund", "Der Kuchen") for b in ("müde", "sauer", "alt", "neu")]
+    for split in ("train", "val", "test"):
+        (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
+        (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
+    return folder

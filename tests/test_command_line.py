@@ -42,28 +42,16 @@ def aiayn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     return run
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus of eight sentences."""
-    folder = tmp_path_factory.mktemp("corpus")
-    english = [f"The {a} is {b}." for a in ("dog", "cake") for b in ("tired", "sour", "old", "new")]
-    german = [f"{a} ist {b}." for a in ("Der Hund", "Der Kuchen") for b in ("müde", "sauer", "alt", "neu")]
-    for split in ("train", "val", "test"):
-        (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
-        (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
-    return folder
-
-
-def train_arguments(corpus: Path, out: Path, *more: Any) -> list[Any]:
+def train_arguments(sentences: Path, out: Path, *more: Any) -> list[Any]:
     """A training of three steps."""
     options = ["--config", "laboratory", "--vocabulary-size", 60, "--steps", 3]
-    return ["train", "--data", corpus, "--out", out, *options, *more]
+    return ["train", "--data", sentences, "--out", out, *options, *more]
 
 
 @pytest.fixture
-def run(aiayn: Command, corpus: Path, tmp_path: Path) -> Path:
+def run(aiayn: Command, sentences: Path, tmp_path: Path) -> Path:
     """The folder of a training that has come to its end."""
-    code, _, errors = aiayn(*train_arguments(corpus, tmp_path / "run"))
+    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert code == 0, errors
     return tmp_path / "run"
 
@@ -83,24 +71,24 @@ def described(run: Path) -> dict[str, Any]:
     return {**description["model"], **description["training"]}
 
 
-def test_flags_change_the_recipe(aiayn: Command, corpus: Path, tmp_path: Path) -> None:
+def test_flags_change_the_recipe(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
     more = "--batch-tokens 100 --micro-batches 2 --checkpoint-steps 2 --dropout 0.25 --seed 7".split()
-    code, _, errors = aiayn(*train_arguments(corpus, tmp_path / "run", *more))
+    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run", *more))
     assert code == 0, errors
     found = described(tmp_path / "run")
     wanted = {"batch_tokens": 100, "micro_batches": 2, "checkpoint_steps": 2, "dropout": 0.25, "seed": 7}
     assert found == {**found, **wanted, "vocabulary_size": 60, "steps": 3}
 
 
-def test_resume_goes_on(aiayn: Command, corpus: Path, run: Path) -> None:
+def test_resume_goes_on(aiayn: Command, sentences: Path, run: Path) -> None:
     options = ["--config", "laboratory", "--vocabulary-size", 60, "--steps", 5, "--resume"]
-    code, _, errors = aiayn("train", "--data", corpus, "--out", run, *options)
+    code, _, errors = aiayn("train", "--data", sentences, "--out", run, *options)
     assert code == 0, errors
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-0000003", "step-0000005"]
 
 
-def test_resume_without_a_run_begins_one(aiayn: Command, corpus: Path, tmp_path: Path) -> None:
-    assert aiayn(*train_arguments(corpus, tmp_path / "run", "--resume"))[0] == 0
+def test_resume_without_a_run_begins_one(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
+    assert aiayn(*train_arguments(sentences, tmp_path / "run", "--resume"))[0] == 0
     assert (tmp_path / "run" / "checkpoints" / "step-0000003").is_dir()
 
 
@@ -141,13 +129,13 @@ def test_more_hypotheses_than_the_beam_holds(aiayn: Command, run: Path) -> None:
     assert "n_best <= beam" in complaint(aiayn("translate", run, "--n-best", 5, text=b"The dog.\n"))
 
 
-def test_a_sentence_beyond_the_learned_positions(aiayn: Command, corpus: Path, tmp_path: Path) -> None:
+def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
     settings = recipe("laboratory", steps=1)
     shape = replace(settings.model, vocabulary_size=60, positions="learned", max_length=80)
-    train_model(replace(settings, model=shape), str(corpus), "en-de", tmp_path / "run")
+    train_model(replace(settings, model=shape), str(sentences), "en-de", tmp_path / "run")
     answer = aiayn("translate", tmp_path / "run", text=b"The dog is old. " * 40 + b"\n")
     assert "only 80 positions were learned: split the sentence" in complaint(answer)
-    with (corpus / "long.en").open("w") as source, (corpus / "long.de").open("w") as target:
+    with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
     assert "only 80 positions" in complaint(aiayn("evaluate", tmp_path / "run", "--split", "long"))
@@ -184,7 +172,7 @@ def test_flags_are_read_back() -> None:
 
 
 def test_launch_trains_and_scores(
-    aiayn: Command, corpus: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command, sentences: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[list[str]] = []
 
@@ -195,10 +183,10 @@ def test_launch_trains_and_scores(
     out = tmp_path / "new"
     monkeypatch.setattr(aiayn_main, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", corpus, "--config", "laboratory", "--steps", 3, "--out", out]
+    told = ["--data", sentences, "--config", "laboratory", "--steps", 3, "--out", out]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
     assert code == 0, errors
-    train = ["-m", "aiayn", "train", "--data", str(corpus), "--config", "laboratory", "--out", str(out)]
+    train = ["-m", "aiayn", "train", "--data", str(sentences), "--config", "laboratory", "--out", str(out)]
     many = ["--nproc-per-node", "2", "--max-restarts", "3"]
     assert commands == [["torchrun", "--standalone", *many, *train, "--steps", "3"]]
     assert "tokenised-lowercased" in output
@@ -206,12 +194,12 @@ def test_launch_trains_and_scores(
 
 
 def test_on_several_machines_it_trains_and_may_go_on(
-    aiayn: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[list[str]] = []
     monkeypatch.setattr(aiayn_main, "launch_workers", commands.append)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", corpus, "--config", "laboratory", "--out", tmp_path / "run", "--workers", 8]
+    told = ["--data", sentences, "--config", "laboratory", "--out", tmp_path / "run", "--workers", 8]
     assert aiayn("launch", *told, "--machines", 2, "--address", "node1") == (0, "", "")
     assert commands[0][-1] == "--resume" and "node1:29500" in commands[0]
 
@@ -247,30 +235,30 @@ def test_the_papers_commands_are_understood() -> None:
     ],
 )
 def test_what_launch_refuses_before_it_starts_anything(
-    aiayn: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: list[Any], says: str
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: list[Any], says: str
 ) -> None:
     monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    assert says in complaint(aiayn("launch", "--data", corpus, "--out", tmp_path / "run", *told))
+    assert says in complaint(aiayn("launch", "--data", sentences, "--out", tmp_path / "run", *told))
 
 
 def test_launch_does_not_go_on_with_a_run_unasked(
-    aiayn: Command, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command, sentences: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
-    answer = aiayn("launch", "--data", corpus, "--config", "laboratory", "--out", run)
+    answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", run)
     assert "holds a run already" in complaint(answer)
 
 
 def test_what_the_workers_say_is_one_line(
-    aiayn: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def launch_workers(command: list[str]) -> None:
         raise InputError("no room on the disk")
 
     monkeypatch.setattr(aiayn_main, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    answer = aiayn("launch", "--data", corpus, "--config", "laboratory", "--out", tmp_path / "run")
+    answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", tmp_path / "run")
     assert complaint(answer) == "aiayn: no room on the disk"
 
 
@@ -295,8 +283,8 @@ def complaint(answer: tuple[int, str, str]) -> str:
     return line
 
 
-def test_unknown_configuration(aiayn: Command, corpus: Path, tmp_path: Path) -> None:
-    answer = aiayn("train", "--data", corpus, "--config", "smal", "--out", tmp_path / "new")
+def test_unknown_configuration(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
+    answer = aiayn("train", "--data", sentences, "--config", "smal", "--out", tmp_path / "new")
     assert "unknown configuration 'smal': did you mean 'small'?" in complaint(answer)
     assert not (tmp_path / "new").exists()
 
@@ -329,14 +317,14 @@ def test_faulty_files_leave_no_run_behind(
     assert not (tmp_path / "new" / "metrics.jsonl").exists()
 
 
-def test_an_output_folder_that_cannot_be_written(aiayn: Command, corpus: Path, tmp_path: Path) -> None:
+def test_an_output_folder_that_cannot_be_written(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    answer = aiayn(*train_arguments(corpus, tmp_path / "file" / "run"))
+    answer = aiayn(*train_arguments(sentences, tmp_path / "file" / "run"))
     assert "cannot be written" in complaint(answer)
 
 
-def test_a_run_is_not_overwritten(aiayn: Command, corpus: Path, run: Path) -> None:
-    assert "holds a run already" in complaint(aiayn(*train_arguments(corpus, run)))
+def test_a_run_is_not_overwritten(aiayn: Command, sentences: Path, run: Path) -> None:
+    assert "holds a run already" in complaint(aiayn(*train_arguments(sentences, run)))
 
 
 def test_a_run_in_the_way_is_noticed_before_the_data(aiayn: Command, run: Path, tmp_path: Path) -> None:
@@ -353,9 +341,9 @@ def test_a_run_in_the_way_is_noticed_before_the_data(aiayn: Command, run: Path, 
     ],
 )
 def test_numbers_that_make_no_sense(
-    aiayn: Command, corpus: Path, tmp_path: Path, flag: str, value: float, says: str
+    aiayn: Command, sentences: Path, tmp_path: Path, flag: str, value: float, says: str
 ) -> None:
-    assert says in complaint(aiayn(*train_arguments(corpus, tmp_path / "new", flag, value)))
+    assert says in complaint(aiayn(*train_arguments(sentences, tmp_path / "new", flag, value)))
 
 
 def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:

@@ -147,28 +147,16 @@ def test_a_job_too_short() -> None:
 # Workers
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus of eight sentences."""
-    folder = tmp_path_factory.mktemp("corpus")
-    english = [f"The {a} is {b}." for a in ("dog", "cake") for b in ("tired", "sour", "old", "new")]
-    german = [f"{a} ist {b}." for a in ("Der Hund", "Der Kuchen") for b in ("müde", "sauer", "alt", "neu")]
-    for split in ("train", "val", "test"):
-        (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
-        (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
-    return folder
-
-
 FLAGS = ["--config", "laboratory", "--vocabulary-size", "60", "--steps", "4", "--checkpoint-steps", "2"]
 
 
 @pytest.fixture(scope="module")
-def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training in this process."""
     out = tmp_path_factory.mktemp("runs") / "run"
     settings = recipe("laboratory", steps=4, checkpoint_steps=2, micro_batches=2)
     settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
-    train(settings, str(corpus), "en-de", out)
+    train(settings, str(sentences), "en-de", out)
     return out
 
 
@@ -189,10 +177,10 @@ main()
 """
 
 
-def test_a_worker_is_killed_and_the_others_go_on(corpus: Path, run: Path, tmp_path: Path) -> None:
+def test_a_worker_is_killed_and_the_others_go_on(sentences: Path, run: Path, tmp_path: Path) -> None:
     (tmp_path / "mortal.py").write_text(MORTAL)
     out = tmp_path / "run"
-    flags = ["train", "--data", str(corpus), *FLAGS, "--out", str(out)]
+    flags = ["train", "--data", str(sentences), *FLAGS, "--out", str(out)]
     launch(torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1), show=False)
     assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-0000002", "step-0000004"]
     weights = Path("checkpoints", "step-0000004", "model.safetensors")
@@ -270,8 +258,8 @@ def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp
     assert written == {"command": "aiayn launch --data 'd e'", **record}
 
 
-def test_what_is_scored_can_be_chosen(run: Path, corpus: Path) -> None:
-    tests = (str(corpus), "de-en", "val")
+def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
+    tests = (str(sentences), "de-en", "val")
     record = score(run, SearchConfig(beam=2, alpha=0.0), average=1, tests=tests, forms=False)
     assert (record["beam"], record["alpha"], record["pair"]) == (2, 0.0, "de-en")
     assert record["checkpoints"] == ["step-0000004"]
