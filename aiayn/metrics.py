@@ -75,6 +75,9 @@ class Metrics:
             return
         kept = [line for line in self.lines() if line["step"] <= step]
         write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        if self.writer is not None:
+            self.writer.close()  # it opens again by itself, and then says what is void
+            self.writer.purge_step = step + 1
 
     def validations(self) -> dict[int, float]:
         """Validation perplexity by step."""

@@ -200,3 +200,20 @@ def test_tensorboard_reads_what_the_lines_say(tmp_path: Path) -> None:
     assert sorted(events.Tags()["scalars"]) == ["loss", "perplexity"]
     assert [(event.step, event.value) for event in events.Scalars("loss")] == [(50, 1.5), (100, 1.25)]
     assert [line["step"] for line in lines(tmp_path)] == [50, 100]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    first = Metrics(tmp_path, tensorboard=True)
+    for step in (1, 2, 3):
+        first.log(step, loss=10.0 + step)
+    first.writer.close()
+    second = Metrics(tmp_path, tensorboard=True)
+    second.cut(1)
+    second.log(2, loss=20.0)
+    second.writer.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == [(1, 11.0), (2, 20.0)]
