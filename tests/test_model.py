@@ -268,7 +268,7 @@ def test_what_cannot_be_built_is_refused(changes: dict[str, Any], message: str) 
 def test_a_name_that_is_no_configuration() -> None:
     with pytest.raises(ValueError, match="unknown configuration 'bass': did you mean 'base'"):
         config("bass")
-    with pytest.raises(ValueError, match="there are base, big, small, laboratory"):
+    with pytest.raises(ValueError, match="there are base, big, small, multi30k, laboratory"):
         config("?")
     assert config("base", N=2).N == 2 and PRESETS["base"].N == 6
 
