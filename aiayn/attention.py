@@ -13,12 +13,13 @@ __all__ = [
     "RelativeTerms",
     "attend",
     "Score",
+    "FEW",
     "Attention",
     "HeadProjections",
     "KeyValueCache",
-    "queries_keys_values",
     "stack_beams",
     "unstack_beams",
+    "own_positions",
     "MultiHeadAttention",
     "recorded_attention",
 ]
@@ -35,6 +36,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+from aiayn.fast_paths import small_products
 
 
 # book/03-2-attention.ipynb, cell masks
@@ -161,6 +164,7 @@ def attend(
 
 # book/03-2-attention.ipynb, cell attention
 Score = Literal["scaled", "unscaled", "general", "additive"]
+FEW = 64  # queries
 
 
 class Attention(nn.Module):
@@ -190,12 +194,13 @@ class Attention(nn.Module):
         if causal and n > 1 and not (plain and visible is None and n == m):
             mask = causal_mask(n, m, Q.device)
             visible = mask if visible is None else visible & mask
-        if plain:
+        if plain and (torch.is_grad_enabled() or Q.is_cuda or n == m or n > FEW):
             causal = causal and n > 1 and visible is None
             return F.scaled_dot_product_attention(
                 Q, K, V, attn_mask=visible, is_causal=causal, scale=self.scale
             )
-        heads, weights = attend(Q, K, V, visible, self.scale, self.score, self.relative)
+        with small_products():
+            heads, weights = attend(Q, K, V, visible, self.scale, self.score, self.relative)
         if self.recorder is not None:
             self.recorder(weights.detach())
         return heads
@@ -242,7 +247,7 @@ class KeyValueCache:
         """Add positions at the end and return all of them."""
         end = self.length + keys.shape[2]
         if self._keys is None or self._values is None:
-            self._keys, self._values = keys, values
+            self._keys, self._values = keys.contiguous(), values.contiguous()
         else:
             if end > self._keys.shape[2]:  # doubling the room keeps copies rare
                 room = max(end, 2 * self._keys.shape[2]) - self.length
@@ -259,35 +264,35 @@ class KeyValueCache:
             raise ValueError("the cache is empty: append keys and values first")
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
-    def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows of the batch, in this order: beams that survive, sentences that go on."""
+    def select(self, sentences: Int[Tensor, " kept"]) -> None:
+        """Keep these rows of the batch, in this order."""
         if self._keys is not None and self._values is not None:
-            self._keys, self._values = self._keys[rows], self._values[rows]
+            self._keys, self._values = self._keys[sentences], self._values[sentences]
+
+    def pick(self, positions: Int[Tensor, "batch kept"]) -> None:
+        """Keep these positions of each row, in this order."""
+        keys, values = (kept.take_along_dim(positions[:, None, :, None], 2) for kept in self.contents())
+        self._keys, self._values, self.length = keys, values, positions.shape[1]
 
 
 # book/03-2-attention.ipynb, cell beams
-def queries_keys_values(
-    projections: HeadProjections, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
-    if memory is None:
-        Q, K, V = projections.project(x)
-    else:
-        (Q,) = projections.project(x, slice(1))
-        if cache is not None and cache.length:  # the memory stays the same: once is enough
-            return Q, *cache.contents()
-        K, V = projections.project(memory, slice(1, 3))
-    return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
-
-
 def stack_beams(Q: Float[Tensor, "rows h n d_k"], batch: int) -> Float[Tensor, "{batch} h _ d_k"]:
-    """Let the beams of one sentence be queries of one row, so that the memory need not be copied for each."""
+    """Let the beams of one sentence be one row, so that what they share need not be copied for each."""
     return Q.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
 
 
 def unstack_beams(heads: Float[Tensor, "batch h _ d_v"], rows: int) -> Float[Tensor, "{rows} h n d_v"]:
     """Undo `stack_beams`: one row for each beam again."""
     return heads.unflatten(2, (rows // len(heads), -1)).transpose(1, 2).flatten(0, 1)
+
+
+def own_positions(
+    kept: Float[Tensor, "batch h m d"], visible: Bool[Tensor, "batch 1 n m"], beams: int
+) -> Float[Tensor, "rows h _ d"]:
+    """A row for each beam, of what its newest query may see: for attention that goes by distance."""
+    newest = visible[:, 0].unflatten(1, (beams, -1))[:, :, -1]
+    index = newest.nonzero()[:, 2].view(len(kept), beams, 1, -1, 1)
+    return kept[:, None].take_along_dim(index, dim=3).flatten(0, 1)
 
 
 # book/03-2-attention.ipynb, cell multi-head-attention
@@ -327,14 +332,43 @@ class MultiHeadAttention(nn.Module):
         self,
         x: Float[Tensor, "rows n d_model"],
         memory: Float[Tensor, "batch m d_model"] | None = None,
-        visible: Bool[Tensor, "... #n _"] | None = None,
+        visible: Bool[Tensor, "... _ _"] | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
-        """Let each position of `x` attend to `memory`, or to `x` itself where there is none."""
-        Q, K, V = queries_keys_values(self.projections, x, memory, cache)
+        """Let each position of `x` attend to `memory`, or to `x` itself where there is none.
+
+        With a cache for self-attention, `x` holds the newest positions and the cache the earlier ones. Where
+        sentences have several beams, `visible` has a row for each sentence, whose beams stand in it one
+        after another: their new positions as queries, all that was ever kept as keys.
+        """
+        Q, K, V = self.queries_keys_values(x, memory, cache, len(x) if visible is None else len(visible))
+        if (
+            memory is None
+            and cache is not None
+            and visible is not None
+            and self.attention.relative is not None
+        ):
+            beams = len(x) // len(K)
+            K, V = own_positions(K, visible, beams), own_positions(V, visible, beams)
+            visible, causal = None, True
         heads = self.attention(stack_beams(Q, len(K)), K, V, visible, causal)
         return self.W_O(unstack_beams(heads, len(x)).transpose(1, 2).flatten(2))
+
+    def queries_keys_values(
+        self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None, batch: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
+        if memory is None:
+            Q, K, V = self.projections.project(x)
+            if cache is None:
+                return Q, K, V
+            return Q, *cache.append(stack_beams(K, batch), stack_beams(V, batch))
+        (Q,) = self.projections.project(x, slice(1))
+        if cache is not None and cache.length:  # the memory stays the same: once is enough
+            return Q, *cache.contents()
+        K, V = self.projections.project(memory, slice(1, 3))
+        return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
 
 
 # book/03-2-attention.ipynb, cell recorded-attention

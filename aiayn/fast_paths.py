@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 
 __all__ = [
     "keep_heap",
+    "small_products",
     "product_error",
     "fast_products",
 ]
@@ -33,6 +34,17 @@ def keep_heap() -> None:
 
 
 # book/05-training.ipynb, cell fast-products
+@contextmanager
+def small_products() -> Iterator[None]:
+    """Within it, products do not go through oneDNN, whose start takes longer than a small product."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def product_error() -> float:
     """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))

@@ -25,6 +25,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -205,22 +206,49 @@ class DecoderState:
     ) -> None:
         self.memory, self.visible = memory, visible
         self.caches = [LayerCache() for _ in range(layers)]
+        self.length = 0  # target positions decoded so far, in each row
+        self.ancestry: Bool[Tensor, "batch beams kept"] | None = None  # None: one beam each, which sees all
 
-    @property
-    def length(self) -> int:
-        """Target positions decoded so far."""
-        return self.caches[0].target.length
+    def extend(self, rows: int, n: int) -> Bool[Tensor, "batch 1 _ _"] | None:
+        """Make room for `n` more positions of each row, and say which of all that are kept each may see."""
+        beams = rows // len(self.memory)
+        self.length += n
+        if self.ancestry is None and beams == 1:
+            return None
+        kept = self.visible.new_empty(len(self.memory), beams, 0) if self.ancestry is None else self.ancestry
+        own = torch.block_diag(*[self.visible.new_ones(n, n).tril()] * beams)
+        seen = torch.cat([kept.repeat_interleave(n, 1), own.expand(len(kept), -1, -1)], dim=-1)
+        self.ancestry = seen.unflatten(1, (beams, n))[:, :, -1]
+        return seen[:, None]
 
-    def select_beams(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows of the target, in this order; sentences stay as they are."""
+    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
+        """Keep these rows, in this order, and where given, only these sentences, to which the rows belong.
+
+        No key and no value is moved for a row: what changes is who descends from whom.
+        """
+        before, batch = len(self.memory), len(self.memory) if sentences is None else len(sentences)
+        if sentences is not None:
+            self.memory, self.visible = self.memory[sentences], self.visible[sentences]
+            for cache in self.caches:
+                cache.memory.select(sentences)
+                cache.target.select(sentences)
+        if self.ancestry is None and len(rows) == batch:
+            return
+        ancestry = self.ancestry
+        if ancestry is None:
+            ancestry = self.visible.new_ones(before, 1, self.caches[0].target.length)
+        self.ancestry = self.forget(ancestry.flatten(0, 1)[rows].unflatten(0, (batch, -1)))
+
+    def forget(self, ancestry: Bool[Tensor, "batch beams kept"]) -> Bool[Tensor, "batch beams _"]:
+        """Drop the positions that no beam descends from, once they are most of what is kept."""
+        alive = ancestry.any(dim=1)
+        most = int(alive.sum(dim=1).max())
+        if alive.shape[1] < 2 * most + 32:
+            return ancestry
+        positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
         for cache in self.caches:
-            cache.target.select(rows)
-
-    def select_sentences(self, sentences: Int[Tensor, " kept"]) -> None:
-        """Keep these sentences of the memory, in this order; call `select_beams` for their rows."""
-        self.memory, self.visible = self.memory[sentences], self.visible[sentences]
-        for cache in self.caches:
-            cache.memory.select(sentences)
+            cache.target.pick(positions)
+        return ancestry.take_along_dim(positions[:, None], dim=2)
 
 
 # book/03-model-architecture.ipynb, cell incremental
@@ -238,5 +266,6 @@ def step(
     There may be several rows for each sentence of the state, its beams, one after another.
     """
     x = model.positions(model.target_embeddings(tokens), state.length)
-    x = model.decoder(x, state.memory, state.visible, state.caches)
+    seen = state.extend(*tokens.shape)
+    x = model.decoder(x, state.memory, state.visible, state.caches, seen)
     return model.logits(x[:, -1])

@@ -142,11 +142,15 @@ class DecoderLayer(nn.Module):
         memory: Float[Tensor, "batch n d_model"],
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
         cache: LayerCache | None = None,
+        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
     ) -> Float[Tensor, "rows m d_model"]:
-        """Transform target positions; `visible` says which positions of the memory may be attended to."""
+        """Transform target positions; `visible` says which positions of the memory may be attended to.
+
+        With a cache and several beams a sentence, `seen` says which target positions belong to which beam.
+        """
         target_cache, memory_cache = (None, None) if cache is None else (cache.target, cache.memory)
         attend, read = self.self_attention, self.memory_attention
-        x = self.residuals[0](x, lambda x: attend(x, causal=True, cache=target_cache))
+        x = self.residuals[0](x, lambda x: attend(x, None, seen, seen is None, target_cache))
         x = self.residuals[1](x, lambda x: read(x, memory, visible, cache=memory_cache))
         return self.residuals[2](x, self.feed_forward)
 
@@ -166,8 +170,9 @@ class Decoder(nn.Module):
         memory: Float[Tensor, "batch n d_model"],
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
         cache: list[LayerCache] | None = None,
+        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
     ) -> Float[Tensor, "rows m d_model"]:
         """Decode embedded target positions; with a cache, x holds only the positions that are new."""
         for index, layer in enumerate(self.layers):
-            x = layer(x, memory, visible, None if cache is None else cache[index])
+            x = layer(x, memory, visible, None if cache is None else cache[index], seen)
         return self.norm(x)

@@ -10,6 +10,7 @@ __all__ = [
     "Hypothesis",
     "expand",
     "Finished",
+    "LEAVING",
     "beam_search",
     "still_going",
     "last_checkpoints",
@@ -115,11 +116,13 @@ class Finished:
     """The best finished translations of one sentence, of at most `limit` tokens."""
 
     def __init__(self, search: SearchConfig, limit: int) -> None:
-        self.search, self.limit = search, limit
+        self.search, self.limit, self.closed = search, limit, False
         self.hypotheses: list[Hypothesis] = []
 
     def add(self, tokens: list[int], log_probability: float) -> None:
-        """Keep a translation if it is among the best."""
+        """Keep a translation if it is among the best; when closed, none."""
+        if self.closed:
+            return
         score = log_probability / length_penalty(len(tokens), self.search.alpha)
         self.hypotheses.append(Hypothesis(tokens, log_probability, score))
         self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
@@ -136,6 +139,9 @@ class Finished:
 
 
 # book/06-1-machine-translation.ipynb, cell beam-search
+LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
+
+
 @torch.inference_mode()
 def beam_search(
     model: Transformer, source: Int[Tensor, "batch n"], search: SearchConfig = SearchConfig()
@@ -166,12 +172,13 @@ def beam_search(
             results[going[row]].add(prefixes[row, column, 1:].tolist(), float(best[row, column]))
         live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
         prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
-        stay = still_going(results, going, prefixes, live)
+        rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)
         if not stay:
             break
-        state.select_beams(origin.gather(1, kept)[stay].flatten())
-        if len(stay) < len(going):
-            state.select_sentences(torch.tensor(stay, device=source.device))
+        if len(stay) > LEAVING * len(going):  # to move a few sentences costs more than to compute them
+            state.select(rows.flatten())
+        else:
+            state.select(rows[stay].flatten(), torch.tensor(stay, device=source.device))
             prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
     return [result.hypotheses[: search.n_best] for result in results]
 
@@ -184,14 +191,19 @@ def still_going(
     live: Float[Tensor, "batch beams"],
 ) -> list[int]:
     """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
-    stay = []
+    stay, best = [], live[:, 0].tolist()
     for row, sentence in enumerate(going):
         result = results[sentence]
+        if result.closed:
+            continue
         if prefixes.shape[-1] - 1 >= result.limit:
             if not result.hypotheses:
                 for prefix, log_probability in zip(prefixes[row], live[row].tolist(), strict=True):
                     result.add(prefix[1:].tolist(), log_probability)
-        elif not result.complete(float(live[row, 0])):
+            result.closed = True
+        elif result.complete(best[row]):
+            result.closed = True
+        else:
             stay.append(row)
     return stay
 

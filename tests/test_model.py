@@ -206,13 +206,12 @@ def test_beams_are_reordered_and_sentences_leave(model: Transformer) -> None:
 
     rows = torch.tensor([1, 1, 2, 3, 5, 4])  # the first sentence drops a beam and doubles the other
     beams = torch.cat([beams[rows], sentences(*[1] * 6)], dim=1)
-    state.select_beams(rows)
+    state.select(rows)
     close(step(model, beams[:, -1:], state), model(source.repeat_interleave(2, 0), beams)[:, -1])
 
     stay, rows = torch.tensor([0, 2]), torch.tensor([0, 1, 4, 5])
     beams = torch.cat([beams[rows], sentences(*[1] * 4)], dim=1)
-    state.select_sentences(stay)
-    state.select_beams(rows)
+    state.select(rows, stay)
     close(step(model, beams[:, -1:], state), model(source[stay].repeat_interleave(2, 0), beams)[:, -1])
 
 
