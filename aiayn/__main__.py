@@ -10,8 +10,8 @@ __all__ = [
     "flags",
     "launch",
     "Model",
-    "hypotheses",
     "translate",
+    "convert",
     "evaluate",
     "plan",
     "sample",
@@ -23,6 +23,7 @@ __all__ = [
 import math
 import signal
 import sys
+import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,13 +32,14 @@ import torch
 import tyro
 
 from aiayn import laboratory
+from aiayn.checkpoint import load_checkpoint
+from aiayn.conversion import write_ctranslate2
 from aiayn.data import InputError, decode_lines
 from aiayn.fast_paths import keep_heap
 from aiayn.hardware import plan_table
 from aiayn.launch import launch as launch_workers
 from aiayn.launch import (
     load_test,
-    load_translator,
     plain_words,
     report,
     score,
@@ -48,7 +50,7 @@ from aiayn.launch import (
 from aiayn.run import Run
 from aiayn.training import TrainingConfig, recipe
 from aiayn.training import train as train_model
-from aiayn.translation import SearchConfig, Translator, beam_search
+from aiayn.translation import SearchConfig, TooLong, Translator, last_checkpoints
 
 
 # book/09-launch.ipynb, cell train-options
@@ -168,37 +170,49 @@ class Model:
 
 
 # book/09-launch.ipynb, cell translate-command
-def hypotheses(translator: Translator, line: str) -> list[tuple[float, str]]:
-    """The best translations of a sentence, with their scores."""
-    if not line.strip():
-        return [(0.0, "")]
-    source = torch.tensor(translator.vocabulary.encode([line.strip()]))
-    device = next(translator.model.parameters()).device
-    (found,) = beam_search(translator.model, source.to(device), translator.search)
-    texts = translator.vocabulary.decode([each.tokens for each in found])
-    return [(each.score, text) for each, text in zip(found, texts, strict=True)]
-
-
 def translate(model: Annotated[Model, tyro.conf.arg(name="")], n_best: int | None = None) -> None:
     """Translate standard input to standard output, line by line.
+
+    A sentence that is too long stays untranslated; standard error says so, and the exit code is 1.
 
     Parameters
     ----------
     n_best : int, optional
-        Print so many hypotheses, each with the number of its sentence and its score, tabs between them.
+        Print so many translations, each with the number of its sentence and its score, tabs between them.
     """
     keep_heap()
-    translator = load_translator(model.run, model.average, model.search(n_best or 1))
+    translator = Translator.load(model.run, model.average, model.search(n_best or 1))
     content = sys.stdin.buffer.read()
     lines = list(decode_lines(content, "standard input")) if content else []
-    with plain_words():
-        if n_best is None:
-            for translation in translator(lines, progress=sys.stderr.isatty()):
-                print(translation)
-            return
-        for number, line in enumerate(lines, start=1):
-            for value, text in hypotheses(translator, line):
-                print(f"{number}\t{value:.4f}\t{text}")
+    with plain_words(), warnings.catch_warnings(record=True, action="always", category=TooLong) as caught:
+        found = translator.n_best(lines, n_best or 1, progress=sys.stderr.isatty())
+    for number, translations in enumerate(found, start=1):
+        rows = [(each.score, each.text) for each in translations] or [(0.0, "")]
+        for value, text in rows:
+            print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
+    left_out = [warning.message for warning in caught or () if warning.category is TooLong]
+    for message in left_out:
+        print(f"aiayn: standard input: {message}", file=sys.stderr)
+    if left_out:
+        sys.exit(1)
+
+
+# book/09-launch.ipynb, cell convert-command
+def convert(
+    run: tyro.conf.Positional[Path], out: tyro.conf.Positional[Path], average: int | None = None
+) -> None:
+    """Write a model for CTranslate2, to a new folder.
+
+    Parameters
+    ----------
+    run : Path
+        A folder that `aiayn train` left.
+    out : Path
+        The new folder.
+    average : int, optional
+        How many of the last checkpoints; the configuration's own number unless given.
+    """
+    write_ctranslate2(*load_checkpoint(last_checkpoints(run, average)), out)
 
 
 # book/09-launch.ipynb, cell evaluate-command
@@ -289,7 +303,7 @@ def sample(
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    verbs = (train, launch, translate, evaluate, plan, sample)
+    verbs = (train, launch, translate, evaluate, convert, plan, sample)
     commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")

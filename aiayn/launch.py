@@ -13,7 +13,6 @@ __all__ = [
     "paper_run",
     "plain_words",
     "TEST_SETS",
-    "load_translator",
     "load_test",
     "scores_of",
     "score",
@@ -47,7 +46,7 @@ from aiayn.bleu import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.hardware import PAPER_RUNS
-from aiayn.translation import SearchConfig, Translator, last_checkpoints
+from aiayn.translation import SearchConfig, TooLong, Translator, last_checkpoints
 
 PORT = 29500
 OWN_STORE = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
@@ -162,20 +161,14 @@ def paper_run(model: str, pair: str, out: Path) -> list[str]:
 def plain_words() -> Iterator[None]:
     """Within it, what the package refuses is a fault of the input, and told as one: an `InputError`."""
     try:
-        yield
-    except ValueError as error:
+        with warnings.catch_warnings(action="error", category=TooLong):
+            yield
+    except (ValueError, TooLong) as error:
         raise InputError(str(error)) from None
 
 
 # book/09-launch.ipynb, cell load-test
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
-
-
-def load_translator(run: Path, average: int | None, search: SearchConfig) -> Translator:
-    """The model of a run's folder, as `Translator.load` gives it, on a GPU if there is one."""
-    translator = Translator.load(run, average, search)
-    translator.model.to("cuda" if torch.cuda.is_available() else "cpu")
-    return translator
 
 
 def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
@@ -229,7 +222,7 @@ def score(
     data, pair = tests[0] or training["data"], tests[1] or training["pair"]
     sets = load_test(data, pair, tests[2])
     sources = next(iter(sets.values())).source
-    translator = load_translator(run, average, search)
+    translator = Translator.load(run, average, search)
     with plain_words():
         translations = translator(sources, progress=progress)
     found = scores_of(translations, sets, pair.partition("-")[2], forms)

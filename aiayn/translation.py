@@ -5,207 +5,36 @@ https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
 """
 
 __all__ = [
-    "length_penalty",
-    "SearchConfig",
-    "Hypothesis",
-    "expand",
-    "Finished",
-    "LEAVING",
-    "beam_search",
-    "still_going",
     "last_checkpoints",
+    "Translation",
+    "different",
     "Translator",
+    "TooLong",
+    "translate_lines",
+    "score_lines",
 ]
 
 
 # book/06-1-machine-translation.ipynb, cell imports
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 from tqdm import tqdm
 
-from aiayn.batching import group_by_length, lengths_of, pad
+from aiayn.batching import group_by_length, lengths_of, make_batch, pad
 from aiayn.bleu import bleu as bleu
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.data import InputError
-from aiayn.model import Transformer, start, step
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
-
-
-# book/06-1-machine-translation.ipynb, cell length-penalty
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
-    return ((5 + length) / 6) ** alpha
-
-
-# book/06-1-machine-translation.ipynb, cell search-config
-@dataclass(frozen=True)
-class SearchConfig:
-    """How to search for a translation (section 6.1).
-
-    Attributes
-    ----------
-    beam : int
-        Prefixes kept at each step; 1 is greedy search.
-    alpha : float
-        Strength of the length penalty; 0 compares plain log probabilities.
-    extra_length : int
-        How many tokens a translation may have beyond those of its source.
-    n_best : int
-        How many hypotheses to give back, at most `beam`.
-    """
-
-    beam: int = 4
-    alpha: float = 0.6
-    extra_length: int = 50
-    n_best: int = 1
-
-    def __post_init__(self) -> None:
-        if not (1 <= self.n_best <= self.beam and self.alpha >= 0 and self.extra_length >= 0):
-            raise InputError(f"{self}: wanted are 1 <= n_best <= beam, alpha >= 0, extra_length >= 0")
-
-
-# book/06-1-machine-translation.ipynb, cell hypothesis
-@dataclass(frozen=True)
-class Hypothesis:
-    """A finished translation.
-
-    Attributes
-    ----------
-    tokens : list of int
-        With the end-of-sentence token, unless the search had to stop before it.
-    log_probability : float
-        Natural logarithm of the probability of the tokens given the source.
-    score : float
-        The log probability divided by the length penalty.
-    """
-
-    tokens: list[int]
-    log_probability: float
-    score: float
-
-
-# book/06-1-machine-translation.ipynb, cell expand
-def expand(
-    logits: Float[Tensor, "rows vocabulary"], live: Float[Tensor, "batch beams"], width: int
-) -> tuple[Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]]:
-    """The `width` likeliest ways to lengthen the live prefixes of each sentence by a token.
-
-    Returns
-    -------
-    log_probability, origin, token : Tensor
-        Of the longer prefix; the row that it lengthens; the token added. Best first.
-    """
-    batch, beams = live.shape
-    values, tokens = logits.topk(min(width, logits.shape[1]), dim=-1)
-    log_p = values - logits.logsumexp(dim=-1, keepdim=True)  # the softmax of the few that matter
-    total = (live.unsqueeze(-1) + log_p.view(batch, beams, -1)).flatten(1)
-    best, index = total.topk(min(width, total.shape[1]), dim=-1)
-    sentence = torch.arange(batch, device=live.device)[:, None]
-    origin = sentence * beams + index // log_p.shape[1]
-    return best, origin, tokens.view(batch, -1).gather(1, index)
-
-
-# book/06-1-machine-translation.ipynb, cell finished
-class Finished:
-    """The best finished translations of one sentence, of at most `limit` tokens."""
-
-    def __init__(self, search: SearchConfig, limit: int) -> None:
-        self.search, self.limit, self.closed = search, limit, False
-        self.hypotheses: list[Hypothesis] = []
-
-    def add(self, tokens: list[int], log_probability: float) -> None:
-        """Keep a translation if it is among the best; when closed, none."""
-        if self.closed:
-            return
-        score = log_probability / length_penalty(len(tokens), self.search.alpha)
-        self.hypotheses.append(Hypothesis(tokens, log_probability, score))
-        self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-        del self.hypotheses[self.search.beam :]
-
-    def complete(self, live: float) -> bool:
-        """Whether prefixes of log probability `live` or less can no longer change the n best.
-
-        A prefix only loses probability by growing, and no length divides it by more than the limit does.
-        """
-        bound = live / length_penalty(self.limit, self.search.alpha)
-        best = self.hypotheses[: self.search.n_best]
-        return len(best) == self.search.n_best and best[-1].score >= bound
-
-
-# book/06-1-machine-translation.ipynb, cell beam-search
-LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
-
-
-@torch.inference_mode()
-def beam_search(
-    model: Transformer, source: Int[Tensor, "batch n"], search: SearchConfig = SearchConfig()
-) -> list[list[Hypothesis]]:
-    """Translate a batch (section 6.1) with a model in evaluation mode.
-
-    Sentences that are done leave the batch; what comes out for one does not depend on the others.
-
-    Returns
-    -------
-    list of list of Hypothesis
-        For each sentence its `n_best` hypotheses, best first; fewer where fewer end within the limit.
-    """
-    words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
-    limits = (words + search.extra_length).clamp(min=1)
-    width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
-    results = [Finished(search, limit) for limit in limits.tolist()]
-    going = list(range(len(source)))  # which sentence each row of the state belongs to
-    state = start(model, source)
-    prefixes = source.new_full((len(source), 1, 1), BOS_ID)
-    live = torch.zeros(len(source), 1, device=source.device)
-    for length in range(1, 1 + max(limits.tolist())):
-        logits = step(model, prefixes[:, :, -1].flatten()[:, None], state)
-        best, origin, token = expand(logits, live, width)
-        prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
-        ended = token == EOS_ID
-        for row, column in (ended & best.isfinite()).nonzero().tolist():
-            results[going[row]].add(prefixes[row, column, 1:].tolist(), float(best[row, column]))
-        live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
-        prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
-        rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)
-        if not stay:
-            break
-        if len(stay) > LEAVING * len(going):  # to move a few sentences costs more than to compute them
-            state.select(rows.flatten())
-        else:
-            state.select(rows[stay].flatten(), torch.tensor(stay, device=source.device))
-            prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
-    return [result.hypotheses[: search.n_best] for result in results]
-
-
-# book/06-1-machine-translation.ipynb, cell still-going
-def still_going(
-    results: list[Finished],
-    going: list[int],
-    prefixes: Int[Tensor, "batch beams length"],
-    live: Float[Tensor, "batch beams"],
-) -> list[int]:
-    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
-    stay, best = [], live[:, 0].tolist()
-    for row, sentence in enumerate(going):
-        result = results[sentence]
-        if result.closed:
-            continue
-        if prefixes.shape[-1] - 1 >= result.limit:
-            if not result.hypotheses:
-                for prefix, log_probability in zip(prefixes[row], live[row].tolist(), strict=True):
-                    result.add(prefix[1:].tolist(), log_probability)
-            result.closed = True
-        elif result.complete(best[row]):
-            result.closed = True
-        else:
-            stay.append(row)
-    return stay
+from aiayn.fast_paths import fast_products
+from aiayn.model import Transformer
+from aiayn.search import Hypothesis, length_penalty
+from aiayn.search import SearchConfig as SearchConfig
+from aiayn.search import beam_search as beam_search
+from aiayn.vocabulary import PAD_ID, Vocabulary
 
 
 # book/06-1-machine-translation.ipynb, cell last-checkpoints
@@ -223,6 +52,38 @@ def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
     elif not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
     return folders[-average:]
+
+
+# book/06-1-machine-translation.ipynb, cell translation
+@dataclass(frozen=True)
+class Translation:
+    """What a model made of a sentence.
+
+    Attributes
+    ----------
+    text : str
+        The translation.
+    score : float
+        Its log probability, divided by the length penalty.
+    log_probability : float
+        Natural logarithm of the probability of its tokens, given the source.
+    tokens : list of int
+        The pieces of the text, with the end of the sentence.
+    """
+
+    text: str
+    score: float
+    log_probability: float
+    tokens: list[int]
+
+
+def different(hypotheses: list[Hypothesis], vocabulary: Vocabulary) -> list[Translation]:
+    """Hypotheses as text, best first, each text once."""
+    found: dict[str, Translation] = {}
+    texts = vocabulary.decode([each.tokens for each in hypotheses])
+    for text, each in zip(texts, hypotheses, strict=True):
+        found.setdefault(text, Translation(text, each.score, each.log_probability, each.tokens))
+    return list(found.values())
 
 
 # book/06-1-machine-translation.ipynb, cell translator
@@ -244,26 +105,91 @@ class Translator:
 
     @classmethod
     def load(
-        cls, folder: Path | str, average: int | None = None, search: SearchConfig = SearchConfig()
+        cls,
+        folder: Path | str,
+        average: int | None = None,
+        search: SearchConfig = SearchConfig(),
+        device: str | None = None,
     ) -> "Translator":
-        """The model of a run's folder, the mean of its `last_checkpoints`."""
-        return cls(*load_checkpoint(last_checkpoints(Path(folder), average)), search)
+        """The model of a run's folder, the mean of its `last_checkpoints`; on a GPU if there is one."""
+        model, vocabulary = load_checkpoint(last_checkpoints(Path(folder), average))
+        return cls(model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary, search)
 
     def __call__(self, text: str | Sequence[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty."""
         lines = [text] if isinstance(text, str) else text
-        device = next(self.model.parameters()).device
-        sources = self.vocabulary.encode([line.strip() for line in lines])
-        words = [index for index, source in enumerate(sources) if len(source) > 1]
-        examples = [(sources[index], sources[index]) for index in words]
-        translations = [""] * len(lines)
-        bar = tqdm(total=len(words), unit="sentence", disable=not progress)
-        for group in group_by_length(lengths_of(examples), batch_tokens) if words else []:
-            rows = [words[row] for row in group]
-            found = beam_search(self.model, pad([sources[row] for row in rows]).to(device), self.search)
-            texts = self.vocabulary.decode([hypotheses[0].tokens for hypotheses in found])
-            for row, translation in zip(rows, texts, strict=True):
-                translations[row] = translation
+        best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
+        return best[0] if isinstance(text, str) else best
+
+    def n_best(
+        self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
+    ) -> list[list[Translation]]:
+        """The `n` best translations of each sentence, best first; none of an empty one."""
+        return translate_lines(self, lines, replace(self.search, n_best=n), batch_tokens, progress)
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
+        """What the model thinks of translations that are given: the search's own score for its own."""
+        return score_lines(self, sources, targets)
+
+
+# book/06-1-machine-translation.ipynb, cell translate-lines
+class TooLong(UserWarning):
+    """A sentence was left out because it has too many tokens."""
+
+
+def translate_lines(
+    translator: Translator, lines: Sequence[str], search: SearchConfig, batch_tokens: int, progress: bool
+) -> list[list[Translation]]:
+    """Translate lines in batches of so many tokens; one that is too long is left out with a warning."""
+    model, vocabulary = translator.model, translator.vocabulary
+    device = next(model.parameters()).device
+    longest = search.max_length
+    if model.config.positions == "learned":
+        longest = min(longest, model.config.max_length - search.extra_length - 1)
+    sources = vocabulary.encode([line.strip() for line in lines])
+    for number, source in enumerate(sources, start=1):
+        if len(source) > longest:
+            left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
+            warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=3)
+    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
+    examples = [(sources[k], sources[k]) for k in wanted]
+    translations: list[list[Translation]] = [[] for _ in lines]
+    bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+    with fast_products(device, model.config.d_model):
+        for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
+            rows = [wanted[k] for k in group.tolist()]
+            found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
+            for row, hypotheses in zip(rows, found, strict=True):
+                translations[row] = different(hypotheses, vocabulary)
             bar.update(len(rows))
-        bar.close()
-        return translations[0] if isinstance(text, str) else translations
+    bar.close()
+    return translations
+
+
+# book/06-1-machine-translation.ipynb, cell score-lines
+@torch.inference_mode()
+def score_lines(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
+    """Score given translations (section 6.1).
+
+    Raises
+    ------
+    InputError
+        If there are not as many targets as sources.
+    """
+    if len(sources) != len(targets):
+        raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
+    model, vocabulary = translator.model, translator.vocabulary
+    device = next(model.parameters()).device
+    sides = (vocabulary.encode([line.strip() for line in side]) for side in (sources, targets))
+    examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+    for group in group_by_length(lengths_of(examples), 1000) if examples else []:
+        rows = group.tolist()
+        batch = make_batch([examples[row] for row in rows]).to(device)
+        log_p = model(batch.source, batch.target).log_softmax(dim=-1)
+        log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
+        totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
+        for row, total in zip(rows, totals, strict=True):
+            tokens = examples[row][1]
+            score = total / length_penalty(len(tokens), translator.search.alpha)
+            scored[row] = Translation(targets[row].strip(), score, total, tokens)
+    return [scored[row] for row in range(len(examples))]

@@ -133,12 +133,14 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     settings = recipe("laboratory", steps=1)
     shape = replace(settings.model, vocabulary_size=60, positions="learned", max_length=80)
     train_model(replace(settings, model=shape), str(sentences), "en-de", tmp_path / "run")
-    answer = aiayn("translate", tmp_path / "run", text=b"The dog is old. " * 40 + b"\n")
-    assert "only 80 positions were learned: split the sentence" in complaint(answer)
+    text = b"The dog is old. " * 40 + b"\nThe dog is old.\n"
+    code, output, errors = aiayn("translate", tmp_path / "run", text=text)
+    assert code == 1 and output.startswith("\n") and output.count("\n") == 2  # the second is translated
+    assert "standard input: sentence 1 has 321 tokens, more than 29: it is not translated" in errors
     with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
-    assert "only 80 positions" in complaint(aiayn("evaluate", tmp_path / "run", "--split", "long"))
+    assert "sentence 1 has 321 tokens, more than 29" in complaint(aiayn("evaluate", tmp_path / "run", "--split", "long"))
 
 
 def test_scores_in_every_form_and_in_a_file(aiayn: Command, run: Path, tmp_path: Path) -> None:

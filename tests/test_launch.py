@@ -267,7 +267,7 @@ def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
 
 
 def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.launch, "load_translator", lambda *_: pytest.fail("translated in vain"))
+    monkeypatch.setattr(aiayn.launch.Translator, "load", lambda *_: pytest.fail("translated in vain"))
     with pytest.raises(InputError, match=r"test_2017\.en"):
         score(run, tests=(None, None, "test_2017"))
 

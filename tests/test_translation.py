@@ -14,7 +14,7 @@ import sacrebleu
 import torch
 from torch import Tensor
 
-from aiayn import translation
+from aiayn import search as search_module
 from aiayn.batching import pad
 from aiayn.checkpoint import save_checkpoint
 from aiayn.data import InputError
@@ -226,13 +226,13 @@ def test_a_source_without_words_does_not_depend_on_the_batch_either(extra: int):
 
 def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
     steps = []
-    step = translation.step
+    step = search_module.step
 
     def counted(*arguments: Any) -> Tensor:
         steps.append(1)
         return step(*arguments)
 
-    monkeypatch.setattr(translation, "step", counted)
+    monkeypatch.setattr(search_module, "step", counted)
     beam_search(that_always_says(EOS_ID), pad(SOURCES))
     assert len(steps) < 10
 

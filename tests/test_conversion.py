@@ -1,0 +1,84 @@
+"""Models in CTranslate2: the same translations as here, and what cannot be handed over."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from aiayn.conversion import write_ctranslate2
+from aiayn.data import InputError
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.translation import SearchConfig, Translator
+from aiayn.vocabulary import Vocabulary, train_vocabulary
+
+ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+
+TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home".split()
+SENTENCES = [" ".join(TEXT[i : i + n]) for i in range(len(TEXT)) for n in (1, 3, 5, 9)]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabulary(SENTENCES, 60)
+
+
+def model_of(changes: dict[str, Any], vocabulary: Vocabulary) -> Transformer:
+    """A random model, more decided than fresh ones are."""
+    shape = {"N": 2, "d_model": 32, "d_ff": 64, "h": 4} | changes
+    model = Transformer(TransformerConfig(vocabulary_size=len(vocabulary), **shape)).eval()
+    with torch.no_grad():
+        model.target_embeddings.weight.mul_(3)
+    return model
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "pre"},
+        {"positions": "learned", "max_length": 300},
+        {"positions": "none"},
+        {"attention_bias": True},
+        {"share_embeddings": False},
+        {"d_k": 16, "d_v": 16},
+    ],
+    ids=str,
+)
+def test_it_translates_as_we_do(changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path) -> None:
+    model = model_of(changes, vocabulary)
+    write_ctranslate2(model, vocabulary, tmp_path / "converted")
+    other = ctranslate2.Translator(str(tmp_path / "converted"), compute_type="float32", intra_threads=1)
+    ours = Translator(model, vocabulary, SearchConfig(beam=1, extra_length=10))
+    for sentence in SENTENCES[::5]:
+        ((best,),) = ours.n_best([sentence], 1)
+        pieces = vocabulary.pieces(vocabulary.encode([sentence])[0][:-1])
+        limit = len(pieces) + 10
+        (found,) = other.translate_batch(
+            [pieces], beam_size=1, max_decoding_length=limit, length_penalty=0, return_scores=True
+        )
+        assert found.hypotheses[0] == [piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"]
+        # its exponential is an approximation, which a random model's large scores show
+        assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"positions": "relative"}, {"score": "additive"}, {"score": "unscaled"}, {"d_v": 4}], ids=str
+)
+def test_what_it_cannot_express_is_refused(
+    changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="CTranslate2 has no model with"):
+        write_ctranslate2(model_of(changes, vocabulary), vocabulary, tmp_path / "converted")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_there_is_left_alone(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is there already"):
+        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_named(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / "file" / "converted")
