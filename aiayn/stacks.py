@@ -23,7 +23,8 @@ from typing import Literal
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from aiayn.attention import KeyValueCache, MultiHeadAttention
+from aiayn.attention import MultiHeadAttention
+from aiayn.cache import KeyValueCache
 from aiayn.feed_forward import FeedForward
 from aiayn.regularization import Dropout
 

@@ -15,16 +15,14 @@ from aiayn.attention import (
     Attention,
     GeneralScore,
     HeadProjections,
-    KeyValueCache,
     MultiHeadAttention,
     attend,
     attention_weights,
     causal_mask,
     padding_mask,
     recorded_attention,
-    stack_beams,
-    unstack_beams,
 )
+from aiayn.cache import KeyValueCache, stack_beams, unstack_beams
 
 SCORES = ["scaled", "unscaled", "general", "additive"]
 few = settings(deadline=None, max_examples=40)

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from aiayn.attention import KeyValueCache, MultiHeadAttention, attend
+from aiayn.attention import MultiHeadAttention, attend
+from aiayn.cache import KeyValueCache
 from aiayn.positions import (
     LearnedPositions,
     NoPositions,
