@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
 __all__ = [
     "length_penalty",
     "SearchConfig",
+    "PAPER_SEARCH",
     "Hypothesis",
     "expand",
     "Finished",
@@ -66,6 +67,9 @@ class SearchConfig:
         if not (1 <= self.n_best <= self.beam and bounds):
             wanted = "1 <= n_best <= beam, alpha >= 0, extra_length >= 0, max_length >= 1"
             raise InputError(f"{self}: wanted are {wanted}")
+
+
+PAPER_SEARCH = SearchConfig()
 
 
 # book/06-1-machine-translation.ipynb, cell hypothesis
@@ -151,7 +155,7 @@ LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done a
 def beam_search(
     model: Transformer,
     source: Int[Tensor, "batch n"],
-    search: SearchConfig = SearchConfig(),
+    search: SearchConfig = PAPER_SEARCH,
     allowed: Allowed | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch (section 6.1) with a model in evaluation mode.

@@ -31,7 +31,7 @@ from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.data import InputError
 from aiayn.fast_paths import fast_products
 from aiayn.model import Transformer
-from aiayn.search import Hypothesis, length_penalty
+from aiayn.search import PAPER_SEARCH, Hypothesis, length_penalty
 from aiayn.search import SearchConfig as SearchConfig
 from aiayn.search import beam_search as beam_search
 from aiayn.vocabulary import PAD_ID, Vocabulary
@@ -99,7 +99,7 @@ class Translator:
     """
 
     def __init__(
-        self, model: Transformer, vocabulary: Vocabulary, search: SearchConfig = SearchConfig()
+        self, model: Transformer, vocabulary: Vocabulary, search: SearchConfig = PAPER_SEARCH
     ) -> None:
         self.model, self.vocabulary, self.search = model.eval(), vocabulary, search
 
@@ -108,7 +108,7 @@ class Translator:
         cls,
         folder: Path | str,
         average: int | None = None,
-        search: SearchConfig = SearchConfig(),
+        search: SearchConfig = PAPER_SEARCH,
         device: str | None = None,
     ) -> "Translator":
         """The model of a run's folder, the mean of its `last_checkpoints`; on a GPU if there is one."""
