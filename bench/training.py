@@ -142,14 +142,14 @@ def torch_transformer(config: TransformerConfig) -> Step:
     return stepper(model, lambda batch: smoothed(model(batch), batch))
 
 
-def marian(config: TransformerConfig) -> Step:
-    """Hugging Face's MarianMT."""
+def marian_model(config: TransformerConfig) -> nn.Module:
+    """Hugging Face's MarianMT of that shape."""
     from transformers import MarianConfig, MarianMTModel
 
     layers = dict(encoder_layers=config.N, decoder_layers=config.N)
     heads = dict(encoder_attention_heads=config.h, decoder_attention_heads=config.h)
     widths = dict(encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff, d_model=config.d_model)
-    model = MarianMTModel(
+    return MarianMTModel(
         MarianConfig(
             vocab_size=config.vocabulary_size,
             dropout=config.dropout,
@@ -163,6 +163,11 @@ def marian(config: TransformerConfig) -> Step:
             **widths,
         )
     )
+
+
+def marian(config: TransformerConfig) -> Step:
+    """Hugging Face's MarianMT."""
+    model = marian_model(config)
 
     def loss(batch: Batch) -> torch.Tensor:
         mask = (batch.source != PAD_ID).long()

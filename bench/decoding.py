@@ -1,0 +1,270 @@
+"""Decoding speed side by side: aiayn, MarianMT, a plain loop over torch.nn.Transformer, and CTranslate2.
+
+python bench/decoding.py [--shapes small base] [--beams 1 4] [--rounds 5] [--run FOLDER] [--record]
+
+200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are random, and all write 40
+tokens for each sentence, so that only the speed differs. aiayn and CTranslate2 have the same weights and must
+find the same translations. Each system is a process of its own; they take a pass one after another, in turn.
+The plain loop keeps nothing from step to step, and is so slow that it gets one batch.
+
+With --run, also the whole test set with the trained model of that folder, where sentences end when they end.
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import records
+import torch
+from torch import Tensor, nn
+from training import SHAPES, TorchTransformer
+
+from aiayn.batching import pad
+from aiayn.conversion import write_ctranslate2
+from aiayn.data import load_pairs
+from aiayn.fast_paths import fast_products, keep_heap
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.search import SearchConfig, beam_search, expand
+from aiayn.translation import Translator
+from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
+
+SENTENCES, BATCH, LENGTH = 200, 32, 40
+Decode = Callable[[Tensor, int], list[list[int]]]  # of a batch of sources, with so many beams
+
+
+def learn_vocabulary() -> Vocabulary:
+    """As for bench/training.py."""
+    pairs = load_pairs("multi30k", "en-de", "train")
+    return train_vocabulary([*pairs.source, *pairs.target], 8000)
+
+
+def test_batches(vocabulary: Vocabulary) -> list[Tensor]:
+    """Sources of similar length; each is lengthened with its own words, so that none needs padding."""
+    sentences = load_pairs("multi30k", "en-de", "test_2016_flickr").source[:SENTENCES]
+    sources = sorted((row[:-1] for row in vocabulary.encode(list(sentences))), key=len)
+    batches = []
+    for at in range(0, len(sources), BATCH):
+        rows = sources[at : at + BATCH]
+        n = min(len(rows[-1]), LENGTH - 1)
+        batches.append(pad([[*(row * n)[:n], EOS_ID] for row in rows]))
+    return batches
+
+
+class Endless(Transformer):
+    """A model that never says that a sentence is over."""
+
+    def logits(self, x: Tensor) -> Tensor:
+        """As usual, but for the end."""
+        scores = super().logits(x)
+        scores[..., EOS_ID] = -torch.inf
+        return scores
+
+
+def random_model(config: TransformerConfig) -> Endless:
+    """The same every time."""
+    torch.manual_seed(1)
+    return Endless(config).eval()
+
+
+def aiayn(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+    """This package."""
+    model = random_model(config)
+
+    def decode(source: Tensor, beams: int) -> list[list[int]]:
+        extra = LENGTH - (source.shape[1] - 1)
+        found = beam_search(model, source, SearchConfig(beams, alpha=0.0, extra_length=extra))
+        return [hypotheses[0].tokens for hypotheses in found]
+
+    return decode
+
+
+def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+    """CTranslate2 with the same weights."""
+    import ctranslate2
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_ctranslate2(random_model(config), vocabulary, Path(folder, "model"))
+        program = ctranslate2.Translator(
+            str(Path(folder, "model")), compute_type="float32", intra_threads=torch.get_num_threads()
+        )
+    numbers = {piece: token for token, piece in enumerate(vocabulary.pieces(list(range(len(vocabulary)))))}
+
+    def decode(source: Tensor, beams: int) -> list[list[int]]:
+        found = program.translate_batch(
+            [vocabulary.pieces(row[:-1]) for row in source.tolist()],
+            beam_size=beams,
+            min_decoding_length=LENGTH,
+            max_decoding_length=LENGTH,
+            length_penalty=0,
+        )
+        return [[numbers[piece] for piece in each.hypotheses[0]] for each in found]
+
+    return decode
+
+
+def marian(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+    """Hugging Face's MarianMT and its generate."""
+    from training import marian_model
+
+    model = marian_model(config).eval()
+
+    def decode(source: Tensor, beams: int) -> list[list[int]]:
+        found = model.generate(
+            source,
+            attention_mask=(source != PAD_ID).long(),
+            num_beams=beams,
+            do_sample=False,
+            min_new_tokens=LENGTH,
+            max_new_tokens=LENGTH,
+        )
+        return found[:, 1:].tolist()
+
+    return decode
+
+
+def plain_loop(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+    """What one writes around torch.nn.Transformer: the whole prefix anew at each step."""
+    model = TorchTransformer(config).eval()
+
+    def decode(source: Tensor, beams: int) -> list[list[int]]:
+        memory = model.transformer.encoder(model.embed(source)).repeat_interleave(beams, 0)
+        prefixes, live = source.new_full((len(source), 1, 1), BOS_ID), torch.zeros(len(source), 1)
+        for length in range(1, LENGTH + 1):
+            rows = prefixes.flatten(0, 1)
+            mask = nn.Transformer.generate_square_subsequent_mask(length)
+            over = memory if length > 1 else memory[::beams]
+            hidden = model.transformer.decoder(model.embed(rows), over, mask, tgt_is_causal=True)
+            scores = hidden[:, -1] @ model.embeddings.weight.T
+            scores[:, EOS_ID] = -torch.inf
+            live, origin, token = expand(scores, live, beams)
+            prefixes = torch.cat([rows[origin], token.unsqueeze(-1)], dim=-1)
+        return prefixes[:, 0, 1:].tolist()
+
+    return decode
+
+
+SYSTEMS = {"aiayn": aiayn, "marian": marian, "torch.nn": plain_loop, "ctranslate2": ctranslate2}
+
+
+@torch.inference_mode()
+def work(
+    name: str,
+    config: TransformerConfig,
+    vocabulary: Vocabulary,
+    batches: list[Tensor],
+    connection: Connection,
+) -> None:
+    """Be one of the systems: with so many beams, tell how long a pass took and what was written."""
+    keep_heap()
+    fast = fast_products(torch.device("cpu"), config.d_model) if name == "aiayn" else contextlib.nullcontext()
+    with fast:
+        decode = SYSTEMS[name](config, vocabulary)
+        while beams := connection.recv():
+            began = time.perf_counter()
+            found = [decode(batch, beams) for batch in (batches[3:4] if name == "torch.nn" else batches)]
+            seconds = time.perf_counter() - began
+            tokens = [row for rows in found for row in rows]
+            assert all(len(row) == LENGTH for row in tokens)
+            connection.send((seconds, tokens))
+
+
+def race(
+    config: TransformerConfig, vocabulary: Vocabulary, batches: list[Tensor], beams: int, rounds: int
+) -> dict[str, float]:
+    """Output tokens per second of each system; and the share of equal translations."""
+    context, ends = multiprocessing.get_context("spawn"), {}
+    for name in SYSTEMS:
+        ends[name], theirs = context.Pipe()
+        context.Process(target=work, args=(name, config, vocabulary, batches, theirs), daemon=True).start()
+    seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
+    counts, written = {}, {}
+    for number in range(rounds + 1):
+        for name in SYSTEMS:
+            if name == "torch.nn" and number > 1:
+                continue
+            ends[name].send(beams)
+            took, written[name] = ends[name].recv()
+            counts[name] = len(written[name]) * LENGTH
+            if number:  # the first warms up
+                seconds[name].append(took)
+    for end in ends.values():
+        end.send(0)
+    found = {name: round(counts[name] / statistics.median(seconds[name])) for name in SYSTEMS}
+    pairs = zip(written["aiayn"], written["ctranslate2"], strict=True)
+    equal = sum(one == other for one, other in pairs) / len(written["aiayn"])
+    return found | {"as ctranslate2": round(equal, 3)}
+
+
+def real_work(run: Path, rounds: int) -> dict[str, float]:
+    """Sentences per second on the whole test set with a trained model, ours and CTranslate2's."""
+    import ctranslate2
+
+    lines = list(load_pairs("multi30k", "en-de", "test_2016_flickr").source)
+    translator = Translator.load(run, search=SearchConfig(beam=4, alpha=0.0), device="cpu")
+    vocabulary = translator.vocabulary
+    with tempfile.TemporaryDirectory() as folder:
+        write_ctranslate2(translator.model, vocabulary, Path(folder, "model"))
+        program = ctranslate2.Translator(
+            str(Path(folder, "model")), compute_type="float32", intra_threads=torch.get_num_threads()
+        )
+
+    def theirs() -> list[str]:
+        found = program.translate_batch(
+            [vocabulary.pieces(row[:-1]) for row in vocabulary.encode(lines)],
+            beam_size=4,
+            length_penalty=0,
+            max_batch_size=2000,
+            batch_type="tokens",
+        )
+        return [vocabulary.processor.DecodePieces(each.hypotheses[0]) for each in found]
+
+    seconds: dict[str, list[float]] = {"aiayn": [], "ctranslate2": []}
+    for number in range(rounds + 1):
+        texts = []
+        for name, translate in (("aiayn", lambda: translator(lines)), ("ctranslate2", theirs)):
+            began = time.perf_counter()
+            texts.append(translate())
+            if number:
+                seconds[name].append(time.perf_counter() - began)
+    equal = sum(one == other for one, other in zip(*texts, strict=True)) / len(lines)
+    speed = {name: round(len(lines) / statistics.median(found), 1) for name, found in seconds.items()}
+    return speed | {"as ctranslate2": round(equal, 3)}
+
+
+def main() -> None:
+    """Measure, print, and record on request."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument("--beams", nargs="+", type=int, default=[1, 4])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--run", type=Path, help="a folder with a model trained on Multi30k")
+    parser.add_argument("--record", action="store_true", help="write book/runs/decoding-speed.json")
+    arguments = parser.parse_args()
+    keep_heap()
+    vocabulary = learn_vocabulary()
+    batches, fixed = test_batches(vocabulary), []
+    print(f"{'':10}" + "".join(f"{name:>13}" for name in SYSTEMS) + "   output tokens/s")
+    for shape in arguments.shapes:
+        for beams in arguments.beams:
+            found = race(SHAPES[shape], vocabulary, batches, beams, arguments.rounds)
+            fixed.append({"shape": shape, "beam": beams} | found)
+            print(f"{shape} {beams:<4} " + "".join(f"{found[name]:>13,}" for name in SYSTEMS), end="   ")
+            peers = (found["aiayn"] / found[name] for name in ("marian", "ctranslate2"))
+            print("{:.2f} x marian, {:.2f} x ctranslate2,".format(*peers), end=" ")
+            print(f"{found['as ctranslate2']:.0%} the same", flush=True)
+    findings = {"sentences": SENTENCES, "batch": BATCH, "length": LENGTH, "fixed": fixed}
+    if arguments.run is not None:
+        findings["real"] = real_work(arguments.run, arguments.rounds)
+        print("the whole test set, sentences/s:", findings["real"])
+    if arguments.record:
+        records.write("decoding-speed", findings)
+
+
+if __name__ == "__main__":
+    main()
