@@ -2,10 +2,10 @@
 
 python bench/decoding.py [--shapes small base] [--beams 1 4] [--rounds 5] [--run FOLDER] [--record]
 
-200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are random, and all write 40
-tokens for each sentence, so that only the speed differs. aiayn and CTranslate2 have the same weights and must
-find the same translations. Each system is a process of its own; they take a pass one after another, in turn.
-The plain loop keeps nothing from step to step, and is so slow that it gets one batch.
+200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are random, and all
+write 40 tokens for each sentence, so that only the speed differs. aiayn and CTranslate2 have the same weights
+and must find the same translations. Each system is a process of its own; they take a pass one after another,
+in turn. The plain loop keeps nothing from step to step, and is so slow that it gets one batch.
 
 With --run, also the whole test set with the trained model of that folder, where sentences end when they end.
 """
