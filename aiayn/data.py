@@ -9,6 +9,8 @@ __all__ = [
     "load_pairs",
     "LABORATORY_PAIRS",
     "laboratory_pairs",
+    "tree_pairs",
+    "treebank_pairs",
     "MULTI30K",
     "MULTI30K_SHA256",
     "check_sha256",
@@ -34,6 +36,7 @@ from aiayn.text_files import Lines, check_filled, read_bytes, unpacked
 from aiayn.text_files import cache_folder as cache_folder
 from aiayn.text_files import decode_lines as decode_lines
 from aiayn.text_files import write_atomically as write_atomically
+from aiayn.trees import SECTIONS, Tree, linearise, plain, read_tree, treebank
 from aiayn.wmt import wmt14_files
 
 
@@ -75,14 +78,14 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     Parameters
     ----------
     name : str
-        `multi30k`, `wmt14`, `laboratory`, or a folder with files such as `train.en` and `train.de`,
-        plain or .gz.
+        `multi30k`, `wmt14`, `laboratory`, `ptb` (the Penn Treebank), or a folder with files such as
+        `train.en` and `train.de`, plain or .gz.
     pair : str
-        Languages, source first: `en-de`.
+        Languages, source first: `en-de`; `en-trees` for English sentences and their trees.
     split : str
         `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013` (its `val`),
         `newstest2014` (its `test`) and `newstest2014-filtered`; of the laboratory `test`, `long`, `novel`,
-        `pronouns`; in a folder, whatever its files are called.
+        `pronouns`, of the treebank `test`; in a folder, whatever its files are called.
 
     Raises
     ------
@@ -94,6 +97,8 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
     if name == "laboratory":
         return laboratory_pairs(pair, split)
+    if name == "ptb":
+        return treebank_pairs(pair, split)
     if name == "wmt14":
         paths = wmt14_files(pair, split)
     else:
@@ -124,14 +129,39 @@ def laboratory_pairs(pair: str, split: str) -> Pairs:
     InputError
         If it has no such languages or split.
     """
-    if pair not in ("en-de", "de-en") or split not in LABORATORY_PAIRS:
+    if pair not in ("en-de", "de-en", "en-trees") or split not in LABORATORY_PAIRS:
         raise InputError(
-            f"laboratory has no {pair} {split}: languages are en-de and de-en, "
+            f"laboratory has no {pair} {split}: languages are en-de and de-en, or en-trees, "
             f"splits {', '.join(LABORATORY_PAIRS)}"
         )
     drawn = sample(LABORATORY_PAIRS[split], split="valid" if split == "val" else split)
+    if pair == "en-trees":
+        return tree_pairs([read_tree(each.tree) for each in drawn], "laboratory")
     english, german = [each.source for each in drawn], [each.target for each in drawn]
     return Pairs(english, german) if pair == "en-de" else Pairs(german, english)
+
+
+# book/05-1-data-and-batching.ipynb, cell tree-pairs
+def tree_pairs(trees: list[Tree], name: str) -> Pairs:
+    """Trees as text, and their words, with spaces between all of them."""
+    sources = [" ".join(map(plain, tree.words())) for tree in trees]
+    return Pairs(sources, [linearise(tree) for tree in trees], f"{name} words", f"{name} trees")
+
+
+def treebank_pairs(pair: str, split: str) -> Pairs:
+    """The Penn Treebank's sentences and trees, from the folder that $AIAYN_PTB names (section 6.3).
+
+    Raises
+    ------
+    InputError
+        If there is no such folder or split, or a file is at fault.
+    """
+    if pair != "en-trees" or split not in SECTIONS:
+        raise InputError(f"ptb has no {pair} {split}: the pair is en-trees, splits are {', '.join(SECTIONS)}")
+    folder = os.environ.get("AIAYN_PTB", "")
+    if not os.path.isdir(folder):
+        raise InputError(f"AIAYN_PTB={folder!r}: let it name the folder that holds the Penn Treebank")
+    return tree_pairs(treebank(Path(folder), split), folder)
 
 
 # book/05-1-data-and-batching.ipynb, cell multi30k
@@ -220,6 +250,6 @@ def folder_file(name: str, split: str, language: str) -> Path:
         if os.path.isfile(path):
             return path
     raise InputError(
-        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory) nor a folder with "
+        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) nor a folder with "
         f"{split}.{language} or {split}.{language}.gz"
     )

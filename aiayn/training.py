@@ -33,6 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.regularization import projected_loss
 from aiayn.run import Run, restarted, stop_signals
+from aiayn.trees import tree_tokens
 from aiayn.vocabulary import PAD_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 LOG_STEPS = 50
@@ -127,6 +129,30 @@ RECIPES = {
         warmup=400,
         checkpoint_steps=100,
     ),
+    "parser": TrainingConfig(
+        config("laboratory", vocabulary_size=1500),
+        steps=3000,
+        batch_tokens=1500,
+        warmup=400,
+        checkpoint_steps=100,
+    ),
+    "wsj": TrainingConfig(
+        config("base", vocabulary_size=16_000, N=4, d_model=1024, dropout=0.2),
+        steps=40_000,
+        max_length=1000,
+        checkpoint_steps=500,
+        patience=10,
+    ),
+    "wsj-semi": TrainingConfig(config("base", vocabulary_size=32_000, N=4, d_model=1024), max_length=1000),
+    "wsj-t2t": TrainingConfig(
+        config("base", vocabulary_size=16_000, N=6, d_model=1024, dropout=0.2),
+        steps=40_000,
+        warmup=16_000,
+        rate_factor=5.0,
+        max_length=1000,
+        checkpoint_steps=500,
+        patience=10,
+    ),
 }
 
 
@@ -139,10 +165,10 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
         If there is no such configuration.
     """
     try:
-        shape = config(name)
+        known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
     except ValueError as error:
         raise InputError(str(error)) from None
-    return replace(RECIPES.get(name, TrainingConfig(shape)), **changes)
+    return replace(known, **changes)
 
 
 # book/05-training.ipynb, cell loss
@@ -214,10 +240,16 @@ class Corpus:
     valid: list[Batch]
 
 
-def learn_vocabulary(pairs: Pairs, size: int, path: Path, keep: bool, workers: Workers) -> Vocabulary:
+def learn_vocabulary(
+    pairs: Pairs, trees: bool, size: int, path: Path, keep: bool, workers: Workers
+) -> Vocabulary:
     """The vocabulary at `path`; unless it is to be kept, rank 0 learns it while the others wait."""
     if workers.rank == 0 and not (keep and path.exists()):
-        train_vocabulary((line for side in (pairs.source, pairs.target) for line in side), size).save(path)
+        if trees:  # on the target side there are no words
+            vocabulary = train_vocabulary(pairs.source, size, tree_tokens(pairs.target, pairs.target_name))
+        else:
+            vocabulary = train_vocabulary(chain(pairs.source, pairs.target), size)
+        vocabulary.save(path)
     workers.total(0)
     return load_vocabulary(path)
 
@@ -228,7 +260,8 @@ def prepare(
     """Read a corpus, learn its vocabulary, and encode it."""
     path, keep = run.folder / "vocabulary.model", run.last is not None
     pairs, held_out = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
-    vocabulary = learn_vocabulary(pairs, config.model.vocabulary_size, path, keep, workers)
+    trees = pair.endswith("-trees")
+    vocabulary = learn_vocabulary(pairs, trees, config.model.vocabulary_size, path, keep, workers)
     if len(vocabulary) != config.model.vocabulary_size:
         raise InputError(
             f"{path}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "

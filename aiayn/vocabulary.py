@@ -89,11 +89,12 @@ class Vocabulary:
 
 
 # book/05-1-data-and-batching.ipynb, cell train-vocabulary
-def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
-    """Learn a vocabulary of `size` pieces, the four special ones among them.
+def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str] = ()) -> Vocabulary:
+    """Learn a vocabulary of `size` pieces, the four special ones and the `symbols` among them.
 
-    Of more than `SENTENCES` sentences so many are drawn, each with the same chance, and the same ones every
-    time. The rest is read and forgotten, so an iterator will do: no corpus need be in memory.
+    A symbol is one piece wherever a word begins with it. Of more than `SENTENCES` sentences so many are
+    drawn, each with the same chance, and the same ones every time. The rest is read and forgotten, so an
+    iterator will do: no corpus need be in memory.
 
     Raises
     ------
@@ -116,6 +117,7 @@ def train_vocabulary(sentences: Iterable[str], size: int) -> Vocabulary:
             unk_id=UNK_ID,
             bos_id=BOS_ID,
             eos_id=EOS_ID,
+            user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
             minloglevel=2,
         )
     except RuntimeError as error:

@@ -217,7 +217,7 @@ def test_unpacking_into_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    assert "nothing: neither the name of a corpus (multi30k, wmt14, laboratory) nor a folder" in nothing
+    assert "nothing: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) nor a folder" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")

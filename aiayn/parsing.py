@@ -1,0 +1,256 @@
+"""Constituency parsing (paper, section 6.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+"""
+
+__all__ = [
+    "PARSING_SEARCH",
+    "tokenise",
+    "Parse",
+    "Parser",
+    "BATCH_TOKENS",
+    "parse_sentences",
+    "parse",
+    "laboratory_parser",
+    "gold_trees",
+    "parse_scores",
+    "evaluate",
+]
+
+
+# book/06-3-constituency-parsing.ipynb, cell imports
+import contextlib
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from tqdm import tqdm
+
+from aiayn.batching import group_by_length, lengths_of, pad
+from aiayn.checkpoint import load_checkpoint, read_description
+from aiayn.data import InputError, Pairs, cache_folder, load_pairs
+from aiayn.evalb import BracketScores, evalb
+from aiayn.fast_paths import fast_products
+from aiayn.laboratory_model import fingerprint
+from aiayn.model import Transformer
+from aiayn.search import Hypothesis, SearchConfig, beam_search
+from aiayn.training import recipe, train
+from aiayn.translation import TooLong, Translator, last_checkpoints
+from aiayn.trees import IllFormed, Tree, delinearise, plain
+from aiayn.vocabulary import EOS_ID, Vocabulary
+from aiayn.well_formed import TreeVocabulary, WellFormed
+
+# book/06-3-constituency-parsing.ipynb, cell parsing-search
+PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
+
+
+# book/06-3-constituency-parsing.ipynb, cell tokenise
+def tokenise(text: str) -> list[str]:
+    """Words and marks as the treebank has them, more or less: did n't, Jan 's, the full stop by itself."""
+    return re.findall(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)*|\w+(?:-\w+)*|\S", text)
+
+
+# book/06-3-constituency-parsing.ipynb, cell parse
+@dataclass(frozen=True)
+class Parse:
+    """What a parser made of a sentence.
+
+    Attributes
+    ----------
+    tree : Tree or None
+        None if the tokens are not those of a tree over the sentence's words.
+    text : str
+        The tokens.
+    score : float
+        Their log probability, divided by the length penalty.
+    log_probability : float
+        Natural logarithm of the probability of the tokens, given the sentence.
+    """
+
+    tree: Tree | None
+    text: str
+    score: float
+    log_probability: float
+
+
+# book/06-3-constituency-parsing.ipynb, cell parser
+class Parser:
+    """A model that was trained on trees, as a parser (section 6.3).
+
+    Parameters
+    ----------
+    translator : Translator
+        Model, vocabulary, and how to search: `PARSING_SEARCH` is the paper's way.
+    constrained : bool
+        Whether the search is led, so that all it finds are trees. Otherwise it is the paper's.
+    """
+
+    def __init__(self, translator: Translator, constrained: bool = True) -> None:
+        if constrained and translator.search.extra_length < 3:
+            raise InputError("a tree has at least 3 tokens more than its sentence: extra_length is too small")
+        self.translator, self.constrained = translator, constrained
+        self.trees = TreeVocabulary(translator.vocabulary)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        average: int | None = None,
+        search: SearchConfig = PARSING_SEARCH,
+        device: str | None = None,
+        constrained: bool = True,
+    ) -> "Parser":
+        """The model of a run's folder, as for `Translator.load`."""
+        return cls(Translator.load(folder, average, search, device), constrained)
+
+    def __call__(self, sentence: str | Sequence[str | Sequence[str]], progress: bool = False) -> Any:
+        """The tree of a sentence, or those of a list; None where there is none. See `n_best`."""
+        sentences = [sentence] if isinstance(sentence, str) else sentence
+        best = [found[0].tree if found else None for found in self.n_best(sentences, 1, progress)]
+        return best[0] if isinstance(sentence, str) else best
+
+    def n_best(
+        self, sentences: Sequence[str | Sequence[str]], n: int, progress: bool = False
+    ) -> list[list[Parse]]:
+        """The `n` best parses of each sentence, best first; none if it is empty or too long.
+
+        A sentence is a text, which is cut into words as well as `tokenise` can, or a list of its words.
+        """
+        words = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
+        return parse_sentences(self, words, replace(self.translator.search, n_best=n), progress)
+
+
+# book/06-3-constituency-parsing.ipynb, cell parse-sentences
+BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
+
+
+def parse_sentences(
+    parser: Parser, sentences: list[list[str]], search: SearchConfig, progress: bool
+) -> list[list[Parse]]:
+    """Parse lists of words, batch by batch; one that is too long is left out with a warning."""
+    model, vocabulary = parser.translator.model, parser.translator.vocabulary
+    device = next(model.parameters()).device
+    sources = vocabulary.encode([" ".join(map(plain, words)) for words in sentences])
+    for number, source in enumerate(sources, start=1):
+        if len(source) > search.max_length:
+            left_out = f"sentence {number} has {len(source):,} tokens, more than {search.max_length:,}"
+            warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=3)
+    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= search.max_length]
+    examples = [(sources[k], sources[k]) for k in wanted]
+    parses: list[list[Parse]] = [[] for _ in sentences]
+    bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+    with bar, fast_products(device, model.config.d_model):
+        for group in group_by_length(lengths_of(examples), BATCH_TOKENS) if wanted else []:
+            rows = [wanted[k] for k in group.tolist()]
+            words = [len(sentences[row]) for row in rows]
+            limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
+            allowed = WellFormed(parser.trees, words, limits) if parser.constrained else None
+            found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
+            for row, hypotheses in zip(rows, found, strict=True):
+                parses[row] = [parse(each, vocabulary, sentences[row]) for each in hypotheses]
+            bar.update(len(rows))
+    return parses
+
+
+def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
+    """A hypothesis as a tree over these words, if it is one."""
+    (text,) = vocabulary.decode([hypothesis.tokens])
+    tree = None
+    with contextlib.suppress(IllFormed):
+        tree = delinearise(text, words) if hypothesis.tokens[-1] == EOS_ID else None
+    return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
+
+
+# book/06-3-constituency-parsing.ipynb, cell laboratory-parser
+def laboratory_parser(seed: int = 1) -> tuple[Transformer, Vocabulary]:
+    """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
+
+    Parameters
+    ----------
+    seed : int
+        Of the initial weights and the order of the batches.
+
+    Raises
+    ------
+    InputError
+        If the cache cannot be written to.
+    """
+    config = recipe("parser", seed=seed)
+    folder = cache_folder() / "laboratory" / fingerprint(config)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            try:
+                return load_checkpoint(last_checkpoints(folder))
+            except InputError:  # not there yet, or damaged
+                shutil.rmtree(folder, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+                train(config, "laboratory", "en-trees", Path(part, "run"))
+                Path(part, "run").rename(folder)
+            return load_checkpoint(last_checkpoints(folder))
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"
+        ) from None
+
+
+# book/06-3-constituency-parsing.ipynb, cell parse-scores
+def gold_trees(pairs: Pairs) -> list[Tree]:
+    """The trees of a corpus of sentences and trees.
+
+    Raises
+    ------
+    InputError
+        If a line of its target is not the tree of the same line of its source.
+    """
+    trees = []
+    for number, (source, target) in enumerate(zip(pairs.source, pairs.target, strict=True), start=1):
+        try:
+            trees.append(delinearise(target, source.split()))
+        except IllFormed as error:
+            raise InputError(f"{pairs.target_name}, line {number}: no tree ({error})") from None
+    return trees
+
+
+def parse_scores(parser: Parser, trees: Sequence[Tree], progress: bool = False) -> BracketScores:
+    """Parse the words of gold trees anew, and score it as EVALB does; what is no tree has no brackets."""
+    return evalb(trees, parser([tree.words() for tree in trees], progress=progress))
+
+
+# book/06-3-constituency-parsing.ipynb, cell evaluate
+def evaluate(
+    run: Path,
+    search: SearchConfig = PARSING_SEARCH,
+    average: int | None = None,
+    data: str | None = None,
+    split: str = "test",
+    constrained: bool = True,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Score the parser that a run has left (Table 4), on the corpus of its training unless told otherwise.
+
+    `search`, `average` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
+    """
+    training = read_description(last_checkpoints(run)[-1])["training"]
+    data = data or training["data"]
+    trees = gold_trees(load_pairs(data, training["pair"], split))
+    parser = Parser.load(run, average, search, constrained=constrained)
+    scores = parse_scores(parser, trees, progress)
+    names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")
+    return {
+        "run": str(run),
+        "data": data,
+        "split": split,
+        "beam": search.beam,
+        "alpha": search.alpha,
+        "constrained": constrained,
+        "minutes": training["minutes"],
+        **{name: getattr(scores, name) for name in names},
+    }

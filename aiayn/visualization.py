@@ -1,0 +1,147 @@
+"""Attention visualizations (appendix).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+"""
+
+__all__ = [
+    "table",
+    "numbers",
+    "AttentionView",
+    "write_page",
+    "attention_view",
+]
+
+
+# book/08-attention-visualizations.ipynb, cell view-imports
+import base64
+import html
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from aiayn.attention_script import SCRIPT, STYLE
+from aiayn.data import InputError, write_atomically
+from aiayn.sentence_attention import KINDS, Head, Model, SentenceAttention
+from aiayn.sentence_attention import attention_of as attention_of
+
+
+# book/08-attention-visualizations.ipynb, cell table
+def table(attention: SentenceAttention, head: Head) -> str:
+    """What each word looks at most by one head, in HTML: three words at most, from 5 percent on."""
+    queries, keys = attention.sides(head.kind)
+    rows = [f"<caption>Where the words look: {head}</caption>"]
+    for word, row in zip(queries.words, attention.words(head.kind)[head.layer, head.head], strict=True):
+        top = row.topk(min(3, len(row)))
+        seen = [
+            f"{html.escape(keys.words[key])} {weight:.0%}"
+            for weight, key in zip(top.values.tolist(), top.indices.tolist(), strict=True)
+            if weight >= 0.05
+        ]
+        rows.append(f'<tr><th scope="row">{html.escape(word)}</th><td>{", ".join(seen)}</td></tr>')
+    return f"<table>{''.join(rows)}</table>"
+
+
+def numbers(attention: SentenceAttention) -> dict[str, object]:
+    """What the script draws: words, pieces, whose these are, and weights as bytes, 255 for a weight of 1."""
+    kinds = dict[str, object]()
+    for kind in KINDS:
+        weights = attention.weights[kind]
+        packed = (weights * 255).round().to(torch.uint8).numpy().tobytes()
+        names = "source" if kind == "encoder" else "writes", "reads" if kind == "decoder" else "source"
+        kinds[kind] = [*names, *weights.shape[:2], base64.b64encode(packed).decode()]
+    sides = {name: getattr(attention, name) for name in ("source", "reads", "writes")}
+    return {
+        "kinds": kinds,
+        "sides": {name: [each.words, each.pieces, each.word_of] for name, each in sides.items()},
+        "unknown": attention.unknown,
+    }
+
+
+# book/08-attention-visualizations.ipynb, cell view
+class AttentionView:
+    """All heads on one pair of sentences, to look at in a notebook, or in a page that `save` writes.
+
+    `head` is the one that is shown large at first, `word` the one whose lines are shown, and `every` shows
+    those of all heads of the layer.
+    """
+
+    def __init__(
+        self, attention: SentenceAttention, head: Head, word: str | None = None, every: bool = False
+    ) -> None:
+        self.attention, self.head, self.word, self.every = attention, head, word, every
+        queries = attention.sides(head.kind)[0].words
+        layers, heads = attention.weights[head.kind].shape[:2]
+        if not (0 <= head.layer < layers and 0 <= head.head < heads):
+            raise InputError(f"{head}: there are {layers} layers of {heads} heads")
+        if word is not None and word not in queries:
+            raise InputError(f"no word {word!r}; there are {' '.join(queries)}")
+        chosen = None if word is None else queries.index(word)
+        self.show = {**head._asdict(), "word": chosen, "every": every}
+
+    @property
+    def title(self) -> str:
+        """The source sentence."""
+        return "".join(self.attention.source.pieces[:-1]).replace("▁", " ").strip()
+
+    def __repr__(self) -> str:
+        return f"AttentionView({self.title!r}; {self.head})"
+
+    def _repr_html_(self) -> str:
+        return f"<div><style>{STYLE}</style>{self.body()}<script>{SCRIPT}</script></div>"
+
+    def body(self) -> str:
+        """A table for readers without JavaScript, and the numbers from which the script draws."""
+        shown = numbers(self.attention) | {"show": self.show}
+        # In a script element only "<" could begin something else; JSON may write it as \u003c.
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+        data = f'<script type="application/json">{text}</script>'
+        return f'<div class="aiayn-attention">{table(self.attention, self.head)}{data}</div>'
+
+    def save(self, path: Path | str) -> None:
+        """Write a page of its own, which needs no network."""
+        write_page(Path(path), [self])
+
+
+# book/08-attention-visualizations.ipynb, cell page
+def write_page(path: Path, views: Sequence[AttentionView]) -> None:
+    """Write views to one HTML file, one below the other.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    sections = [f"<h2>{html.escape(view.title)}</h2>{view.body()}" for view in views]
+    page = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Attention</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>:root{{color-scheme:light dark}}body{{font-family:system-ui,sans-serif;margin:1rem auto;
+max-width:46rem;padding:0 1rem}}h2{{font-size:1.1rem;overflow-wrap:anywhere}}{STYLE}</style></head>
+<body>{"".join(sections)}<script>{SCRIPT}</script></body></html>
+"""
+    write_atomically(path, page.encode())
+
+
+def attention_view(
+    model: Model,
+    source: str,
+    target: str | None = None,
+    head: Head | None = None,
+    word: str | None = None,
+    every: bool = False,
+) -> AttentionView:
+    """A picture of where every head looks, for notebooks (figures 3 to 5).
+
+    Parameters
+    ----------
+    model, source, target
+        As for `attention_of`.
+    head, word, every
+        What is shown at first; the first head that looks across in the last layer unless given.
+    """
+    attention = attention_of(model, source, target)
+    last = len(attention.weights["cross"]) - 1
+    return AttentionView(attention, head or Head("cross", last, 0), word, every)

@@ -1,0 +1,288 @@
+"""What heads are asked, how they are scored, and what is lost without them."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from aiayn.batching import Batch, make_batch
+from aiayn.data import InputError
+from aiayn.heads import (
+    Case,
+    Example,
+    alignment_error_rate,
+    antecedent,
+    ask,
+    best_head,
+    chance,
+    entropy,
+    examples_of,
+    gold_links,
+    links,
+    neighbour,
+    nouns,
+    rarest,
+    related,
+    share_right,
+    usual_distance,
+    written,
+)
+from aiayn.laboratory import SPLITS, Pair, sample
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.pruning import (
+    all_heads,
+    attention_at,
+    importance_by_gradient,
+    importance_by_zeroing,
+    loss_of,
+    pruned,
+)
+from aiayn.sentence_attention import Head
+from aiayn.translation import Translator
+from aiayn.vocabulary import Vocabulary, train_vocabulary
+
+PAIRS = sample(40, seed=3)
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabulary([text for pair in PAIRS for text in (pair.source, pair.target)], 300)
+
+
+def random_model(vocabulary: Vocabulary, **changes: Any) -> Transformer:
+    """A model that knows nothing, in double precision."""
+    torch.manual_seed(1)
+    shape = {"N": 2, "d_model": 16, "d_ff": 16, "h": 4, "dropout": 0.0} | changes
+    return Transformer(TransformerConfig(vocabulary_size=len(vocabulary), **shape)).double().eval()
+
+
+@pytest.fixture
+def model(vocabulary: Vocabulary) -> Transformer:
+    return random_model(vocabulary)
+
+
+def batch_of(vocabulary: Vocabulary, pairs: list[Pair]) -> Batch:
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return make_batch(list(zip(*map(vocabulary.encode, sides), strict=True)))
+
+
+@pytest.fixture(scope="module")
+def batch(vocabulary: Vocabulary) -> Batch:
+    return batch_of(vocabulary, PAIRS[:6])
+
+
+def looking(pair: Pair, place: int) -> Example:
+    """An example in which every head looks at one English word, whatever it is asked."""
+    n, m = len(pair.source_tokens) + 1, len(pair.target_tokens) + 1
+    weights = torch.zeros(2, 4, max(n, m), n)
+    weights[..., place] = 1
+    return Example(pair, {"encoder": weights[:, :, :n], "cross": weights[:, :, :m]})
+
+
+# Alignment
+
+
+def test_error_rates_worked_by_hand() -> None:
+    gold = torch.tensor([[1, 1, 0], [0, 0, 1]]).bool()
+    for found, rate in (
+        ([[1, 1, 0], [0, 0, 1]], 0.0),
+        ([[0, 0, 1], [1, 1, 0]], 1.0),
+        ([[1, 0, 0], [0, 0, 1]], 1 - 2 * 2 / 5),
+        ([[1, 1, 1], [1, 1, 1]], 1 - 2 * 3 / 9),
+        ([[0, 0, 0], [0, 0, 0]], 1.0),
+    ):
+        assert alignment_error_rate([torch.tensor(found).bool()], [gold]) == pytest.approx(rate)
+
+
+def test_sentences_are_added_up_and_heads_kept_apart() -> None:
+    gold = [torch.eye(2).bool(), torch.eye(3).bool()]
+    right, wrong = [torch.stack([g, ~g]) for g in gold], [torch.stack([~g, g]) for g in gold]
+    mixed = alignment_error_rate([right[0], wrong[1]], gold)
+    assert mixed.tolist() == pytest.approx([1 - 2 * 2 / (2 + 6 + 5), 1 - 2 * 3 / (2 + 3 + 5)])
+
+
+def test_the_end_of_the_sentence_is_no_link() -> None:
+    weights = torch.tensor([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    assert links(weights).tolist() == [[True, False], [False, False]]
+    assert links(weights, 0.15).tolist() == [[True, True], [False, True]]
+
+
+def test_the_right_links_have_no_error() -> None:
+    gold = [gold_links(pair) for pair in PAIRS]
+    assert alignment_error_rate(gold, gold) == 0
+    for pair, table in zip(PAIRS, gold, strict=True):
+        assert sorted((i, j) for j, i in table.nonzero().tolist()) == sorted(pair.alignment)
+
+
+# Questions and scores
+
+
+def test_a_share_worked_by_hand() -> None:
+    weights = torch.tensor([[[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]]])  # a layer of two heads
+    cases = [Case(weights, 0, 1, range(3)), Case(weights, 2, 0, [0, 2]), Case(weights, 2, 2, [0, 2])]
+    assert share_right(cases).tolist() == [[pytest.approx(2 / 3), pytest.approx(1 / 3)]]
+    assert chance(cases) == pytest.approx((1 / 3 + 1 / 2 + 1 / 2) / 3)
+    assert usual_distance([*cases, Case(weights, 0, 1, range(3))]) == (1, 0.5)
+    assert best_head(share_right(cases), "cross") == Head("cross", 0, 0)
+
+
+def test_no_cases_no_share() -> None:
+    with pytest.raises(ValueError, match="draw more"):
+        share_right([])
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 1, 3])
+def test_neighbours_stand_at_one_distance(offset: int) -> None:
+    cases = ask([looking(pair, 0) for pair in PAIRS], neighbour(offset))
+    assert usual_distance(cases) == (offset, 1.0)
+    assert len(cases) == sum(max(0, len(pair.source_tokens) - abs(offset)) for pair in PAIRS)
+
+
+def test_relations_are_asked_both_ways() -> None:
+    for pair in PAIRS:
+        down = [(a, b) for name, a, b in pair.relations if name == "subject"]
+        assert list(related("subject")(pair)) == down
+        assert list(related("subject", to_head=True)(pair)) == [(b, a) for a, b in down]
+
+
+def test_the_pronoun_and_its_nouns() -> None:
+    for pair in sample(20, seed=2, split="pronouns"):
+        words = pair.source_tokens
+        ((pronoun, noun),) = antecedent(pair)
+        assert words[pronoun].lower() in ("it", "they") and noun in nouns(pair)
+        ((german, same),) = written(antecedent)(pair)
+        assert pair.target_tokens[german].lower() in ("er", "sie", "es") and same == noun
+        right, wrong = ask([looking(pair, noun), looking(pair, pronoun)], antecedent, candidates=nouns)
+        assert share_right([right]).eq(1).all()
+        assert right.candidates == nouns(pair) == wrong.candidates
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_noun_is_a_word_of_the_sentence(split: str) -> None:
+    for pair in sample(12, seed=4, split=split):
+        tags = pair.tree.replace("(", " ( ").split()
+        assert len(nouns(pair)) == sum(tag in ("NN", "NNS", "NNP") for tag in tags)
+        assert all(pair.source_tokens[i].isalnum() for i in nouns(pair))
+
+
+def test_the_rarest_word() -> None:
+    pair, counts = PAIRS[0], Counter(dict.fromkeys(PAIRS[0].source_tokens, 5))
+    counts[pair.source_tokens[2]] = 1
+    assert set(rarest(counts)(pair)) == {(i, 2) for i in range(len(pair.source_tokens))}
+
+
+def test_entropies() -> None:
+    assert entropy(torch.tensor([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25] * 4])).tolist() == [0, 1, 2]
+
+
+def test_examples_carry_words(vocabulary: Vocabulary, model: Transformer) -> None:
+    for pair, example in zip(PAIRS[:5], examples_of((model.float(), vocabulary), PAIRS[:5]), strict=True):
+        n, m = len(pair.source_tokens) + 1, len(pair.target_tokens) + 1
+        shapes = [tuple(example.words[kind].shape) for kind in ("encoder", "decoder", "cross")]
+        assert shapes == [(2, 4, n, n), (2, 4, m, m), (2, 4, m, n)]
+
+
+def test_a_vocabulary_that_joins_words_is_refused(model: Transformer, vocabulary: Vocabulary) -> None:
+    pair = PAIRS[0]
+    odd = Pair(
+        pair.source + "x", pair.target, pair.source_tokens, pair.target_tokens, pair.alignment, "", (), ()
+    )
+    with pytest.raises(InputError, match="cut into other words"):
+        examples_of(Translator(model.float(), vocabulary), [odd])
+
+
+# Silence
+
+
+def logits(model: Transformer, batch: Batch) -> Tensor:
+    with torch.no_grad():
+        return model(batch.source, batch.target)
+
+
+def test_heads_are_counted_in_order(model: Transformer) -> None:
+    heads = all_heads(model)
+    assert len(set(heads)) == 24
+    assert [str(heads[0]), str(heads[-1])] == ["encoder, layer 1, head 1", "cross, layer 2, head 4"]
+
+
+@pytest.mark.parametrize("head", [Head("encoder", 0, 1), Head("decoder", 1, 3), Head("cross", 1, 0)])
+def test_a_silent_head_gives_out_nothing(model: Transformer, batch: Batch, head: Head) -> None:
+    """The same comes out as with values that are zero."""
+    before, module = logits(model, batch), attention_at(model, head.kind, head.layer)
+    with pruned(model, [head]):
+        silent = logits(model, batch)
+    start = 2 * 16 + head.head * module.d_v  # behind queries and keys of width 16
+    with torch.no_grad():
+        module.projections.weight[start : start + module.d_v] = 0
+    torch.testing.assert_close(silent, logits(model, batch), atol=1e-12, rtol=0)
+    assert not torch.allclose(silent, before)
+
+
+def test_what_was_silent_speaks_again(model: Transformer, batch: Batch) -> None:
+    before = logits(model, batch)
+    with pytest.raises(RuntimeError, match="stop"), pruned(model, all_heads(model)):
+        assert not torch.equal(logits(model, batch), before)
+        with pruned(model, all_heads(model)[:3]):
+            pass
+        raise RuntimeError("stop")
+    assert torch.equal(logits(model, batch), before)
+
+
+def test_without_any_head_across_the_source_does_not_matter(
+    model: Transformer, vocabulary: Vocabulary
+) -> None:
+    first, other = (batch_of(vocabulary, PAIRS[k : k + 1]) for k in (0, 1))
+    with pruned(model, [head for head in all_heads(model) if head.kind == "cross"]), torch.no_grad():
+        assert torch.equal(model(first.source, first.target), model(other.source, first.target))
+
+
+def test_no_heads_at_all(model: Transformer, batch: Batch) -> None:
+    before = logits(model, batch)
+    with pruned(model, []):
+        assert torch.equal(logits(model, batch), before)
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"positions": "relative"}, {"d_v": 6}])
+def test_the_gradient_is_the_slope(vocabulary: Vocabulary, changes: dict[str, Any]) -> None:
+    """Against the loss with the head's columns of W^O a little longer and a little shorter."""
+    model, sizes, step = random_model(vocabulary, **changes), [], 1e-5
+    for pair in PAIRS[:2]:
+        batch, slopes = batch_of(vocabulary, [pair]), {}
+        for head in all_heads(model):
+            module = attention_at(model, head.kind, head.layer)
+            columns = slice(head.head * module.d_v, (head.head + 1) * module.d_v)
+            with torch.no_grad():
+                kept, losses = module.W_O.weight[:, columns].clone(), []
+                for factor in (1 + step, 1 - step):
+                    module.W_O.weight[:, columns] = kept * factor
+                    losses.append(float(loss_of(model, batch)))
+                module.W_O.weight[:, columns] = kept
+            slopes[head] = abs(losses[0] - losses[1]) / (2 * step)
+        found = importance_by_gradient(model, batch)
+        assert found == pytest.approx(slopes, rel=1e-4, abs=1e-8)
+        sizes.append(max(found.values()))
+    assert min(sizes) > 1e-4
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_the_gradient_is_a_mean_of_sizes(model: Transformer, vocabulary: Vocabulary) -> None:
+    """Over sentences of equal length that of two is the mean of the two, never a difference."""
+    lengths = Counter(len(vocabulary.encode([pair.target])[0]) for pair in PAIRS)
+    ((usual, number),) = lengths.most_common(1)
+    assert number > 1
+    same = [pair for pair in PAIRS if len(vocabulary.encode([pair.target])[0]) == usual][:2]
+    together = importance_by_gradient(model, batch_of(vocabulary, same))
+    alone = [importance_by_gradient(model, batch_of(vocabulary, [pair])) for pair in same]
+    for head in all_heads(model):
+        assert together[head] == pytest.approx((alone[0][head] + alone[1][head]) / 2, abs=1e-9)
+
+
+def test_zeroing_is_the_rise_of_the_loss(model: Transformer, batch: Batch) -> None:
+    head, found = Head("cross", 0, 2), importance_by_zeroing(model, batch)
+    whole = float(loss_of(model, batch))
+    with pruned(model, [head]):
+        assert found[head] == pytest.approx(float(loss_of(model, batch)) - whole)
+    assert math.isclose(whole, float(loss_of(model, batch)), rel_tol=0, abs_tol=0)

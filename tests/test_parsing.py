@@ -1,0 +1,235 @@
+"""Parsing with a model, led and not (paper, section 6.3). The models are tiny, most of them untrained."""
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from small_runs import complaint
+
+from aiayn.data import InputError, load_pairs
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.parsing import (
+    PARSING_SEARCH,
+    Parser,
+    evaluate,
+    gold_trees,
+    laboratory_parser,
+    parse_scores,
+    tokenise,
+)
+from aiayn.search import SearchConfig
+from aiayn.training import TrainingConfig, train
+from aiayn.translation import TooLong, Translator
+from aiayn.trees import IllFormed, delinearise, linearise, read_tree, tree_tokens
+from aiayn.vocabulary import BOS_ID, EOS_ID, Vocabulary, train_vocabulary
+from aiayn.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
+
+TREES = [
+    read_tree(f"(S (NP (DT The) (NN {noun})) (VP (VBD {verb}){tail}) (. .))")
+    for noun in ("cat", "dog", "cake", "child")
+    for verb, tail in (("slept", ""), ("saw", " (NP (PRP it))"), ("stood", " (ADVP (RB still))"))
+]
+SENTENCES = [" ".join(tree.words()) for tree in TREES]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    """Pieces of the sentences, and the tokens of their trees."""
+    return train_vocabulary(SENTENCES, 70, tree_tokens(map(linearise, TREES), "trees"))
+
+
+def a_parser(vocabulary: Vocabulary, search: SearchConfig, seed: int = 0, constrained: bool = True) -> Parser:
+    """An untrained parser."""
+    torch.manual_seed(seed)
+    config = TransformerConfig(vocabulary_size=len(vocabulary), N=1, d_model=16, d_ff=32, h=2, dropout=0.0)
+    return Parser(Translator(Transformer(config), vocabulary, search), constrained)
+
+
+# What may follow
+
+
+def test_the_paper_s_search() -> None:
+    assert (PARSING_SEARCH.beam, PARSING_SEARCH.alpha, PARSING_SEARCH.extra_length) == (21, 0.3, 300)
+
+
+def test_the_vocabulary_s_brackets_are_found(vocabulary: Vocabulary) -> None:
+    trees = TreeVocabulary(vocabulary)
+    pieces = {vocabulary.pieces([a])[0]: vocabulary.pieces([b])[0] for a, b in trees.closing.items()}
+    assert pieces == {f"▁⟦{label}": f"▁{label}⟧" for label in ("S", "NP", "VP", "ADVP")}
+    tags = {piece.strip("▁⟦⟧") for piece in vocabulary.pieces(trees.tags)}
+    assert tags == {"DT", "NN", "VBD", "PRP", "RB", "."}
+
+
+def test_a_vocabulary_without_brackets_is_refused() -> None:
+    vocabulary = train_vocabulary(SENTENCES, 50)
+    assert "not the vocabulary of a parser" in complaint(a_parser, vocabulary, PARSING_SEARCH)
+
+
+@pytest.fixture(scope="module")
+def two_labels() -> TreeVocabulary:
+    """Two kinds of brackets, one part of speech."""
+    return TreeVocabulary(train_vocabulary(["a b a b"], 12, tree_tokens(["⟦S ⟦NP ⟦NN⟧ NP⟧ S⟧"], "trees")))
+
+
+@pytest.mark.parametrize(("words", "limit"), [(1, 4), (1, 6), (2, 5), (2, 7), (3, 7), (2, 4)])
+def test_what_may_follow_leads_to_all_trees_within_the_limit_and_to_nothing_else(
+    two_labels: TreeVocabulary, words: int, limit: int
+) -> None:
+    (tag,), closing = two_labels.tags, two_labels.closing
+    written = {tag: "⟦NN⟧"}
+    for token, label in zip(closing, ("NP", "S"), strict=True):
+        written |= {token: f"⟦{label}", closing[token]: f"{label}⟧"}
+
+    def is_tree(tokens: tuple[int, ...]) -> bool:
+        try:
+            delinearise(" ".join(written[token] for token in tokens), ["a"] * words)
+        except IllFormed:
+            return False
+        return True
+
+    def led(prefix: tuple[int, ...], stand: Stand) -> set[tuple[int, ...]]:
+        opens, word, closes, ends = stand.follows(limit - len(prefix))
+        following = [*(closing if opens else ()), *[tag] * word, *[closes] * (closes >= 0)]
+        assert following or ends or not prefix, "a dead end"
+        found = set().union(*(led((*prefix, token), stand.after(token, two_labels)) for token in following))
+        return found | ({prefix} if ends else set())
+
+    every = (tokens for n in range(limit) for tokens in itertools.product(written, repeat=n))
+    assert led((), Stand((), words)) == {tokens for tokens in every if is_tree(tokens)}
+
+
+def test_brackets_do_not_open_for_ever(two_labels: TreeVocabulary) -> None:
+    stand = Stand((), 1)
+    for _ in range(LONGEST_RUN):
+        opens, *_ = stand.follows(1000)
+        assert opens
+        stand = stand.after(next(iter(two_labels.closing)), two_labels)
+    assert stand.follows(1000) == (False, True, -1, False)
+
+
+def test_a_beginning_stands_where_its_parent_stood_and_one_token_on(vocabulary: Vocabulary) -> None:
+    trees = TreeVocabulary(vocabulary)
+    (line,) = vocabulary.encode([linearise(TREES[1])])
+    allowed = WellFormed(trees, [5], [40])
+    for length in range(len(line)):
+        prefixes = torch.tensor([[[BOS_ID, *line[:length]]]])
+        mask = allowed([0], prefixes)
+        assert mask.shape == (1, len(vocabulary)) and mask[0, line[length]]
+        assert mask[0, EOS_ID] == (line[length] == EOS_ID)
+
+
+# Searching
+
+
+@pytest.mark.parametrize(
+    "search", [SearchConfig(1, 0.3, 12), SearchConfig(4, 0.3, 3), SearchConfig(21, 0.6, 30)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_led_search_finds_trees_of_the_sentence_s_words(
+    vocabulary: Vocabulary, search: SearchConfig, seed: int
+) -> None:
+    parser = a_parser(vocabulary, search, seed)
+    for sentence, found in zip(SENTENCES, parser.n_best(SENTENCES, search.beam), strict=True):
+        assert found
+        for parse in found:
+            assert parse.tree is not None and parse.tree.words() == tokenise(sentence)
+            assert linearise(parse.tree) == parse.text and math.isfinite(parse.score)
+        assert [parse.score for parse in found] == sorted((parse.score for parse in found), reverse=True)
+
+
+def test_an_untrained_model_that_is_not_led_finds_no_trees(vocabulary: Vocabulary) -> None:
+    parser = a_parser(vocabulary, SearchConfig(4, 0.3, 10), constrained=False)
+    assert parser(SENTENCES) == [None] * len(SENTENCES)
+    scores = parse_scores(parser, TREES)
+    assert (scores.sentences, scores.parsed, scores.f1) == (len(TREES), 0, 0)
+
+
+def test_a_parse_does_not_depend_on_its_neighbours(vocabulary: Vocabulary) -> None:
+    parser = a_parser(vocabulary, SearchConfig(5, 0.3, 15), seed=1)
+    assert parser(SENTENCES) == [parser(sentence) for sentence in SENTENCES]
+
+
+def test_a_text_may_come_as_words(vocabulary: Vocabulary) -> None:
+    parser = a_parser(vocabulary, SearchConfig(2, 0.3, 8))
+    assert parser("The cat slept.") == parser([["The", "cat", "slept", "."]])[0]
+    assert parser([["(", "⟦S", "["]])[0].words() == ["(", "⟦S", "["]
+
+
+def test_sentences_without_words_and_sentences_too_long(vocabulary: Vocabulary) -> None:
+    parser = a_parser(vocabulary, SearchConfig(2, 0.3, 5, max_length=8))
+    assert parser("") is None and parser([[], []]) == [None, None] and parser([]) == []
+    with pytest.warns(TooLong, match="sentence 2 has 41 tokens, more than 8"):
+        trees = parser(["The cat .", "cat " * 40, "cat"])
+    assert trees[1] is None and [trees[k].words() for k in (0, 2)] == [["The", "cat", "."], ["cat"]]
+
+
+def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
+    assert "extra_length is too small" in complaint(a_parser, vocabulary, SearchConfig(2, 0.3, 2))
+    a_parser(vocabulary, SearchConfig(2, 0.3, 2), constrained=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The cat slept.", "The cat slept ."),
+        ("Jan's dog, the boys' house", "Jan 's dog , the boys ' house"),
+        ("It didn't, and can't!", "It did n't , and ca n't !"),
+        ("a 5.50 well-known e-mail", "a 5.50 well-known e-mail"),
+        ("", ""),
+    ],
+)
+def test_text_is_cut_into_words(text: str, words: str) -> None:
+    assert tokenise(text) == words.split() == tokenise(words)
+
+
+# A whole run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A corpus of twelve trees in files of its own, and a small model that has learned them."""
+    folder = tmp_path_factory.mktemp("trees")
+    for split in ("train", "val", "test"):
+        (folder / f"{split}.en").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+        (folder / f"{split}.trees").write_text("\n".join(map(linearise, TREES)) + "\n", encoding="utf-8")
+    shape = TransformerConfig(vocabulary_size=60, N=1, d_model=32, d_ff=64, h=2, dropout=0.0)
+    config = TrainingConfig(
+        shape, steps=120, batch_tokens=300, warmup=40, checkpoint_minutes=1000.0, keep=1, average=1
+    )
+    train(config, str(folder), "en-trees", folder / "run")
+    return folder, folder / "run"
+
+
+def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
+    folder, out = run
+    for constrained in (False, True):
+        parser = Parser.load(out, constrained=constrained)
+        assert parser([tree.words() for tree in TREES]) == TREES
+        found = evaluate(out, constrained=constrained)
+        assert (found["f1"], found["complete_match"], found["sentences"]) == (100, 100, 12)
+        assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
+
+
+def test_leading_does_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
+    led, free = (Parser.load(run[1], constrained=constrained) for constrained in (True, False))
+    for one, other in zip(led.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
+        assert one[0].tree == other[0].tree
+        assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=1e-5)
+
+
+def test_gold_trees_must_be_trees(run: tuple[Path, Path]) -> None:
+    folder = run[0]
+    assert gold_trees(load_pairs(str(folder), "en-trees", "test")) == TREES
+    (folder / "odd.en").write_text("The cat\nThe dog\n", encoding="utf-8")
+    (folder / "odd.trees").write_text("⟦NP ⟦DT⟧ ⟦NN⟧ NP⟧\n⟦NP ⟦DT⟧ NP⟧\n", encoding="utf-8")
+    message = complaint(gold_trees, load_pairs(str(folder), "en-trees", "odd"))
+    assert "odd.trees, line 2: no tree (1 parts of speech for 2 words)" in message
+
+
+def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="set AIAYN_CACHE to another folder"):
+        laboratory_parser()

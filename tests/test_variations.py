@@ -1,0 +1,460 @@
+"""Table 3: every row against the paper, at every scale, compared, and trained in sweeps that go on."""
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from filelock import FileLock
+from small_runs import QUICK, TINY, complaint, write_corpus
+
+import aiayn.sweep
+from aiayn import data
+from aiayn.comparison import BAR, compare, read_record, report, together
+from aiayn.model import config
+from aiayn.sweep import Job, run_apart, sweep, sweep_config
+from aiayn.training import TrainingConfig
+from aiayn.training import train as real_train
+from aiayn.variations import ROWS, choose_rows, parameters, row_config
+
+# name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands), perplexity, BLEU, millions
+TABLE_3 = """
+base            6  512 2048  8  64  64 0.1 0.1 100 4.92 25.8  65
+A h=1           6  512 2048  1 512 512 0.1 0.1 100 5.29 24.9   -
+A h=4           6  512 2048  4 128 128 0.1 0.1 100 5.00 25.5   -
+A h=16          6  512 2048 16  32  32 0.1 0.1 100 4.91 25.8   -
+A h=32          6  512 2048 32  16  16 0.1 0.1 100 5.01 25.4   -
+B d_k=16        6  512 2048  8  16  64 0.1 0.1 100 5.16 25.1  58
+B d_k=32        6  512 2048  8  32  64 0.1 0.1 100 5.01 25.4  60
+C N=2           2  512 2048  8  64  64 0.1 0.1 100 6.11 23.7  36
+C N=4           4  512 2048  8  64  64 0.1 0.1 100 5.19 25.3  50
+C N=8           8  512 2048  8  64  64 0.1 0.1 100 4.88 25.5  80
+C d_model=256   6  256 2048  8  32  32 0.1 0.1 100 5.75 24.5  28
+C d_model=1024  6 1024 2048  8 128 128 0.1 0.1 100 4.66 26.0 168
+C d_ff=1024     6  512 1024  8  64  64 0.1 0.1 100 5.12 25.4  53
+C d_ff=4096     6  512 4096  8  64  64 0.1 0.1 100 4.75 26.2  90
+D dropout=0.0   6  512 2048  8  64  64 0.0 0.1 100 5.77 24.6   -
+D dropout=0.2   6  512 2048  8  64  64 0.2 0.1 100 4.95 25.5   -
+D smoothing=0.0 6  512 2048  8  64  64 0.1 0.0 100 4.67 25.3   -
+D smoothing=0.2 6  512 2048  8  64  64 0.1 0.2 100 5.47 25.7   -
+E               6  512 2048  8  64  64 0.1 0.1 100 4.92 25.7   -
+big             6 1024 4096 16  64  64 0.3 0.1 300 4.33 26.4 213
+""".strip().splitlines()
+
+# The table
+
+
+def test_the_rows_are_those_of_the_paper() -> None:
+    assert [line[:16].strip() for line in TABLE_3] == list(ROWS)
+
+
+@pytest.mark.parametrize("line", TABLE_3, ids=lambda line: line[:16].strip())
+def test_every_row_is_as_in_the_paper(line: str) -> None:
+    row, figures = ROWS[line[:16].strip()], line[16:].split()
+    shape = row_config(row)
+    widths = [shape.N, shape.d_model, shape.d_ff, shape.h, shape.d_k, shape.d_v]
+    assert widths == [int(figure) for figure in figures[:6]]
+    assert [shape.dropout, row.label_smoothing] == [float(figure) for figure in figures[6:8]]
+    assert row.steps == 1000 * int(figures[8])
+    assert [row.perplexity, row.bleu] == [float(figure) for figure in figures[9:11]]
+    assert row.millions == (None if figures[11] == "-" else int(figures[11]))
+    assert shape.positions == ("learned" if row.name == "E" else "sinusoidal")
+    assert shape.vocabulary_size == 37000 and not shape.attention_bias and shape.norm == "post"
+
+
+def test_the_authors_form_has_their_vocabulary_and_biases_and_fits_their_counts() -> None:
+    for row in ROWS.values():
+        shape = row_config(row, form="t2t")
+        assert shape == replace(row_config(row), vocabulary_size=40960, attention_bias=True)
+        if row.millions and row.name != "big":
+            assert round(parameters(shape) / 1e6) == row.millions
+    assert round(parameters(row_config(ROWS["big"], form="t2t")) / 1e6) == 218  # the paper has 213
+
+
+def test_base_and_big_are_the_presets_of_the_model() -> None:
+    for name in ("base", "big"):
+        assert row_config(ROWS[name]) == config(name, d_k=64, d_v=64)
+
+
+def test_other_numbers_of_heads_have_as_many_parameters() -> None:
+    assert len({parameters(row_config(row)) for row in choose_rows("base,A")}) == 1
+
+
+# Scale
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.25, 1 / 16, 2.0])
+def test_widths_are_scaled_and_nothing_else(scale: float) -> None:
+    for row in ROWS.values():
+        whole, scaled = row_config(row), row_config(row, scale)
+        widths = {name: int(getattr(whole, name) * scale) for name in ("d_model", "d_ff", "d_k", "d_v")}
+        assert scaled == replace(whole, **widths)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1 / 3, 1 / 32, 0.0, -0.25, float("nan"), float("inf")])
+def test_a_scale_that_cuts_a_column_is_refused(scale: float) -> None:
+    said = complaint(row_config, ROWS["A h=32"], scale)
+    assert said.startswith(f"scale={scale}: row A h=32 would have d_") and said.endswith("try 0.5 or 0.25")
+
+
+# Choosing
+
+
+def test_rows_are_chosen_by_name_by_group_or_all() -> None:
+    assert choose_rows("all") == list(ROWS.values())
+    assert [row.name for row in choose_rows("big, B,base")] == ["base", "B d_k=16", "B d_k=32", "big"]
+    assert [row.name for row in choose_rows(["C N=8", "C N=8", "E"])] == ["C N=8", "E"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("A h=2", "did you mean 'A h=32'"), ("d", "there are all, A to E, base, A h=1"), ("", "there are all")],
+)
+def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
+    said = complaint(choose_rows, f"base,{name}")
+    assert said.startswith(f"Table 3 has no row {name!r}: ") and hint in said
+
+
+# Comparing
+
+
+def made_up(**rows: list[float]) -> dict[str, Any]:
+    """A record with these scores; the perplexity is a tenth of them."""
+    runs = [
+        {"row": row, "seed": seed, "bleu": value, "perplexity": value / 10, "parameters": 1000}
+        for row, values in rows.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+    return {"runs": runs}
+
+
+def test_a_difference_is_held_against_its_error() -> None:
+    record = made_up(base=[25.0, 26.0, 27.0], big=[29.0, 30.0, 31.0])
+    found = compare(record, "big", "base", "bleu")
+    assert (found.gain, found.seeds) == (4.0, 3)
+    assert found.bar == pytest.approx(2.78 * (2 / 3) ** 0.5)
+    assert found.verdict == "holds"
+    assert compare(record, "base", "big", "bleu").verdict == "does not at this scale"
+    assert compare(record, "base", "big", "perplexity").verdict == "holds"  # of which less is better
+    assert compare(record, "base", "base", "bleu").verdict == "within noise"
+
+
+def test_a_wide_spread_drowns_a_difference() -> None:
+    record = made_up(base=[22.0, 26.0, 30.0], big=[26.0, 30.0, 34.0])
+    assert compare(record, "big", "base", "bleu").verdict == "within noise"
+
+
+def test_nearly_identical_has_to_be_shown() -> None:
+    def alike(*other: float) -> str:
+        return compare(made_up(base=[25.7, 25.8, 25.9], E=list(other)), "base", "E", "bleu").alike
+
+    assert alike(25.6, 25.8, 25.9) == "holds"
+    assert alike(23.6, 25.8, 27.9) == "within noise"
+    assert alike(22.6, 22.8, 22.9) == alike(28.6, 28.8, 28.9) == "does not at this scale"
+
+
+def test_one_run_says_nothing_and_a_failed_run_is_none() -> None:
+    record = made_up(base=[25.0, 26.0], big=[29.0])
+    record["runs"].append({"row": "big", "seed": 2, "error": "no luck"})
+    found = compare(record, "big", "base", "bleu")
+    assert found.verdict == found.alike == "too few runs"
+    lines = report(record).splitlines()
+    assert len(lines) == 4 and lines[-1] == "big, seed 2: no luck"
+    assert lines[1].split() == [
+        "base",
+        "2",
+        "1,000",
+        "2.55",
+        "±",
+        "0.07",
+        "4.92",
+        "25.50",
+        "±",
+        "0.71",
+        "25.8",
+    ]
+    assert lines[2].split() == ["big", "1", "1,000", "2.90", "4.33", "29.00", "26.4"]
+
+
+def test_a_statement_is_as_good_as_its_worst_comparison() -> None:
+    assert together(["holds", "holds"]) == "holds"
+    assert together(["holds", "within noise"]) == "within noise"
+    assert together(["within noise", "does not at this scale", "holds"]) == "does not at this scale"
+    assert together(["does not at this scale", "too few runs"]) == "too few runs"
+
+
+def test_the_bar_is_that_of_students_t() -> None:
+    """Equally good rows differ by more than the bar in one of twenty cases."""
+    for n, bar in BAR.items():
+        one, other = torch.randn(2, 200_000, n)
+        error = ((one.var(dim=1) + other.var(dim=1)) / n).sqrt()
+        share = ((one.mean(dim=1) - other.mean(dim=1)).abs() > bar * error).float().mean().item()
+        assert share == pytest.approx(0.05, abs=0.003)
+
+
+# Sweeping: here the runs share this process, and a run takes a few steps
+
+SMALL: dict[str, Any] = {"scale": 1 / 32, "steps": 4, "vocabulary_size": 60, "workers": 1}
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
+    """Dropout and seed of every training that a sweep begins."""
+    begun = list[tuple[float, int]]()
+
+    def counted(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
+        begun.append((config.model.dropout, config.seed))
+        real_train(config, *arguments, **options)
+
+    monkeypatch.setattr(aiayn.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(aiayn.sweep, "keep_heap", lambda: None)
+    monkeypatch.setattr(aiayn.sweep, "train", counted)
+    monkeypatch.setattr(aiayn.training, "peak_of", lambda workers: 1e9)
+    return begun
+
+
+def names(record: dict[str, Any]) -> list[tuple[str, int]]:
+    """Row and seed of each run."""
+    return [(run["row"], run["seed"]) for run in record["runs"]]
+
+
+def test_a_sweep_leaves_a_record_and_nothing_else(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "new" / "table3.json"
+    record = sweep("base,big", str(sentences), out, seeds=2, **SMALL)
+    assert record == read_record(out) == json.loads(out.read_text(encoding="utf-8"))
+    assert names(record) == [("base", 1), ("base", 2), ("big", 1), ("big", 2)]
+    assert trained == [(0.3, 1), (0.1, 1), (0.3, 2), (0.1, 2)]  # the dearest first
+    settings = {"data": str(sentences), "pair": "en-de", "scale": 1 / 32, "vocabulary_size": 60, "steps": 4}
+    assert record.items() >= settings.items()
+    assert record.keys() >= {"command", "machine", "commit", "date", "torch", "batch_tokens", "warmup"}
+    base, _, big, _ = record["runs"]
+    assert (base["steps"], big["steps"]) == (4, 12)
+    for row, run in (("base", base), ("big", big)):
+        assert run["parameters"] == parameters(row_config(ROWS[row], 1 / 32, vocabulary_size=60))
+        assert run["perplexity"] > 1 and 0 <= run["bleu"] <= 100 and run["minutes"] >= 0
+        assert "version:" in run["signature"]
+    assert [path.name for path in out.parent.iterdir()] == ["table3.json"]
+
+
+def test_what_is_done_is_not_done_again(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "table3.json"
+    first = sweep("base", str(sentences), out, seeds=1, **SMALL)
+    assert sweep("base", str(sentences), out, seeds=1, **SMALL) == first and len(trained) == 1
+    more = sweep("base,D dropout=0.2", str(sentences), out, seeds=2, **SMALL)
+    assert sorted(trained[1:]) == [(0.1, 2), (0.2, 1), (0.2, 2)]
+    assert more["runs"][0] == first["runs"][0] and len(more["runs"]) == 4
+
+
+def test_seeds_differ_and_each_is_the_same_again(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+) -> None:
+    one, other = (
+        sweep("base", str(sentences), tmp_path / f"{name}.json", seeds=2, **SMALL) for name in ("a", "b")
+    )
+    perplexities = [run["perplexity"] for run in one["runs"]]
+    assert perplexities[0] != perplexities[1]
+    assert perplexities == [run["perplexity"] for run in other["runs"]]
+
+
+def test_a_run_that_fails_says_so_and_is_tried_again(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, out = aiayn.sweep.train, tmp_path / "table3.json"
+
+    def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
+        if config.model.dropout == 0.0:
+            raise MemoryError("no\nroom")
+        counted(config, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(aiayn.sweep, "train", broken)
+        record = sweep(["base", "D dropout=0.0", "D dropout=0.2"], str(sentences), out, seeds=1, **SMALL)
+    assert names(record) == [("base", 1), ("D dropout=0.0", 1), ("D dropout=0.2", 1)]
+    errors = [run.get("error") for run in record["runs"]]
+    assert errors == [None, "MemoryError: no room", None]
+    again = sweep("base,D dropout=0.0,D dropout=0.2", str(sentences), out, seeds=1, **SMALL)
+    assert trained[2:] == [(0.0, 1)]
+    assert names(again) == names(record) and all("error" not in run for run in again["runs"])
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
+        real_train(replace(config, steps=3), *arguments, **options)
+
+    out = tmp_path / "table3.json"
+    with monkeypatch.context() as patched:
+        patched.setattr(aiayn.sweep, "train", stopped)
+        record = sweep("base", str(sentences), out, seeds=1, **SMALL)
+    assert "interrupted after step 3" in record["runs"][0]["error"]
+    metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"
+    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [3, 3]
+    (run,) = sweep("base", str(sentences), out, seeds=1, **SMALL)["runs"]
+    (whole,) = sweep("base", str(sentences), tmp_path / "whole.json", seeds=1, **SMALL)["runs"]
+    assert (run["steps"], run["perplexity"]) == (4, whole["perplexity"])
+
+
+def test_the_record_is_whole_after_every_run(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the next one is written, and if the sweep is broken off."""
+    out, seen, apart = tmp_path / "table3.json", list[int](), aiayn.sweep.run_apart
+
+    def looking(job: Job) -> dict[str, Any]:
+        time.sleep(0.2)  # until what came before is written
+        found = read_record(out)
+        assert found is not None
+        seen.append(len(found["runs"]))
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return apart(job)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(aiayn.sweep, "run_apart", looking)
+        with pytest.raises(KeyboardInterrupt):
+            sweep("base", str(sentences), out, seeds=4, **SMALL)
+    assert seen[:3] == [0, 1, 2]
+    before = out.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        complaint(sweep, "base", str(sentences), out, seeds=4, **SMALL)
+    assert out.read_bytes() == before
+    assert len(sweep("base", str(sentences), out, seeds=4, **SMALL)["runs"]) == 4
+
+
+def test_the_laboratory_is_drawn_once(
+    trained: list[tuple[float, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for split, pairs in (("train", 60), ("val", 5), ("test", 5)):
+        monkeypatch.setitem(data.LABORATORY_PAIRS, split, pairs)
+    loaded, load_pairs = list[tuple[str, str]](), data.load_pairs
+
+    def counted(name: str, pair: str, split: str) -> data.Pairs:
+        loaded.append((name, split))
+        return load_pairs(name, pair, split)
+
+    monkeypatch.setattr(aiayn.sweep, "load_pairs", counted)
+    monkeypatch.setattr(aiayn.training, "load_pairs", counted)
+    out = tmp_path / "table3.json"
+    record = sweep("base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150})
+    assert len(record["runs"]) == 2 and record["data"] == "laboratory"
+    assert loaded.count(("laboratory", "train")) == 1
+    assert list(tmp_path.iterdir()) == [out]
+
+
+# Bad input
+
+
+def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
+    def said(rows: str = "base", **changes: Any) -> str:
+        return complaint(sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes)
+
+    assert said(seeds=0).startswith("seeds=0, workers=1: must be at least 1")
+    assert said(workers=0).startswith("seeds=3, workers=0: must be at least 1")
+    assert said(steps=0).startswith("steps=0: must be at least 1")
+    assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
+    assert said(rows="F").startswith("Table 3 has no row 'F'")
+    assert said(pair="en").startswith("pair 'en'")
+    assert list(tmp_path.iterdir()) == []  # before anything is begun
+
+
+def test_a_corpus_without_a_test_set_is_refused_before_the_work(sentences: Path, tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        for language in ("en", "de"):
+            (tmp_path / f"{split}.{language}").write_bytes((sentences / f"{split}.{language}").read_bytes())
+    assert "test.en" in complaint(sweep, "base", str(tmp_path), tmp_path / "a.json", **SMALL)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}', "{}"])
+def test_a_file_that_is_no_record_is_left_alone(sentences: Path, tmp_path: Path, content: str) -> None:
+    out = tmp_path / "a.json"
+    out.write_text(content)
+    assert "a.json: not the record of a sweep" in complaint(read_record, out)
+    assert "a.json: not the record of a sweep" in complaint(sweep, "base", str(sentences), out, **SMALL)
+    assert out.read_text() == content
+    assert read_record(tmp_path / "none.json") is None
+
+
+def test_two_recipes_are_not_mixed(trained: list[tuple[float, int]], sentences: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table3.json"
+    sweep("base", str(sentences), out, seeds=1, **SMALL)
+    said = complaint(sweep, "base", str(sentences), out, **SMALL | {"steps": 5, "scale": 1 / 16})
+    assert (
+        said == f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5; use that, or another --out"
+    )
+
+
+def test_two_sweeps_do_not_share_a_record(sentences: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table3.json"
+    (tmp_path / ".table3.runs").mkdir()
+    with FileLock(tmp_path / ".table3.runs" / "lock"):
+        assert "another sweep is writing it" in complaint(sweep, "base", str(sentences), out, **SMALL)
+
+
+def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = complaint(sweep, "base", str(sentences), tmp_path / "file" / "a.json", **SMALL)
+    assert "a.json: cannot be written" in said
+
+
+# The recipe
+
+
+def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
+    base = sweep_config(ROWS["base"], "laboratory", seed=1)
+    assert base.model == row_config(ROWS["base"], 0.25, vocabulary_size=2000) and base.average == 1
+    smoothed = sweep_config(ROWS["D smoothing=0.2"], "laboratory", seed=2)
+    assert smoothed == replace(base, label_smoothing=0.2, seed=2)
+    big = sweep_config(ROWS["big"], "laboratory", seed=1)
+    assert big == replace(
+        base, model=row_config(ROWS["big"], 0.25, vocabulary_size=2000), steps=3 * base.steps
+    )
+
+
+def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
+    found = sweep_config(ROWS["base"], "wmt14", seed=1, scale=1.0)
+    paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
+    assert found == replace(paper, keep=1, average=1)  # section 6.2: no averaging
+
+
+# Processes of their own
+
+
+def job(tmp_path: Path, **changes: Any) -> Job:
+    """A run of a tiny model on number words."""
+    corpus = str(write_corpus(tmp_path / "corpus"))
+    return Job("base", replace(QUICK, model=TINY, **changes), corpus, "en-de", "val", tmp_path / "run")
+
+
+def test_a_run_has_a_process_of_its_own(tmp_path: Path) -> None:
+    found = run_apart(job(tmp_path, seed=3))
+    assert (found["row"], found["seed"], found["steps"]) == ("base", 3, 6) and "error" not in found
+    assert found["parameters"] == parameters(TINY)
+    assert "step" in (tmp_path / "run" / "log.txt").read_text(encoding="utf-8")
+
+
+def test_a_process_that_is_killed_is_a_run_that_failed(tmp_path: Path) -> None:
+    def kill() -> None:
+        while not (tmp_path / "run" / "metrics.jsonl").exists() and threading.main_thread().is_alive():
+            time.sleep(0.05)
+        for child in set(multiprocessing.active_children()) - before:
+            child.kill()
+
+    before, killer = set(multiprocessing.active_children()), threading.Thread(target=kill, daemon=True)
+    killer.start()
+    found = run_apart(job(tmp_path, steps=1_000_000, checkpoint_steps=50))
+    killer.join()
+    assert found["error"].startswith("its process was killed")
