@@ -98,7 +98,7 @@ def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float
     try:
         for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
             module = attention_at(model, kind, layer)
-            gate = torch.ones(len(batch.source), module.h, device=batch.source.device, requires_grad=True)
+            gate = module.W_O.weight.new_ones(len(batch.source), module.h, requires_grad=True)
             gates[kind, layer] = gate
             handles.append(module.W_O.register_forward_pre_hook(partial(turn, module, gate)))
         with torch.enable_grad():

@@ -179,6 +179,7 @@ def attention_of(model: Model, source: str, target: str | None = None) -> Senten
 # book/08-attention-visualizations.ipynb, cell cut
 def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
+    text = text.strip()  # as Translator does
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]
     if not pieces:
         raise InputError("an empty sentence: there is nothing to look at")

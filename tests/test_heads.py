@@ -1,6 +1,5 @@
 """What heads are asked, how they are scored, and what is lost without them."""
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -282,7 +281,7 @@ def test_the_gradient_is_a_mean_of_sizes(model: Transformer, vocabulary: Vocabul
 
 def test_zeroing_is_the_rise_of_the_loss(model: Transformer, batch: Batch) -> None:
     head, found = Head("cross", 0, 2), importance_by_zeroing(model, batch)
-    whole = float(loss_of(model, batch))
+    whole = loss_of(model, batch).item()
     with pruned(model, [head]):
-        assert found[head] == pytest.approx(float(loss_of(model, batch)) - whole)
-    assert math.isclose(whole, float(loss_of(model, batch)), rel_tol=0, abs_tol=0)
+        assert found[head] == pytest.approx(loss_of(model, batch).item() - whole)
+    assert loss_of(model, batch).item() == whole

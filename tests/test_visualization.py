@@ -162,7 +162,7 @@ def test_the_picture_holds_the_weights(translator: Translator) -> None:
 def test_it_is_shown_as_asked(translator: Translator) -> None:
     view = attention_view(translator, SOURCE, head=Head("encoder", 0, 3), word="it", every=True)
     show = data_of(view._repr_html_())["show"]
-    assert show == {"kind": "encoder", "layer": 0, "head": 3, "word": 9, "every": True}
+    assert show == {"kind": "encoder", "layer": 0, "head": 3, "word": 10, "every": True}
     assert repr(view) == f"AttentionView({SOURCE!r}; encoder, layer 1, head 4)"
 
 
@@ -183,7 +183,7 @@ def test_it_needs_no_network(translator: Translator) -> None:
     page = attention_view(translator, SOURCE)._repr_html_()
     assert set(re.findall(r"https?://[\w.]+", page)) == {"http://www.w3.org"}  # the names of SVG and HTML
     assert not re.search(r"\b(?:src|href|@import|url)\b", page)
-    assert len(page) < 40_000
+    assert len(page) < 60_000  # a vocabulary so small makes many pieces
 
 
 def test_without_a_script_there_is_a_table(translator: Translator) -> None:
