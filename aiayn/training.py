@@ -298,6 +298,8 @@ def fit(
     if workers.agree(run.step > 0 and run.step not in run.metrics.validations())[0]:
         validate(model, valid, run, workers, run.step, meter.minutes)  # it was killed between the two
         meter.pause()
+    if workers.agree(run.step > 0 and stale(run.metrics.validations(), config.patience))[0]:
+        return  # the patience was at its end already
     saved = began = meter.minutes
     bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
     with bar, stop_signals() as signals:
