@@ -298,8 +298,6 @@ def fit(
     if workers.agree(run.step > 0 and run.step not in run.metrics.validations())[0]:
         validate(model, valid, run, workers, run.step, meter.minutes)  # it was killed between the two
         meter.pause()
-    if workers.agree(run.step > 0 and stale(run.metrics.validations(), config.patience))[0]:
-        return  # the patience was at its end already
     saved = began = meter.minutes
     bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
     with bar, stop_signals() as signals:
@@ -364,4 +362,6 @@ def train(
         multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
         shared = (pieces, workers.rank, workers.world_size, multiple)
         batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)
-        fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)
+        patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
+        if workers.agree(patient)[0]:  # or else it had ended already
+            fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)

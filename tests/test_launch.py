@@ -232,12 +232,14 @@ Path(sys.argv[1]).write_text(" ".join(heard))
 def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
     (tmp_path / "patient.py").write_text(PATIENT)
     program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
-    code = f"from aiayn.launch import *; launch(torchrun_command({program}, workers=1))"
+    # what a shell starts in the background ignores interrupts, and would pass that on
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{hear}; from aiayn.launch import *; launch(torchrun_command({program}, workers=1))"
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **options)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate()
+    _, errors = process.communicate(timeout=120)
     assert errors.endswith("KeyboardInterrupt\n")
     assert (tmp_path / "heard").read_text() == "TERM"
 
