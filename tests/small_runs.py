@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import random
-import signal
 import socket
 import sys
 import time
@@ -106,8 +105,6 @@ def _run(action: Callable[..., Any], arguments: Any, options: Any, log: Path, en
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     os.environ.update({name: str(value) for name, value in environment.items()})
-    # A shell that puts a program in the background has it ignore interrupts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.set_num_threads(1)
     try:
         action(*arguments, **options)
