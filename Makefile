@@ -88,7 +88,7 @@ check: $(READY) ## Check all but the chapters' runs and the site: lint, types, e
 	@printf '\n== The package is what the book says ==\n'
 	@$(VENV)/python -m aiayn.book export --check
 	@printf '\n== Tests ==\n'
-	@$(VENV)/pytest -m "not browser"
+	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser" -n $(JOBS) --dist loadfile
 
 test: check $(LABORATORY) ## Check everything: also run every chapter again, build the site and open it in a browser
 	@printf '\n== Chapters, run again and compared ==\n'

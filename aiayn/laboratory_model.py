@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 __all__ = [
     "source_path",
     "imported",
+    "PARSING",
     "fingerprint",
     "laboratory_model",
     "pronouns_right",
@@ -21,6 +22,7 @@ import shutil
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 
 from filelock import FileLock
 
@@ -56,9 +58,13 @@ def imported(module: str, found: dict[str, str]) -> dict[str, str]:
     return found
 
 
+PARSING = Lock()  # Python 3.11 fails where two threads parse at once
+
+
 def fingerprint(config: TrainingConfig) -> str:
     """A checksum of all that the model follows from: code, data (which is code here), configuration."""
-    sources = sorted(imported("aiayn.training", {}).items())
+    with PARSING:
+        sources = sorted(imported("aiayn.training", {}).items())
     return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
 
 

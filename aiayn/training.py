@@ -395,4 +395,6 @@ def train(
         multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
         shared = (pieces, workers.rank, workers.world_size, multiple)
         batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)
-        fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)
+        patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
+        if workers.agree(patient)[0]:  # or else it had ended already
+            fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)

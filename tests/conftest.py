@@ -1,6 +1,7 @@
 """What every test shares: shapes checked at run time, a fresh random state, and the folder of real data."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from jaxtyping import install_import_hook
 # From here on importing the package makes it check the shapes in its annotations. As for mypy, an int will do
 # where a float is asked for.
 install_import_hook("aiayn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+# A shell has what it starts in the background ignore interrupts, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -237,7 +237,12 @@ def test_the_papers_commands_are_understood() -> None:
     ],
 )
 def test_what_launch_refuses_before_it_starts_anything(
-    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: list[Any], says: str
+    aiayn: Command,
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told: list[Any],
+    says: str,
 ) -> None:
     monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)

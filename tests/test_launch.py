@@ -237,7 +237,7 @@ def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **options)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate()
+    _, errors = process.communicate(timeout=120)
     assert errors.endswith("KeyboardInterrupt\n")
     assert (tmp_path / "heard").read_text() == "TERM"
 

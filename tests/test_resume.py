@@ -519,6 +519,8 @@ def test_patience_ends_a_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.M
     train(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run")
     assert list(validations(tmp_path / "run")) == [5, 10, 15, 20, 25, 30, 35]
     assert 20 in kept(tmp_path / "run") and kept(tmp_path / "run")[-1] == 35
+    train(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run", resume=True)
+    assert kept(tmp_path / "run")[-1] == 35
 
 
 def test_a_run_is_saved_before_it_is_evaluated(
