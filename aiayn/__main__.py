@@ -9,10 +9,7 @@ __all__ = [
     "train",
     "flags",
     "launch",
-    "Model",
-    "translate",
-    "convert",
-    "evaluate",
+    "sweep",
     "plan",
     "sample",
     "main",
@@ -23,7 +20,6 @@ __all__ = [
 import math
 import signal
 import sys
-import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,25 +28,17 @@ import torch
 import tyro
 
 from aiayn import laboratory
-from aiayn.checkpoint import load_checkpoint
-from aiayn.conversion import write_ctranslate2
-from aiayn.data import InputError, decode_lines
+from aiayn.comparison import report as comparison_report
+from aiayn.data import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.hardware import plan_table
 from aiayn.launch import launch as launch_workers
-from aiayn.launch import (
-    load_test,
-    plain_words,
-    report,
-    score,
-    slurm_script,
-    torchrun_command,
-    write_record,
-)
+from aiayn.launch import load_test, plain_words, report, score, slurm_script, torchrun_command, write_record
+from aiayn.model_commands import convert, evaluate, parse, translate
 from aiayn.run import Run
+from aiayn.sweep import sweep as run_sweep
 from aiayn.training import TrainingConfig, recipe
 from aiayn.training import train as train_model
-from aiayn.translation import SearchConfig, TooLong, Translator, last_checkpoints
 
 
 # book/09-launch.ipynb, cell train-options
@@ -152,100 +140,46 @@ def launch(
         print(report(record))
 
 
-# book/09-launch.ipynb, cell model-options
-@dataclass(frozen=True)
-class Model:
-    """Which model, and how it searches."""
-
-    run: tyro.conf.Positional[Path]  # a folder that `aiayn train` left
-    beam: int = 4  # prefixes kept at each step
-    alpha: float = 0.6  # strength of the length penalty
-    average: int | None = (
-        None  # how many of the last checkpoints; the configuration's own number unless given
-    )
-
-    def search(self, n_best: int = 1) -> SearchConfig:
-        """How to search."""
-        return SearchConfig(self.beam, self.alpha, n_best=n_best)
-
-
-# book/09-launch.ipynb, cell translate-command
-def translate(model: Annotated[Model, tyro.conf.arg(name="")], n_best: int | None = None) -> None:
-    """Translate standard input to standard output, line by line.
-
-    A sentence that is too long stays untranslated; standard error says so, and the exit code is 1.
-
-    Parameters
-    ----------
-    n_best : int, optional
-        Print so many translations, each with the number of its sentence and its score, tabs between them.
-    """
-    keep_heap()
-    translator = Translator.load(model.run, model.average, model.search(n_best or 1))
-    content = sys.stdin.buffer.read()
-    lines = list(decode_lines(content, "standard input")) if content else []
-    with plain_words(), warnings.catch_warnings(record=True, action="always", category=TooLong) as caught:
-        found = translator.n_best(lines, n_best or 1, progress=sys.stderr.isatty())
-    for number, translations in enumerate(found, start=1):
-        rows = [(each.score, each.text) for each in translations] or [(0.0, "")]
-        for value, text in rows:
-            print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
-    left_out = [warning.message for warning in caught or () if warning.category is TooLong]
-    for message in left_out:
-        print(f"aiayn: standard input: {message}", file=sys.stderr)
-    if left_out:
-        sys.exit(1)
-
-
-# book/09-launch.ipynb, cell convert-command
-def convert(
-    run: tyro.conf.Positional[Path], out: tyro.conf.Positional[Path], average: int | None = None
+# book/09-launch.ipynb, cell sweep-command
+def sweep(
+    data: str,
+    out: Path,
+    rows: str = "all",
+    pair: str = "en-de",
+    seeds: int = 3,
+    scale: float = 0.25,
+    steps: int | None = None,
+    vocabulary_size: int | None = None,
+    workers: int | None = None,
 ) -> None:
-    """Write a model for CTranslate2, to a new folder.
+    """Train rows of Table 3 with several seeds, score them, and write a record; what is there is kept.
 
     Parameters
     ----------
-    run : Path
-        A folder that `aiayn train` left.
+    data : str
+        laboratory, multi30k, wmt14, or a folder.
     out : Path
-        The new folder.
-    average : int, optional
-        How many of the last checkpoints; the configuration's own number unless given.
+        The record, a JSON file.
+    rows : str
+        all, groups or names, with commas between them, such as A,base or "C N=2".
+    pair : str
+        Languages, source first.
+    seeds : int
+        How many times each row is trained.
+    scale : float
+        Of the paper's widths.
+    steps, vocabulary_size : int, optional
+        If not the recipe's.
+    workers : int, optional
+        How many trainings at a time; one for each processor unless given.
     """
-    write_ctranslate2(*load_checkpoint(last_checkpoints(run, average)), out)
-
-
-# book/09-launch.ipynb, cell evaluate-command
-def evaluate(
-    model: Annotated[Model, tyro.conf.arg(name="")],
-    split: str | None = None,
-    data: str | None = None,
-    pair: str | None = None,
-    forms: bool = False,
-    json: Path | None = None,
-) -> None:
-    """Translate a test set and print BLEU with its signature.
-
-    Parameters
-    ----------
-    split : str, optional
-        Which part of the corpus; newstest2014, test_2016_flickr or test unless given.
-    data : str, optional
-        Another corpus than the model was trained on.
-    pair : str, optional
-        Other languages than the model was trained on.
-    forms : bool
-        Print BLEU in every form that people quote, of newstest2014 for all lines and for the filtered ones.
-    json : Path, optional
-        A file to write the scores to, with all that belongs to them.
-    """
-    keep_heap()
-    tests = (data, pair, split)
-    record = score(model.run, model.search(), model.average, tests, forms, progress=sys.stderr.isatty())
-    if json is not None:
-        write_record(json, record, ["aiayn", *sys.argv[1:]])
-    (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
-    print(report(record) if forms else f"BLEU {first['value']:.2f}  {first['signature']}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the trainings hear of it, and save
+    with plain_words():
+        options = (pair, seeds, scale, steps, vocabulary_size, workers, sys.stderr.isatty())
+        record = run_sweep(rows, data, out, *options)
+    print(comparison_report(record))
+    if any("error" in run for run in record["runs"]):
+        sys.exit(1)
 
 
 # book/09-launch.ipynb, cell plan-verb
@@ -303,7 +237,7 @@ def sample(
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    verbs = (train, launch, translate, evaluate, convert, plan, sample)
+    verbs = (train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
     commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")

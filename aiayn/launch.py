@@ -15,6 +15,7 @@ __all__ = [
     "TEST_SETS",
     "load_test",
     "scores_of",
+    "is_parser",
     "score",
     "report",
     "write_record",
@@ -46,7 +47,10 @@ from aiayn.bleu import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.hardware import PAPER_RUNS
-from aiayn.translation import SearchConfig, TooLong, Translator, last_checkpoints
+from aiayn.parsing import PARSING_SEARCH
+from aiayn.parsing import evaluate as evaluate_parser
+from aiayn.search import PAPER_SEARCH, SearchConfig
+from aiayn.translation import TooLong, Translator, last_checkpoints
 
 PORT = 29500
 OWN_STORE = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
@@ -203,6 +207,13 @@ def scores_of(
     return {name: bleu_in_every_form(translations, pairs.target, language)}
 
 
+# book/09-launch.ipynb, cell is-parser
+def is_parser(run: Path) -> bool:
+    """Whether a run trained its model on trees (section 6.3)."""
+    training = read_description(last_checkpoints(run)[-1])["training"]
+    return str(training.get("pair")).endswith("-trees")
+
+
 # book/09-launch.ipynb, cell score
 def score(
     run: Path,
@@ -215,11 +226,15 @@ def score(
     """Translate a test set with the model that a run has left, and score it (section 6.1).
 
     `tests` are corpus, pair of languages, and split: where None, those of the training, and `load_test`'s.
-    Without `forms` there is sacreBLEU alone. An `InputError` says if there is no model or no such test set.
+    Without `forms` there is sacreBLEU alone. A parser is scored by `aiayn.parsing.evaluate`. An `InputError`
+    says if there is no model or no such test set.
     """
-    search = search or SearchConfig()
     training = read_description(last_checkpoints(run)[-1])["training"]
     data, pair = tests[0] or training["data"], tests[1] or training["pair"]
+    if is_parser(run):
+        search = search or PARSING_SEARCH
+        return evaluate_parser(run, search, average, data, tests[2] or "test", progress=progress)
+    search = search or PAPER_SEARCH
     sets = load_test(data, pair, tests[2])
     sources = next(iter(sets.values())).source
     translator = Translator.load(run, average, search)
@@ -245,7 +260,10 @@ def score(
 
 # book/09-launch.ipynb, cell report
 def report(record: dict[str, Any]) -> str:
-    """What `score` found, as a table: test set, form, BLEU, signature."""
+    """What `score` found, as a table: test set, form, BLEU, signature; or the labelled F1 of a parser."""
+    if "f1" in record:
+        parts = [f"{name} {record[name]:.2f}" for name in ("precision", "recall", "complete_match")]
+        return f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
     rows = [(test, each) for test, forms in record["bleu"].items() for each in forms.values()]
     return "\n".join(
         f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}" for test, each in rows
