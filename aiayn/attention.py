@@ -16,6 +16,7 @@ __all__ = [
     "FEW",
     "Attention",
     "HeadProjections",
+    "queries_keys_values",
     "MultiHeadAttention",
     "recorded_attention",
 ]
@@ -226,6 +227,23 @@ class HeadProjections(nn.Linear):
         return [part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in y.split(widths, dim=-1)]
 
 
+# book/03-2-attention.ipynb, cell queries-keys-values
+def queries_keys_values(
+    projections: HeadProjections, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None, batch: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
+    if memory is None:
+        Q, K, V = projections.project(x)
+        if cache is None:
+            return Q, K, V
+        return Q, *cache.append(stack_beams(K, batch), stack_beams(V, batch))
+    (Q,) = projections.project(x, slice(1))
+    if cache is not None and cache.length:  # the memory stays the same: once is enough
+        return Q, *cache.contents()
+    K, V = projections.project(memory, slice(1, 3))
+    return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
+
+
 # book/03-2-attention.ipynb, cell multi-head-attention
 class MultiHeadAttention(nn.Module):
     """h attentions side by side, each with projections of its own (section 3.2.2).
@@ -269,37 +287,17 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "rows n d_model"]:
         """Let each position of `x` attend to `memory`, or to `x` itself where there is none.
 
-        With a cache for self-attention, `x` holds the newest positions and the cache the earlier ones. Where
-        sentences have several beams, `visible` has a row for each sentence, whose beams stand in it one
-        after another: their new positions as queries, all that was ever kept as keys.
+        With a cache for self-attention, `x` holds the newest positions. If sentences have several beams,
+        `visible` has a row a sentence: the beams' new positions as queries, all that was ever kept as keys.
         """
-        Q, K, V = self.queries_keys_values(x, memory, cache, len(x) if visible is None else len(visible))
-        if (
-            memory is None
-            and cache is not None
-            and visible is not None
-            and self.attention.relative is not None
-        ):
-            beams = len(x) // len(K)
-            K, V = own_positions(K, visible, beams), own_positions(V, visible, beams)
+        batch = len(x) if visible is None else len(visible)
+        Q, K, V = queries_keys_values(self.projections, x, memory, cache, batch)
+        relative = self.attention.relative is not None and memory is None
+        if relative and cache is not None and visible is not None:
+            K, V = (own_positions(each, visible, len(x) // batch) for each in (K, V))
             visible, causal = None, True
         heads = self.attention(stack_beams(Q, len(K)), K, V, visible, causal)
         return self.W_O(unstack_beams(heads, len(x)).transpose(1, 2).flatten(2))
-
-    def queries_keys_values(
-        self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None, batch: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
-        if memory is None:
-            Q, K, V = self.projections.project(x)
-            if cache is None:
-                return Q, K, V
-            return Q, *cache.append(stack_beams(K, batch), stack_beams(V, batch))
-        (Q,) = self.projections.project(x, slice(1))
-        if cache is not None and cache.length:  # the memory stays the same: once is enough
-            return Q, *cache.contents()
-        K, V = self.projections.project(memory, slice(1, 3))
-        return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
 
 
 # book/03-2-attention.ipynb, cell recorded-attention

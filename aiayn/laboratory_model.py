@@ -9,6 +9,7 @@ __all__ = [
     "imported",
     "PARSING",
     "fingerprint",
+    "cached_model",
     "laboratory_model",
     "pronouns_right",
     "scores",
@@ -68,27 +69,29 @@ def fingerprint(config: TrainingConfig) -> str:
     return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
 
 
-# book/00-1-laboratory.ipynb, cell laboratory-model
-def laboratory_model(seed: int = 1) -> tuple[Transformer, Vocabulary]:
-    """The model that the book looks into: trained now, in a few minutes, or read from the cache.
+# book/00-1-laboratory.ipynb, cell cached-model
+def cached_model(config: TrainingConfig, pair: str) -> tuple[Transformer, Vocabulary]:
+    """A model of the laboratory's corpus: trained now, or read from the cache.
 
     Parameters
     ----------
-    seed : int
-        Of the initial weights, the order of the batches, and dropout.
+    config : TrainingConfig
+        How it is trained.
+    pair : str
+        What it learns: `en-de`, or `en-trees`.
 
     Returns
     -------
     Transformer, Vocabulary
-        The mean of the last checkpoints of a run on the laboratory's corpus, English to German.
+        The mean of the last checkpoints of the run.
 
     Raises
     ------
     InputError
         If the cache cannot be written to.
     """
-    config = recipe("laboratory", seed=seed)
-    folder = cache_folder() / "laboratory" / fingerprint(config)
+    name = fingerprint(config) if pair == "en-de" else f"{pair}-{fingerprint(config)}"
+    folder = cache_folder() / "laboratory" / name
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
@@ -97,13 +100,19 @@ def laboratory_model(seed: int = 1) -> tuple[Transformer, Vocabulary]:
             except InputError:  # not there yet, or damaged
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
-                train(config, "laboratory", "en-de", Path(part, "run"))
+                train(config, "laboratory", pair, Path(part, "run"))
                 Path(part, "run").rename(folder)
             return load_checkpoint(last_checkpoints(folder))
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"
         ) from None
+
+
+# book/00-1-laboratory.ipynb, cell laboratory-model
+def laboratory_model(seed: int = 1) -> tuple[Transformer, Vocabulary]:
+    """The model that the book looks into, English to German; see `cached_model`."""
+    return cached_model(recipe("laboratory", seed=seed), "en-de")
 
 
 # book/00-1-laboratory.ipynb, cell scores

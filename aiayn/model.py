@@ -14,6 +14,7 @@ __all__ = [
     "attention",
     "positions",
     "Transformer",
+    "forget",
     "DecoderState",
     "start",
     "step",
@@ -187,6 +188,21 @@ class Transformer(nn.Module):
         return self.logits(self.decode(target, self.encode(source), source))
 
 
+# book/03-model-architecture.ipynb, cell forget
+def forget(
+    ancestry: Bool[Tensor, "batch beams kept"], caches: list[LayerCache]
+) -> Bool[Tensor, "batch beams _"]:
+    """Drop the positions that no beam descends from, once they are most of what is kept."""
+    alive = ancestry.any(dim=1)
+    most = int(alive.sum(dim=1).max())
+    if alive.shape[1] < 2 * most + 32:
+        return ancestry
+    positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
+    for cache in caches:
+        cache.target.pick(positions)
+    return ancestry.take_along_dim(positions[:, None], dim=2)
+
+
 # book/03-model-architecture.ipynb, cell decoder-state
 class DecoderState:
     """What incremental decoding carries from step to step.
@@ -234,21 +250,9 @@ class DecoderState:
                 cache.target.select(sentences)
         if self.ancestry is None and len(rows) == batch:
             return
-        ancestry = self.ancestry
-        if ancestry is None:
-            ancestry = self.visible.new_ones(before, 1, self.caches[0].target.length)
-        self.ancestry = self.forget(ancestry.flatten(0, 1)[rows].unflatten(0, (batch, -1)))
-
-    def forget(self, ancestry: Bool[Tensor, "batch beams kept"]) -> Bool[Tensor, "batch beams _"]:
-        """Drop the positions that no beam descends from, once they are most of what is kept."""
-        alive = ancestry.any(dim=1)
-        most = int(alive.sum(dim=1).max())
-        if alive.shape[1] < 2 * most + 32:
-            return ancestry
-        positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
-        for cache in self.caches:
-            cache.target.pick(positions)
-        return ancestry.take_along_dim(positions[:, None], dim=2)
+        all_kept = self.visible.new_ones(before, 1, self.caches[0].target.length)
+        ancestry = all_kept if self.ancestry is None else self.ancestry
+        self.ancestry = forget(ancestry.flatten(0, 1)[rows].unflatten(0, (batch, -1)), self.caches)
 
 
 # book/03-model-architecture.ipynb, cell incremental

@@ -22,26 +22,23 @@ __all__ = [
 # book/06-3-constituency-parsing.ipynb, cell imports
 import contextlib
 import re
-import shutil
-import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, pad
-from aiayn.checkpoint import load_checkpoint, read_description
-from aiayn.data import InputError, Pairs, cache_folder, load_pairs
+from aiayn.checkpoint import read_description
+from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.evalb import BracketScores, evalb
 from aiayn.fast_paths import fast_products
-from aiayn.laboratory_model import fingerprint
+from aiayn.laboratory_model import cached_model
 from aiayn.model import Transformer
 from aiayn.search import Hypothesis, SearchConfig, beam_search
-from aiayn.training import recipe, train
+from aiayn.training import recipe
 from aiayn.translation import TooLong, Translator, last_checkpoints
 from aiayn.trees import IllFormed, Tree, delinearise, plain
 from aiayn.vocabulary import EOS_ID, Vocabulary
@@ -172,33 +169,9 @@ def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> P
 def laboratory_parser(seed: int = 1) -> tuple[Transformer, Vocabulary]:
     """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
 
-    Parameters
-    ----------
-    seed : int
-        Of the initial weights and the order of the batches.
-
-    Raises
-    ------
-    InputError
-        If the cache cannot be written to.
+    As for `laboratory_model`; an InputError says if the cache cannot be written to.
     """
-    config = recipe("parser", seed=seed)
-    folder = cache_folder() / "laboratory" / fingerprint(config)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{folder}.lock"):
-            try:
-                return load_checkpoint(last_checkpoints(folder))
-            except InputError:  # not there yet, or damaged
-                shutil.rmtree(folder, ignore_errors=True)
-            with tempfile.TemporaryDirectory(dir=folder.parent) as part:
-                train(config, "laboratory", "en-trees", Path(part, "run"))
-                Path(part, "run").rename(folder)
-            return load_checkpoint(last_checkpoints(folder))
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"
-        ) from None
+    return cached_model(recipe("parser", seed=seed), "en-trees")
 
 
 # book/06-3-constituency-parsing.ipynb, cell parse-scores

@@ -129,6 +129,11 @@ RECIPES = {
         warmup=400,
         checkpoint_steps=100,
     ),
+}
+
+
+# book/05-training.ipynb, cell parser-recipes
+RECIPES |= {
     "parser": TrainingConfig(
         config("laboratory", vocabulary_size=1500),
         steps=3000,
