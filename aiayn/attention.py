@@ -17,6 +17,7 @@ __all__ = [
     "Attention",
     "HeadProjections",
     "queries_keys_values",
+    "attend_with_beams",
     "MultiHeadAttention",
     "recorded_attention",
 ]
@@ -229,9 +230,14 @@ class HeadProjections(nn.Linear):
 
 # book/03-2-attention.ipynb, cell queries-keys-values
 def queries_keys_values(
-    projections: HeadProjections, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None, batch: int
+    projections: HeadProjections,
+    x: Tensor,
+    memory: Tensor | None,
+    cache: KeyValueCache | None,
+    visible: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
+    batch = len(x) if visible is None else len(visible)
     if memory is None:
         Q, K, V = projections.project(x)
         if cache is None:
@@ -244,17 +250,33 @@ def queries_keys_values(
     return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
 
 
+# book/03-2-attention.ipynb, cell attend-with-beams
+def attend_with_beams(
+    attention: Attention, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None, causal: bool, kept: bool
+) -> Float[Tensor, "rows n width"]:
+    """All heads side by side, where a row of K and V serves all beams of a sentence.
+
+    `visible` then has a row for each sentence: the beams' newest positions, one beam after another, as
+    queries, and as keys all that was ever kept. `kept` says that it is the beams who wrote the keys.
+    """
+    batch, rows = len(K), len(Q)
+    if kept and visible is not None and attention.relative is not None:
+        K, V = (own_positions(each, visible, rows // batch) for each in (K, V))
+        heads = attention(Q, K, V, None, causal=True)
+    else:
+        heads = unstack_beams(attention(stack_beams(Q, batch), K, V, visible, causal), rows)
+    return heads.transpose(1, 2).flatten(2)
+
+
 # book/03-2-attention.ipynb, cell multi-head-attention
 class MultiHeadAttention(nn.Module):
     """h attentions side by side, each with projections of its own (section 3.2.2).
 
     Parameters
     ----------
-    d_model, h : int
-        Width of what goes in and out; number of heads.
-    d_k, d_v : int, optional
-        Width of a head's queries and keys, and of its values: d_model / h unless given.
-    score, bias, relative : optional
+    d_model, h, d_k, d_v : int
+        Width of what goes in and out; number of heads, and their widths: d_model / h unless given.
+    score, bias, relative
         As for `Attention`; whether projections have a bias (the paper's have none).
     """
 
@@ -287,17 +309,11 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "rows n d_model"]:
         """Let each position of `x` attend to `memory`, or to `x` itself where there is none.
 
-        With a cache for self-attention, `x` holds the newest positions. If sentences have several beams,
-        `visible` has a row a sentence: the beams' new positions as queries, all that was ever kept as keys.
+        With a cache, `x` holds the newest positions, perhaps of several beams: see `attend_with_beams`.
         """
-        batch = len(x) if visible is None else len(visible)
-        Q, K, V = queries_keys_values(self.projections, x, memory, cache, batch)
-        relative = self.attention.relative is not None and memory is None
-        if relative and cache is not None and visible is not None:
-            K, V = (own_positions(each, visible, len(x) // batch) for each in (K, V))
-            visible, causal = None, True
-        heads = self.attention(stack_beams(Q, len(K)), K, V, visible, causal)
-        return self.W_O(unstack_beams(heads, len(x)).transpose(1, 2).flatten(2))
+        Q, K, V = queries_keys_values(self.projections, x, memory, cache, visible)
+        kept = memory is None and cache is not None
+        return self.W_O(attend_with_beams(self.attention, Q, K, V, visible, causal, kept))
 
 
 # book/03-2-attention.ipynb, cell recorded-attention

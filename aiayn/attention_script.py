@@ -27,10 +27,11 @@ STYLE = """
 .aiayn-attention .at-grid{align-items:center;display:grid;gap:6px;justify-content:start;margin:.5em 0}
 .aiayn-attention .at-grid button{line-height:0;overflow:hidden;padding:2px}
 .aiayn-attention .at-grid svg{display:block;height:100%;width:100%}
-.aiayn-attention rect{fill:var(--at)}
+.aiayn-attention rect{fill:color-mix(in srgb,var(--at) 75%,currentColor)}
 .aiayn-attention .at-large{display:grid;gap:0 .5em;grid-template-columns:auto minmax(4em,1fr) auto}
 .aiayn-attention .at-large svg{height:100%;width:100%}
-.aiayn-attention path{fill:none;stroke:var(--at);vector-effect:non-scaling-stroke}
+.aiayn-attention path{fill:none;stroke:color-mix(in srgb,var(--at) 75%,currentColor);
+  vector-effect:non-scaling-stroke}
 .aiayn-attention .at-large ul{list-style:none;margin:0;padding:0}
 .aiayn-attention li{border-radius:3px;height:1.6em;line-height:1.6em;margin:0;max-width:9.5em;overflow:hidden;
   padding:0 .3em;text-overflow:ellipsis;white-space:nowrap}
@@ -141,9 +142,9 @@ const update = (view, change) => {
     if (weight < 0.03 || (active !== null && active !== i)) return;
     const [from, to] = [i, j].map((place) => place + 0.5 + 0.15 * (k - (looks.length - 1) / 2));
     const line = `M0 ${from}C40 ${from} 60 ${to} 100 ${to}`;
-    const path = make(view.svg, "path", { d: line, opacity: (0.15 + 0.8 * weight).toFixed(2) });
+    const path = make(view.svg, "path", { d: line, opacity: (0.2 + 0.8 * weight).toFixed(2) });
     path.style.strokeWidth = `${(0.5 + 5 * weight).toFixed(1)}px`;
-    if (every) path.style.stroke = COLOURS[each % COLOURS.length];
+    if (every) path.style.setProperty("--at", COLOURS[each % COLOURS.length]);
   })));
   const most = active === null ? [] : looks.map(([, rows]) => rows[active]);
   [...view.to.children].forEach((item, j) => {
@@ -154,9 +155,10 @@ const update = (view, change) => {
   const best = (row, n) => row.map((weight, j) => [weight, words[j]]).sort((a, b) => b[0] - a[0]).slice(0, n)
     .filter(([weight]) => weight >= 0.05).map(([weight, word]) => `${word} ${percent(weight)}`).join(", ");
   const who = `${kind} (${KINDS[kind]}), layer ${layer + 1}, ${every ? "all heads" : `head ${head + 1}`}`;
-  const told = most.map((row, k) => every ? `head ${shown[k] + 1}: ${best(row, 1)}` : best(row, 4));
+  const word = active === null ? "" : `“${view.from.children[active].title}”`;
+  const told = most.map((row, k) => every ? `head ${shown[k] + 1} looks at ${best(row, 1)}` : best(row, 4));
   view.say.textContent = active === null ? `${who}. Choose a word on the left.`
-    : `${who}. “${view.from.children[active].title}” looks at ${told.join("; ")}.`;
+    : `${who}. ${word}${every ? `: ${told.join("; ")}` : ` looks at ${told[0]}`}.`;
 };
 """
 
@@ -203,7 +205,9 @@ const draw = (place) => {
 
 for (const place of document.querySelectorAll(".aiayn-attention:not([data-drawn])")) {
   place.dataset.drawn = "";
-  draw(place);
+  const folded = place.closest("details:not([open])");
+  if (folded) folded.addEventListener("toggle", () => draw(place), { once: true });
+  else draw(place);
 }
 })();
 """

@@ -207,14 +207,7 @@ def forget(
 class DecoderState:
     """What incremental decoding carries from step to step.
 
-    Parameters
-    ----------
-    memory : Tensor
-        The encoder's output, one row a sentence.
-    visible : Tensor
-        Which of its positions are words.
-    layers : int
-        N.
+    `memory` is the encoder's output, a row a sentence; `visible` says which of its positions are words.
     """
 
     def __init__(

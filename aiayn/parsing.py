@@ -6,6 +6,8 @@ https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
 
 __all__ = [
     "PARSING_SEARCH",
+    "ROUND",
+    "WORD",
     "tokenise",
     "Parse",
     "Parser",
@@ -49,9 +51,13 @@ PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
 
 
 # book/06-3-constituency-parsing.ipynb, cell tokenise
+ROUND = {"(": "-LRB-", ")": "-RRB-"}
+WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)*|\w+(?:-\w+)*|\S"
+
+
 def tokenise(text: str) -> list[str]:
     """Words and marks as the treebank has them, more or less: did n't, Jan 's, the full stop by itself."""
-    return re.findall(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)*|\w+(?:-\w+)*|\S", text)
+    return [ROUND.get(word, word) for word in re.findall(WORD, text)]
 
 
 # book/06-3-constituency-parsing.ipynb, cell parse

@@ -10,6 +10,8 @@ __all__ = [
     "AttentionView",
     "write_page",
     "attention_view",
+    "MOST",
+    "write_attention",
 ]
 
 
@@ -107,20 +109,23 @@ class AttentionView:
 
 # book/08-attention-visualizations.ipynb, cell page
 def write_page(path: Path, views: Sequence[AttentionView]) -> None:
-    """Write views to one HTML file, one below the other.
+    """Write views to one HTML file, one below the other, all but the first folded.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    sections = [f"<h2>{html.escape(view.title)}</h2>{view.body()}" for view in views]
+    folded = [f"<summary>{html.escape(view.title)}</summary>{view.body()}" for view in views]
+    sections = [f"<details{' open' * (not k)}>{view}</details>" for k, view in enumerate(folded)]
     page = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Attention</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>:root{{color-scheme:light dark}}body{{font-family:system-ui,sans-serif;margin:1rem auto;
-max-width:46rem;padding:0 1rem}}h2{{font-size:1.1rem;overflow-wrap:anywhere}}{STYLE}</style></head>
-<body>{"".join(sections)}<script>{SCRIPT}</script></body></html>
+max-width:46rem;padding:0 1rem}}summary{{cursor:pointer;font-weight:600;margin:.5em 0;
+overflow-wrap:anywhere}}{STYLE}</style></head>
+<body><h1>Attention</h1>{"".join(sections) or "<p>There is no sentence to show.</p>"}
+<script>{SCRIPT}</script></body></html>
 """
     write_atomically(path, page.encode())
 
@@ -145,3 +150,30 @@ def attention_view(
     attention = attention_of(model, source, target)
     last = len(attention.weights["cross"]) - 1
     return AttentionView(attention, head or Head("cross", last, 0), word, every)
+
+
+# book/08-attention-visualizations.ipynb, cell many
+MOST = 100  # sentences on a page; a browser has to hold the weights of all
+
+
+def write_attention(path: Path, model: Model, sources: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Write a page of sentences and their translations, and return which ones are not on it, and why.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    views, left_out = list[AttentionView](), list[str]()
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1):
+        if len(views) == MOST:
+            left_out.append(f"sentences {number:,} to {len(sources):,}: a page has room for {MOST}")
+            break
+        try:
+            if source.strip() and not target.strip():
+                raise InputError("it has no translation")
+            views.append(attention_view(model, source, target))
+        except InputError as error:
+            left_out.append(f"sentence {number:,}: {error}")
+    write_page(path, views)
+    return left_out

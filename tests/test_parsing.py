@@ -1,13 +1,19 @@
 """Parsing with a model, led and not (paper, section 6.3). The models are tiny, most of them untrained."""
 
+import io
 import itertools
+import json
 import math
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from small_runs import complaint
 
+from aiayn.__main__ import main
 from aiayn.data import InputError, load_pairs
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import (
@@ -177,6 +183,8 @@ def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
         ("Jan's dog, the boys' house", "Jan 's dog , the boys ' house"),
         ("It didn't, and can't!", "It did n't , and ca n't !"),
         ("a 5.50 well-known e-mail", "a 5.50 well-known e-mail"),
+        ("Tea (or milk).", "Tea -LRB- or milk -RRB- ."),
+        ("☕ 日本 \x00 \u2028 ⟦NP", "☕ 日本 \x00 ⟦ NP"),
         ("", ""),
     ],
 )
@@ -233,3 +241,80 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
     with pytest.raises(InputError, match="set AIAYN_CACHE to another folder"):
         laboratory_parser()
+
+
+# The command line
+
+
+@pytest.fixture
+def aiayn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[Any, str, str]]:
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run_command(*arguments: Any, text: str = "") -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["aiayn", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return run_command
+
+
+def test_sentences_in_and_trees_out(aiayn: Any, run: tuple[Path, Path]) -> None:
+    for flags in ([], ["--no-constrained"], ["--beam", 2, "--alpha", 0], ["--beam", 100]):
+        code, output, errors = aiayn("parse", run[1], *flags, text="\n".join(SENTENCES) + "\n")
+        assert (code, errors) == (0, "")
+        assert output.splitlines() == list(map(str, TREES))
+
+
+def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> None:
+    assert aiayn("parse", run[1]) == (0, "", "")
+    odd = [
+        "",
+        "The cat slept.",
+        "   ",
+        "☕ (日本) \x00 ⟦NP",
+        "slept",
+        " ".join(["cat"] * 10_000),
+        "Ein Hund .",
+    ]
+    code, output, errors = aiayn("parse", run[1], "--beam", 2, text="\n".join(odd))
+    *_, last = trees = output.splitlines()
+    assert [not tree for tree in trees] == [True, False, True, False, False, True, False]
+    assert code == 1 and "sentence 6 has 20,001 tokens, more than 1,000" in errors
+    assert read_tree(trees[1]).words() == ["The", "cat", "slept", "."]
+    assert read_tree(trees[3]).words() == ["☕", "-LRB-", "日本", "-RRB-", "\x00", "⟦", "NP"]
+    assert read_tree(last).words() == ["Ein", "Hund", "."]
+
+
+def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "f1.json"
+    code, output, errors = aiayn("evaluate", run[1], "--beam", 2, "--json", file)
+    assert (code, errors) == (0, "") and output.startswith("F1 100.00 ") and "12 sentences" in output
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
+    assert record["command"] == f"aiayn evaluate {run[1]} --beam 2 --json {file}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["parse", "nowhere"], "nowhere"),
+        (["parse", "RUN", "--beam", 0], "beam"),
+        (["parse", "RUN", "--alpha", -1], "alpha >= 0"),
+        (["evaluate", "RUN", "--split", "dev"], "dev.en"),
+        (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
+    ],
+)
+def test_what_a_parser_s_commands_refuse(
+    aiayn: Any, run: tuple[Path, Path], arguments: list[Any], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AIAYN_PTB", raising=False)
+    code, output, errors = aiayn(*(run[1] if word == "RUN" else word for word in arguments), text="A cat .\n")
+    assert (code, output, len(errors.splitlines())) == (2, "", 1)
+    assert errors.startswith("aiayn: ") and says in errors

@@ -17,7 +17,7 @@ from aiayn.laboratory import SPLITS, sample
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.sentence_attention import KINDS, LONGEST, PLACES, Head, attention_of, side
 from aiayn.translation import SearchConfig, Translator
-from aiayn.visualization import AttentionView, attention_view, write_page
+from aiayn.visualization import MOST, AttentionView, attention_view, write_attention, write_page
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 SOURCE = "The animal's friends did not cross the street because it was too tired."
@@ -201,12 +201,41 @@ def test_pages_are_written_whole(translator: Translator, tmp_path: Path) -> None
     views = [attention_view(translator, SOURCE), attention_view(translator, HOSTILE)]
     write_page(tmp_path / "two.html", views)
     page = lxml.html.parse(tmp_path / "two.html", lxml.html.HTMLParser(encoding="utf-8")).getroot()
-    assert [title.text_content() for title in page.findall(".//h2")] == [SOURCE, HOSTILE]
+    assert [title.text_content() for title in page.findall(".//summary")] == [SOURCE, HOSTILE]
     assert len(page.xpath("//script")) == 3 and len(page.xpath("//style")) == 1
     views[0].save(tmp_path / "one.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", "two.html"]
     with pytest.raises(InputError, match="cannot be written"):
         views[0].save(tmp_path / "one.html" / "two.html")
+
+
+def titles(path: Path) -> list[str]:
+    page = lxml.html.parse(path, lxml.html.HTMLParser(encoding="utf-8")).getroot()
+    return [title.text_content() for title in page.findall(".//summary")]
+
+
+def test_a_page_leaves_out_what_cannot_be_drawn_and_says_so(translator: Translator, tmp_path: Path) -> None:
+    sources = [SOURCE, "", " \t", "tired " * 1000, "The ⚀.", "It was tired."]
+    targets = [TARGET, "", "Ja.", "müde", "", "müde " * 1000]
+    left_out = write_attention(tmp_path / "page.html", translator, sources, targets)
+    empty = "an empty sentence: there is nothing to look at"
+    assert left_out[:2] == [f"sentence 2: {empty}", f"sentence 3: {empty}"]
+    assert re.fullmatch(rf"sentence 4: a sentence of [\d,]+ pieces: .* room for {LONGEST}; .*", left_out[2])
+    assert left_out[3] == "sentence 5: it has no translation"
+    assert left_out[4].startswith("sentence 6: a sentence of ") and len(left_out) == 5
+    assert titles(tmp_path / "page.html") == [SOURCE]
+
+
+def test_a_page_has_room_for_so_many(translator: Translator, tmp_path: Path) -> None:
+    lines = [f"{number}." for number in range(1, MOST + 3)]
+    left_out = write_attention(tmp_path / "page.html", translator, ["", *lines], ["", *lines])
+    assert left_out[1:] == [f"sentences {MOST + 2} to {MOST + 3}: a page has room for {MOST}"]
+    assert titles(tmp_path / "page.html") == lines[:MOST]
+
+
+def test_a_page_of_nothing_says_so(translator: Translator, tmp_path: Path) -> None:
+    assert write_attention(tmp_path / "page.html", translator, [], []) == []
+    assert "no sentence to show" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +267,8 @@ def test_a_browser_draws_it_on_a_phone(browser: Any, page_file: str, theme: str)
     page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda request: faults.append(request.url) if request.url != page_file else None)
     page.goto(page_file)
-    assert page.locator(".aiayn-attention table").count() == 0
+    page.locator("summary").nth(1).click()
+    page.wait_for_function("!document.querySelector('.aiayn-attention table')")
     assert page.locator(".at-grid button").count() == 16
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert not page.locator("img").count() and not faults
@@ -246,9 +276,23 @@ def test_a_browser_draws_it_on_a_phone(browser: Any, page_file: str, theme: str)
 
 
 @pytest.mark.browser
+def test_what_is_folded_is_drawn_when_it_is_opened(browser: Any, page_file: str) -> None:
+    page = browser.new_page()
+    page.goto(page_file)
+    assert page.locator(".at-grid").count() == 1
+    page.locator("summary").nth(1).press("Enter")
+    page.locator(".at-grid").nth(1).wait_for()
+    for _ in range(2):  # folded and opened again, it is as it was
+        page.locator("summary").nth(1).press("Enter")
+    assert page.locator(".at-grid").count() == 2 and page.locator("table").count() == 0
+    page.close()
+
+
+@pytest.mark.browser
 def test_it_is_worked_with_the_keyboard(browser: Any, page_file: str, translator: Translator) -> None:
     page = browser.new_page()
     page.goto(page_file)
+    page.locator("summary").nth(1).click()
     view = page.locator(".aiayn-attention").nth(1)
     view.get_by_role("button", name="encoder").press("Enter")
     view.get_by_role("button", name="layer 1, head 2").press("Enter")
@@ -270,6 +314,7 @@ def test_it_is_worked_with_the_keyboard(browser: Any, page_file: str, translator
 def test_pieces_and_all_heads_can_be_shown(browser: Any, page_file: str, translator: Translator) -> None:
     page = browser.new_page()
     page.goto(page_file)
+    page.locator("summary").nth(1).click()
     view = page.locator(".aiayn-attention").nth(1)
     found = attention_of(translator, SOURCE)
     view.get_by_role("button", name="pieces").click()
@@ -284,5 +329,6 @@ def test_pieces_and_all_heads_can_be_shown(browser: Any, page_file: str, transla
 def test_without_javascript_the_table_stays(browser: Any, page_file: str) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(page_file)
+    page.locator("summary").nth(1).click()
     assert page.locator(".aiayn-attention table").nth(1).is_visible()
     page.close()
