@@ -12,6 +12,7 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "config",
+    "Parser",
     "TrainingConfig",
     "recipe",
     "train",
@@ -19,6 +20,7 @@ __all__ = [
     "Translator",
     "beam_search",
     "bleu",
+    "attention_view",
     "Vocabulary",
     "load_vocabulary",
     "train_vocabulary",
@@ -29,6 +31,8 @@ __all__ = [
 from aiayn import laboratory
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.parsing import Parser
 from aiayn.training import TrainingConfig, recipe, train
 from aiayn.translation import SearchConfig, Translator, beam_search, bleu
+from aiayn.visualization import attention_view
 from aiayn.vocabulary import Vocabulary, load_vocabulary, train_vocabulary

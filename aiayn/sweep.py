@@ -58,10 +58,10 @@ from aiayn.translation import Translator
 from aiayn.variations import ROWS, Row, choose_rows, parameters, row_config
 
 # book/06-2-model-variations.ipynb, cell sweep-config
-_SHORT = TrainingConfig(rate_factor=0.5, checkpoint_minutes=5.0, keep=1, average=1)
+_SHORT = TrainingConfig(rate_factor=0.25, warmup=400, checkpoint_minutes=5.0, keep=1, average=1)
 SWEEPS = {
-    "laboratory": replace(_SHORT, model=config("laboratory"), steps=1200, batch_tokens=500, warmup=200),
-    "multi30k": replace(_SHORT, model=config("small"), steps=2500, batch_tokens=1000, warmup=400),
+    "laboratory": replace(_SHORT, model=config("laboratory"), steps=1500, batch_tokens=500),
+    "multi30k": replace(_SHORT, model=config("small"), steps=2000, batch_tokens=1000),
     "wmt14": TrainingConfig(keep=1, average=1),
 }
 TEST_SPLITS = {"multi30k": "test_2016_flickr", "wmt14": "val"}  # as in the table; of other corpora test
