@@ -47,14 +47,14 @@ $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.p
 	@mkdir -p $(@D)
 	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 
-# The model that chapters look into: trained with all cores before they run, not by the first that asks for it.
+# The models that chapters look into: trained with all cores before they run, not by the first that asks for them.
 $(RAN): | $(LABORATORY)
 
 $(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py)
 	@mkdir -p $(@D)
-	@echo "The laboratory's model: read from the cache, or trained in two or three minutes"
+	@echo "The laboratory's model and its parser: read from the cache, or trained in some five minutes"
 	@$(VENV)/python -c "from aiayn.fast_paths import keep_heap; from aiayn.laboratory_model import laboratory_model; \
-	  keep_heap(); laboratory_model()"
+	  from aiayn.parsing import laboratory_parser; keep_heap(); laboratory_model(); laboratory_parser()"
 	@touch $@
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.

@@ -9,12 +9,13 @@ __all__ = [
     "SearchConfig",
     "PAPER_SEARCH",
     "Hypothesis",
+    "BLOCK",
     "expand",
     "Finished",
     "Allowed",
     "LEAVING",
-    "beam_search",
     "still_going",
+    "beam_search",
 ]
 
 
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -93,6 +95,9 @@ class Hypothesis:
 
 
 # book/06-1-machine-translation.ipynb, cell expand
+BLOCK = 64  # words, of which only the greatest is looked at first
+
+
 def expand(
     logits: Float[Tensor, "rows vocabulary"],
     live: Float[Tensor, "batch beams"],
@@ -107,16 +112,19 @@ def expand(
         Of the longer prefix; the row that it lengthens; the token added. Best first.
     """
     batch, beams = live.shape
-    log_total = logits.logsumexp(dim=-1, keepdim=True)
+    log_p = logits.log_softmax(dim=-1)
     if allowed is not None:
-        logits = logits.masked_fill(~allowed, -torch.inf)
-    values, tokens = logits.topk(min(width, logits.shape[1]), dim=-1)
-    log_p = values - log_total  # the softmax of the few that matter
-    total = (live.unsqueeze(-1) + log_p.view(batch, beams, -1)).flatten(1)
+        log_p = log_p.masked_fill(~allowed, -torch.inf)
+    greatest = F.max_pool1d(log_p, BLOCK, ceil_mode=True)  # of each block
+    count, words = greatest.shape[1], log_p.shape[1]
+    greatest = (greatest + live.view(-1, 1)).view(batch, -1)
+    block = greatest.topk(min(width, greatest.shape[1]), dim=-1).indices.unsqueeze(-1)
+    row = torch.arange(batch, device=live.device)[:, None, None] * beams + block // count
+    token = block % count * BLOCK + torch.arange(BLOCK, device=live.device)
+    beyond, token = token >= words, token.clamp(max=words - 1)  # where the last block is not full
+    total = (log_p[row, token] + live.flatten()[row]).masked_fill(beyond, -torch.inf).flatten(1)
     best, index = total.topk(min(width, total.shape[1]), dim=-1)
-    sentence = torch.arange(batch, device=live.device)[:, None]
-    origin = sentence * beams + index // log_p.shape[1]
-    return best, origin, tokens.view(batch, -1).gather(1, index)
+    return best, row.flatten(1).gather(1, index // BLOCK), token.flatten(1).gather(1, index)
 
 
 # book/06-1-machine-translation.ipynb, cell finished
@@ -146,11 +154,36 @@ class Finished:
         return len(best) == self.search.n_best and best[-1].score >= bound
 
 
-# book/06-1-machine-translation.ipynb, cell beam-search
+# book/06-1-machine-translation.ipynb, cell still-going
 Allowed = Callable[[list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, "rows vocabulary"]]
 LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
 
 
+def still_going(
+    results: list[Finished],
+    going: list[int],
+    prefixes: Int[Tensor, "batch beams length"],
+    live: Float[Tensor, "batch beams"],
+) -> list[int]:
+    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
+    stay, best = [], live[:, 0].tolist()
+    for row, sentence in enumerate(going):
+        result = results[sentence]
+        if result.closed:
+            continue
+        if prefixes.shape[-1] - 1 >= result.limit:
+            if not result.hypotheses:
+                for column in live[row].isfinite().nonzero().flatten().tolist():
+                    result.add(prefixes[row, column, 1:].tolist(), float(live[row, column]))
+            result.closed = True
+        elif result.complete(best[row]):
+            result.closed = True
+        else:
+            stay.append(row)
+    return stay
+
+
+# book/06-1-machine-translation.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
     model: Transformer,
@@ -196,28 +229,3 @@ def beam_search(
             state.select(rows[stay].flatten(), torch.tensor(stay, device=source.device))
             prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
     return [result.hypotheses[: search.n_best] for result in results]
-
-
-# book/06-1-machine-translation.ipynb, cell still-going
-def still_going(
-    results: list[Finished],
-    going: list[int],
-    prefixes: Int[Tensor, "batch beams length"],
-    live: Float[Tensor, "batch beams"],
-) -> list[int]:
-    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
-    stay, best = [], live[:, 0].tolist()
-    for row, sentence in enumerate(going):
-        result = results[sentence]
-        if result.closed:
-            continue
-        if prefixes.shape[-1] - 1 >= result.limit:
-            if not result.hypotheses:
-                for prefix, log_probability in zip(prefixes[row], live[row].tolist(), strict=True):
-                    result.add(prefix[1:].tolist(), log_probability)
-            result.closed = True
-        elif result.complete(best[row]):
-            result.closed = True
-        else:
-            stay.append(row)
-    return stay

@@ -17,7 +17,7 @@ __all__ = [
 
 # book/06-1-machine-translation.ipynb, cell imports
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,11 +77,10 @@ class Translation:
     tokens: list[int]
 
 
-def different(hypotheses: list[Hypothesis], vocabulary: Vocabulary) -> list[Translation]:
-    """Hypotheses as text, best first, each text once."""
+def different(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
+    """Hypotheses with the texts that come next, best first, each text once."""
     found: dict[str, Translation] = {}
-    texts = vocabulary.decode([each.tokens for each in hypotheses])
-    for text, each in zip(texts, hypotheses, strict=True):
+    for each, text in zip(hypotheses, texts, strict=False):  # texts go on with the next sentence's
         found.setdefault(text, Translation(text, each.score, each.log_probability, each.tokens))
     return list(found.values())
 
@@ -159,8 +158,9 @@ def translate_lines(
         for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
             rows = [wanted[k] for k in group.tolist()]
             found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
+            texts = iter(vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
             for row, hypotheses in zip(rows, found, strict=True):
-                translations[row] = different(hypotheses, vocabulary)
+                translations[row] = different(hypotheses, texts)
             bar.update(len(rows))
     bar.close()
     return translations

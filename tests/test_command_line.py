@@ -140,7 +140,9 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
-    assert "sentence 1 has 321 tokens, more than 29" in complaint(aiayn("evaluate", tmp_path / "run", "--split", "long"))
+    assert "sentence 1 has 321 tokens, more than 29" in complaint(
+        aiayn("evaluate", tmp_path / "run", "--split", "long")
+    )
 
 
 def test_scores_in_every_form_and_in_a_file(aiayn: Command, run: Path, tmp_path: Path) -> None:

@@ -224,7 +224,9 @@ def test_beams_that_die_and_branch_are_as_if_each_were_alone(model: Transformer)
         kept.append(state.caches[0].target.length)
         if length % 15 == 0:
             close(found, model(source.repeat_interleave(len(beams) // len(source), 0), beams)[:, -1])
-        rows = torch.cat([torch.randint(3 * k, 3 * k + 3, (3,), generator=chance) for k in range(len(source))])
+        rows = torch.cat(
+            [torch.randint(3 * k, 3 * k + 3, (3,), generator=chance) for k in range(len(source))]
+        )
         leaves = length == 40  # the first sentence is done
         rows = rows[3:] if leaves else rows
         newest = torch.randint(4, 40, (len(rows), 1), generator=chance)
