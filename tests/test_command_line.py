@@ -6,6 +6,7 @@ import math
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,45 @@ def test_sample_shows_the_laboratory(aiayn: Command) -> None:
 def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says: str) -> None:
     code, out, errors = aiayn("sample", *flags)
     assert (code, out) == (2, "") and errors.startswith("aiayn: ") and says in errors
+
+
+# Sweeping
+
+
+@pytest.fixture
+def sweeping(aiayn: Command, sentences: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Sweep over some sentences, in this process, four steps a run."""
+    monkeypatch.setattr("aiayn.sweep.ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def run(rows: str, out: Path, *more: Any) -> tuple[int, str, str]:
+        small = ["--scale", 1 / 32, "--steps", 4, "--vocabulary-size", 60, "--workers", 1]
+        return aiayn("sweep", "--rows", rows, "--data", sentences, "--out", out, *small, *more)
+
+    return run
+
+
+def test_a_sweep_prints_its_table(sweeping: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "table3.json"
+    code, printed, _ = sweeping("base,E", out, "--seeds", 1)
+    assert code == 0
+    header, *rows = printed.splitlines()
+    assert "perplexity" in header and [row.split()[0] for row in rows] == ["base", "E"]
+    assert [run["row"] for run in json.loads(out.read_text())["runs"]] == ["base", "E"]
+
+
+def test_a_sweep_refuses_rows_that_there_are_not(sweeping: Callable[..., Any], tmp_path: Path) -> None:
+    said = complaint(sweeping("A h=3", tmp_path / "table3.json"))
+    assert "Table 3 has no row 'A h=3'" in said and "did you mean" in said
+    assert not list(tmp_path.glob("table3*"))
+
+
+def test_a_sweep_whose_run_failed_says_so(
+    sweeping: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr("aiayn.sweep.train", broken)
+    code, printed, _ = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
+    assert code == 1 and "base, seed 1: the disk is full" in printed
