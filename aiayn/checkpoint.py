@@ -24,7 +24,6 @@ __all__ = [
 import json
 import os
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,14 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from aiayn.architectures import build, describe, understand
 from aiayn.data import InputError
-from aiayn.model import Transformer, TransformerConfig
+from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.vocabulary import Vocabulary, load_vocabulary
 
 
 # book/05-training.ipynb, cell adam-tensors
-def adam_tensors(model: Transformer, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def adam_tensors(model: EncoderDecoder, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """What Adam keeps for each weight, by the weight's name."""
     states = ((name, optimizer.state[parameter]) for name, parameter in model.named_parameters())
     return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
@@ -56,7 +56,7 @@ def flush(path: Path) -> None:
 # book/05-training.ipynb, cell save-checkpoint
 def save_checkpoint(
     folder: Path,
-    model: Transformer,
+    model: EncoderDecoder,
     vocabulary: Vocabulary,
     training: dict[str, Any],
     optimizer: torch.optim.Optimizer | None = None,
@@ -77,7 +77,7 @@ def save_checkpoint(
         save_file(dict(model.named_parameters()), part / "model.safetensors")  # shared ones once
         if optimizer is not None:
             save_file(adam_tensors(model, optimizer), part / "optimizer.safetensors")
-        text = json.dumps({"model": asdict(model.config), "training": training}, indent=1)
+        text = json.dumps({"model": describe(model.config), "training": training}, indent=1)
         (part / "config.json").write_text(text, encoding="utf-8")
         (part / "vocabulary.model").write_bytes(vocabulary.model)
         for path in [*part.iterdir(), part]:
@@ -119,7 +119,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     try:
         description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {**description, "model": TransformerConfig(**description["model"])}
+        return {**description, "model": understand(description["model"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: not the configuration of an aiayn model ({error})") from None
 
@@ -145,7 +145,7 @@ def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch
     return tensors
 
 
-def read_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Tensor]:
+def read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     """The weights in a checkpoint, if they are whole and of the shape that `config` says.
 
     Raises
@@ -154,12 +154,12 @@ def read_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Ten
         If the file is missing or damaged, or the model in it is another one.
     """
     with torch.device("meta"):
-        expected = {name: weight.shape for name, weight in Transformer(config).named_parameters()}
+        expected = {name: weight.shape for name, weight in build(config).named_parameters()}
     return read_tensors(folder / "model.safetensors", expected)
 
 
 # book/05-training.ipynb, cell load-checkpoint
-def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
+def load_checkpoint(folders: list[Path]) -> tuple[EncoderDecoder, Vocabulary]:
     """The model of a checkpoint, or the mean of several of one run (section 6.1), and its vocabulary.
 
     Raises
@@ -168,7 +168,7 @@ def load_checkpoint(folders: list[Path]) -> tuple[Transformer, Vocabulary]:
         If a checkpoint is damaged, or they are not of one shape.
     """
     config = read_description(folders[-1])["model"]
-    model = Transformer(config)
+    model = build(config)
     parameters = dict(model.named_parameters())  # a shared one has one name
     total = {name: torch.zeros_like(weight, dtype=torch.float64) for name, weight in parameters.items()}
     for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
@@ -191,7 +191,7 @@ FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patienc
 FREE |= {"checkpoint_minutes", "checkpoint_steps"}  # these have no part in what is learned
 
 
-def check_same_training(folder: Path, model: Transformer, training: dict[str, Any]) -> dict[str, Any]:
+def check_same_training(folder: Path, model: EncoderDecoder, training: dict[str, Any]) -> dict[str, Any]:
     """What a checkpoint says of its training, if it is the same as that which is to go on.
 
     Raises
@@ -202,7 +202,7 @@ def check_same_training(folder: Path, model: Transformer, training: dict[str, An
     found = read_description(folder)
     if "training" not in found:
         raise InputError(f"{folder / 'config.json'}: not the configuration of an aiayn model (no training)")
-    was, now = {**asdict(found["model"]), **found["training"]}, {**asdict(model.config), **training}
+    was, now = {**describe(found["model"]), **found["training"]}, {**describe(model.config), **training}
     names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
     changed = [f"{n}={was.get(n)}, not {now.get(n)}" for n in names if was.get(n) != now.get(n)]
     if changed:
@@ -218,7 +218,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 
 def restore(
-    folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, training: dict[str, Any]
+    folder: Path, model: EncoderDecoder, optimizer: torch.optim.Optimizer, training: dict[str, Any]
 ) -> dict[str, Any]:
     """Put weights and Adam's state back as they were; what the checkpoint says of its training.
 

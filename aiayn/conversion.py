@@ -28,6 +28,7 @@ from torch import Tensor
 
 from aiayn.attention import MultiHeadAttention
 from aiayn.data import InputError
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.feed_forward import FeedForward
 from aiayn.model import Transformer
 from aiayn.positions import LearnedPositions, sinusoidal_encoding
@@ -110,7 +111,7 @@ def ctranslate2_spec(model: Transformer) -> Any:
 
 
 # book/06-1-machine-translation.ipynb, cell write-ctranslate2
-def write_ctranslate2(model: Transformer, vocabulary: Vocabulary, folder: Path) -> None:
+def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path) -> None:
     """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
 
     Its input are the pieces that `vocabulary.model` cuts a sentence into, and its output are pieces.
@@ -120,6 +121,8 @@ def write_ctranslate2(model: Transformer, vocabulary: Vocabulary, folder: Path) 
     InputError
         If the folder is there already, if CTranslate2 is not installed, or if it has no such model.
     """
+    if not isinstance(model, Transformer):
+        raise InputError("CTranslate2 has Transformers only; choose another model")
     config = model.config
     if config.score != "scaled" or config.positions == "relative" or config.d_k != config.d_v:
         shape = f"score={config.score!r}, positions={config.positions!r}, d_k={config.d_k}, d_v={config.d_v}"

@@ -35,6 +35,7 @@ import torch
 from jaxtyping import Int, Integer
 
 from aiayn.data import InputError
+from aiayn.encoder_decoder import ModelConfig
 from aiayn.model import TransformerConfig, config
 
 # book/05-2-hardware-and-schedule.ipynb, cell forward-flops
@@ -86,12 +87,14 @@ def variant_flops(config: TransformerConfig, n: Count, m: Count) -> Count:
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell training-flops
-def training_flops(config: TransformerConfig, n: Count, m: Count) -> Count:
+def training_flops(config: ModelConfig, n: Count, m: Count) -> Count:
     """FLOPs of the matrix products of one pair, forward and backward: every product becomes three."""
-    return 3 * sum(forward_flops(config, n, m).values())
+    if isinstance(config, TransformerConfig):
+        return 3 * sum(forward_flops(config, n, m).values())
+    return 3 * config.forward_flops(n, m)
 
 
-def batch_flops(config: TransformerConfig, lengths: Integer[np.ndarray, "pairs 2"]) -> int:
+def batch_flops(config: ModelConfig, lengths: Integer[np.ndarray, "pairs 2"]) -> int:
     """FLOPs of a training step on pairs of these lengths (source, target), padding not counted.
 
     Divided by the seconds it took and by `peak_flops`, this is the model-FLOP utilisation.
@@ -100,7 +103,7 @@ def batch_flops(config: TransformerConfig, lengths: Integer[np.ndarray, "pairs 2
     return int(np.sum(training_flops(config, n, m)))
 
 
-def step_flops(config: TransformerConfig, tokens: int = 25_000, length: int = 27) -> float:
+def step_flops(config: ModelConfig, tokens: int = 25_000, length: int = 27) -> float:
     """FLOPs of a step on so many tokens a side, in pairs of `length` tokens on either side (section 5.1)."""
     return tokens / length * batch_flops(config, np.array([[length, length]]))
 

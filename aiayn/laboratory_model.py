@@ -29,8 +29,8 @@ from filelock import FileLock
 
 from aiayn.checkpoint import load_checkpoint
 from aiayn.data import InputError, cache_folder
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.laboratory import Pair, sample
-from aiayn.model import Transformer
 from aiayn.training import TrainingConfig, recipe, train
 from aiayn.translation import Translator, bleu, last_checkpoints
 from aiayn.vocabulary import Vocabulary
@@ -70,7 +70,7 @@ def fingerprint(config: TrainingConfig) -> str:
 
 
 # book/00-1-laboratory.ipynb, cell cached-model
-def cached_model(config: TrainingConfig, pair: str) -> tuple[Transformer, Vocabulary]:
+def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Vocabulary]:
     """A model of the laboratory's corpus: trained now, or read from the cache.
 
     Parameters
@@ -82,7 +82,7 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[Transformer, Vocabu
 
     Returns
     -------
-    Transformer, Vocabulary
+    EncoderDecoder, Vocabulary
         The mean of the last checkpoints of the run.
 
     Raises
@@ -110,7 +110,7 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[Transformer, Vocabu
 
 
 # book/00-1-laboratory.ipynb, cell laboratory-model
-def laboratory_model(seed: int = 1) -> tuple[Transformer, Vocabulary]:
+def laboratory_model(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
     """The model that the book looks into, English to German; see `cached_model`."""
     return cached_model(recipe("laboratory", seed=seed), "en-de")
 

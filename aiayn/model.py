@@ -32,6 +32,7 @@ from torch import Tensor, nn
 
 from aiayn.attention import MultiHeadAttention, Score, padding_mask
 from aiayn.embeddings import Embeddings
+from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.feed_forward import FeedForward
 from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
 from aiayn.regularization import Dropout
@@ -42,46 +43,44 @@ Positions = Literal["sinusoidal", "learned", "relative", "none"]
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
-    """All that fixes a model's shape. The defaults are the paper's base model (Table 3).
+class TransformerConfig(ModelConfig):
+    """All that fixes a Transformer's shape. The defaults are the paper's base model (Table 3).
 
     `d_k` and `d_v` are d_model / h where None. `max_length` bounds learned positions only. `score`, `norm`,
     `positions` and `attention_bias` default to the paper's way; the rest is what the book compares it with.
     """
 
-    vocabulary_size: int = 37000
     N: int = 6
-    d_model: int = 512
     d_ff: int = 2048
     h: int = 8
     d_k: int | None = None
     d_v: int | None = None
-    dropout: float = 0.1
     score: Score = "scaled"
     norm: Norm = "post"
     positions: Positions = "sinusoidal"
     max_length: int = 1024
     attention_bias: bool = False
     share_embeddings: bool = True
-    pad_id: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""
-        for name in ("vocabulary_size", "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length"):
+        super().__post_init__()
+        for name in ("N", "d_ff", "h", "d_k", "d_v", "max_length"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
         for name, choices in (("score", Score), ("norm", Norm), ("positions", Positions)):
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(get_args(choices))
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {known}")
-        if not 0 <= self.dropout <= 1:
-            raise ValueError(f"dropout={self.dropout}: must lie between 0 and 1")
-        if not 0 <= self.pad_id < self.vocabulary_size:
-            raise ValueError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
         if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
             raise ValueError(
                 f"d_model={self.d_model} does not divide into h={self.h} heads: give d_k and d_v"
             )
+
+    @property
+    def longest(self) -> int | None:
+        """Positions that can be learned; of the other kinds there is no end."""
+        return self.max_length if self.positions == "learned" else None
 
 
 # book/03-model-architecture.ipynb, cell presets
@@ -145,8 +144,10 @@ def positions(config: TransformerConfig) -> nn.Module:
 
 
 # book/03-model-architecture.ipynb, cell transformer
-class Transformer(nn.Module):
+class Transformer(EncoderDecoder):
     """The model of the paper (section 3, figure 1), of the shape that `config` says."""
+
+    config: TransformerConfig
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -177,15 +178,17 @@ class Transformer(nn.Module):
         x = self.dropout(self.positions(self.target_embeddings(target)))
         return self.decoder(x, memory, padding_mask(source, self.config.pad_id))
 
-    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
-        """Scores of the whole vocabulary; their softmax is the distribution of the next token."""
-        return self.target_embeddings.logits(x)
+    def layers(self) -> list[nn.Module]:
+        """The encoder's layers and the decoder's."""
+        return [*self.encoder.layers, *self.decoder.layers]
 
-    def forward(
-        self, source: Int[Tensor, "batch n"], target: Int[Tensor, "batch m"]
-    ) -> Float[Tensor, "batch m vocabulary"]:
-        """Score every next token after every prefix of the target (teacher forcing)."""
-        return self.logits(self.decode(target, self.encode(source), source))
+    def start(self, source: Int[Tensor, "batch n"]) -> "DecoderState":
+        """Encode the source once; the state is for `step`."""
+        return start(self, source)
+
+    def step(self, tokens: Int[Tensor, "rows m"], state: "DecoderState") -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, and score the next one."""
+        return step(self, tokens, state)
 
 
 # book/03-model-architecture.ipynb, cell forget

@@ -35,10 +35,10 @@ from tqdm import tqdm
 from aiayn.batching import group_by_length, lengths_of, pad
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.evalb import BracketScores, evalb
 from aiayn.fast_paths import fast_products
 from aiayn.laboratory_model import cached_model
-from aiayn.model import Transformer
 from aiayn.search import Hypothesis, SearchConfig, beam_search
 from aiayn.training import recipe
 from aiayn.translation import TooLong, Translator, last_checkpoints
@@ -172,7 +172,7 @@ def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> P
 
 
 # book/06-3-constituency-parsing.ipynb, cell laboratory-parser
-def laboratory_parser(seed: int = 1) -> tuple[Transformer, Vocabulary]:
+def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
     """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
 
     As for `laboratory_model`; an InputError says if the cache cannot be written to.

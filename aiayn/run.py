@@ -28,8 +28,8 @@ from torch.optim import Optimizer
 
 from aiayn.checkpoint import list_checkpoints, newest_checkpoint, restore, save_checkpoint
 from aiayn.data import InputError, write_atomically
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.metrics import Metrics, best_step
-from aiayn.model import Transformer
 from aiayn.vocabulary import Vocabulary
 
 
@@ -59,7 +59,7 @@ class Run:
         self.metrics = Metrics(folder, tensorboard, writes)
 
     def begin(
-        self, model: Transformer, optimizer: Optimizer, vocabulary: Vocabulary, training: dict[str, Any]
+        self, model: EncoderDecoder, optimizer: Optimizer, vocabulary: Vocabulary, training: dict[str, Any]
     ) -> None:
         """Note what is trained and how; put it back where the newest checkpoint was, if it is to go on."""
         self.vocabulary, self.training = vocabulary, training
@@ -70,7 +70,7 @@ class Run:
         if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
             write_atomically(self.folder / "job.txt", os.environ["TORCHELASTIC_RUN_ID"].encode())
 
-    def save(self, step: int, minutes: float, model: Transformer, optimizer: Optimizer) -> None:
+    def save(self, step: int, minutes: float, model: EncoderDecoder, optimizer: Optimizer) -> None:
         """Write a checkpoint, then remove those that are too old; before the first step there is nothing."""
         folder = self.folder / "checkpoints" / f"step-{step:07d}"
         if self.writes and step > 0 and not folder.exists():

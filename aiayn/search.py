@@ -29,7 +29,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.data import InputError
-from aiayn.model import Transformer, start, step
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
@@ -186,7 +186,7 @@ def still_going(
 # book/06-1-machine-translation.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
-    model: Transformer,
+    model: EncoderDecoder,
     source: Int[Tensor, "batch n"],
     search: SearchConfig = PAPER_SEARCH,
     allowed: Allowed | None = None,
@@ -207,11 +207,11 @@ def beam_search(
     width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to
-    state = start(model, source)
+    state = model.start(source)
     prefixes = source.new_full((len(source), 1, 1), BOS_ID)
     live = torch.zeros(len(source), 1, device=source.device)
     for length in range(1, 1 + max(limits.tolist())):
-        logits = step(model, prefixes[:, :, -1].flatten()[:, None], state)
+        logits = model.step(prefixes[:, :, -1].flatten()[:, None], state)
         following = None if allowed is None else allowed(going, prefixes)
         best, origin, token = expand(logits, live, width, following)
         prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)

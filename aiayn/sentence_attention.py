@@ -159,6 +159,8 @@ def attention_of(model: Model, source: str, target: str | None = None) -> Senten
     """
     translator = model if isinstance(model, Translator) else Translator(*model)
     network, vocabulary = translator.model, translator.vocabulary
+    if not isinstance(network, Transformer):
+        raise InputError("only Transformers have heads to look at; choose another model")
     read, read_pieces = cut(vocabulary, source)
     if target is not None:
         written, written_pieces = cut(vocabulary, target)

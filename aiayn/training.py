@@ -42,14 +42,16 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from aiayn.architectures import build
 from aiayn.batching import Batch, Batches, GlobalBatch, encode_pairs, group_by_length, lengths_of, make_batch
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.distribution import Workers, join_workers
+from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.encoding import Encoded, encode_corpus
 from aiayn.fast_paths import fast_products
 from aiayn.hardware import batch_flops, measured_peak, peak_flops
 from aiayn.metrics import Meter, stale
-from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model import TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.regularization import projected_loss
 from aiayn.run import Run, restarted, stop_signals
@@ -73,7 +75,7 @@ class TrainingConfig:
     validation loss the run ends. `seed` is that of the weights, the order of batches, and dropout.
     """
 
-    model: TransformerConfig = TransformerConfig()
+    model: ModelConfig = TransformerConfig()
     steps: int = 100_000
     batch_tokens: int = 25_000
     micro_batches: int | None = None
@@ -177,7 +179,7 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
 
 
 # book/05-training.ipynb, cell loss
-def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[Tensor, Tensor]:
+def batch_loss(model: EncoderDecoder, batch: Batch, epsilon: float) -> tuple[Tensor, Tensor]:
     """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
     batch = batch.to(next(model.parameters()).device)
     hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
@@ -188,7 +190,7 @@ def batch_loss(model: Transformer, batch: Batch, epsilon: float) -> tuple[Tensor
 class Objective(nn.Module):
     """`batch_loss` of a model as a module of its own, which several workers can share."""
 
-    def __init__(self, model: Transformer, epsilon: float) -> None:
+    def __init__(self, model: EncoderDecoder, epsilon: float) -> None:
         super().__init__()
         self.model, self.epsilon = model, epsilon
 
@@ -280,7 +282,7 @@ def prepare(
 
 # book/05-training.ipynb, cell validation-loss
 @torch.no_grad()
-def validation_loss(model: Transformer, batches: list[Batch], workers: Workers = Workers()) -> float:
+def validation_loss(model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()) -> float:
     """Mean of -log p over all words, in nats, without dropout and smoothing; workers share the batches."""
     model.eval()
     mine = batches[workers.rank :: workers.world_size]
@@ -291,7 +293,7 @@ def validation_loss(model: Transformer, batches: list[Batch], workers: Workers =
 
 
 def validate(
-    model: Transformer, valid: list[Batch], run: Run, workers: Workers, step: int, minutes: float
+    model: EncoderDecoder, valid: list[Batch], run: Run, workers: Workers, step: int, minutes: float
 ) -> None:
     """Measure the validation perplexity and write it down."""
     loss = validation_loss(model, valid, workers)
@@ -321,7 +323,7 @@ def versions() -> dict[str, str]:
 # book/05-training.ipynb, cell fit
 def fit(
     config: TrainingConfig,
-    model: Transformer,
+    model: EncoderDecoder,
     optimizer: torch.optim.Optimizer,
     batches: Batches,
     valid: list[Batch],
@@ -391,10 +393,10 @@ def train(
         run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)
-        model = Transformer(config.model).to(workers.device)
+        model = build(config.model).to(workers.device)
         optimizer = make_optimizer(model)
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
-        for layer in [*model.encoder.layers, *model.decoder.layers] if compile else ():
+        for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         pieces = config.micro_batches or workers.world_size
         multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight

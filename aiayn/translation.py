@@ -29,8 +29,8 @@ from aiayn.batching import group_by_length, lengths_of, make_batch, pad
 from aiayn.bleu import bleu as bleu
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.data import InputError
+from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.fast_paths import fast_products
-from aiayn.model import Transformer
 from aiayn.search import PAPER_SEARCH, Hypothesis, length_penalty
 from aiayn.search import SearchConfig as SearchConfig
 from aiayn.search import beam_search as beam_search
@@ -91,14 +91,14 @@ class Translator:
 
     Parameters
     ----------
-    model, vocabulary : Transformer, Vocabulary
+    model, vocabulary : EncoderDecoder, Vocabulary
         What `load_checkpoint` gives.
     search : SearchConfig
         How to search.
     """
 
     def __init__(
-        self, model: Transformer, vocabulary: Vocabulary, search: SearchConfig = PAPER_SEARCH
+        self, model: EncoderDecoder, vocabulary: Vocabulary, search: SearchConfig = PAPER_SEARCH
     ) -> None:
         self.model, self.vocabulary, self.search = model.eval(), vocabulary, search
 
@@ -143,8 +143,8 @@ def translate_lines(
     model, vocabulary = translator.model, translator.vocabulary
     device = next(model.parameters()).device
     longest = search.max_length
-    if model.config.positions == "learned":
-        longest = min(longest, model.config.max_length - search.extra_length - 1)
+    if model.config.longest is not None:
+        longest = min(longest, model.config.longest - search.extra_length - 1)
     sources = vocabulary.encode([line.strip() for line in lines])
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:

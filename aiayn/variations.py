@@ -24,8 +24,10 @@ from typing import Any, Literal
 
 import torch
 
+from aiayn.architectures import build
 from aiayn.data import InputError
-from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.encoder_decoder import ModelConfig
+from aiayn.model import TransformerConfig, config
 
 
 # book/06-2-model-variations.ipynb, cell row
@@ -149,8 +151,8 @@ def row_config(row: Row, scale: float = 1.0, form: Form = "paper", **changes: An
 
 
 # book/06-2-model-variations.ipynb, cell parameters
-def parameters(config: TransformerConfig) -> int:
+def parameters(config: ModelConfig) -> int:
     """How many parameters a model of that shape has; shared ones count once."""
     with torch.device("meta"):
-        model = Transformer(config)
+        model = build(config)
     return sum(weight.numel() for weight in model.parameters())

@@ -226,13 +226,13 @@ def test_a_source_without_words_does_not_depend_on_the_batch_either(extra: int):
 
 def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
     steps = []
-    step = search_module.step
+    step = Transformer.step
 
     def counted(*arguments: Any) -> Tensor:
         steps.append(1)
         return step(*arguments)
 
-    monkeypatch.setattr(search_module, "step", counted)
+    monkeypatch.setattr(Transformer, "step", counted)
     beam_search(that_always_says(EOS_ID), pad(SOURCES))
     assert len(steps) < 10
 
