@@ -14,7 +14,6 @@ import sacrebleu
 import torch
 from torch import Tensor
 
-from aiayn import search as search_module
 from aiayn.batching import pad
 from aiayn.checkpoint import save_checkpoint
 from aiayn.data import InputError
