@@ -16,11 +16,15 @@ __all__ = [
 from dataclasses import asdict
 from typing import Any
 
+from aiayn.convolutional_model import ConvolutionalConfig, ConvolutionalModel
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.model import Transformer, TransformerConfig
+from aiayn.recurrent import RecurrentConfig, RecurrentModel
 
 ARCHITECTURES: dict[str, tuple[type[ModelConfig], Any]] = {
     "transformer": (TransformerConfig, Transformer),
+    "convolutional": (ConvolutionalConfig, ConvolutionalModel),
+    "recurrent": (RecurrentConfig, RecurrentModel),
 }
 
 

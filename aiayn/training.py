@@ -44,6 +44,7 @@ from tqdm import tqdm
 
 from aiayn.architectures import build
 from aiayn.batching import Batch, Batches, GlobalBatch, encode_pairs, group_by_length, lengths_of, make_batch
+from aiayn.convolutional_model import CONVOLUTIONAL
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.distribution import Workers, join_workers
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
@@ -53,6 +54,7 @@ from aiayn.hardware import batch_flops, measured_peak, peak_flops
 from aiayn.metrics import Meter, stale
 from aiayn.model import TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
+from aiayn.recurrent import RECURRENT
 from aiayn.regularization import projected_loss
 from aiayn.run import Run, restarted, stop_signals
 from aiayn.trees import tree_tokens
@@ -135,6 +137,8 @@ RECIPES = {
 
 
 # book/05-training.ipynb, cell parser-recipes
+_RIVALS = {**RECURRENT, **CONVOLUTIONAL}
+RECIPES |= {name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()}
 RECIPES |= {
     "parser": TrainingConfig(
         config("laboratory", vocabulary_size=1500),
