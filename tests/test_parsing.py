@@ -13,8 +13,10 @@ import pytest
 import torch
 from small_runs import complaint
 
+from aiayn import data, parsing
 from aiayn.__main__ import main
 from aiayn.data import InputError, load_pairs
+from aiayn.evalb import evalb
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import (
     PARSING_SEARCH,
@@ -22,7 +24,6 @@ from aiayn.parsing import (
     evaluate,
     gold_trees,
     laboratory_parser,
-    parse_scores,
     tokenise,
 )
 from aiayn.search import SearchConfig
@@ -148,7 +149,7 @@ def test_a_led_search_finds_trees_of_the_sentence_s_words(
 def test_an_untrained_model_that_is_not_led_finds_no_trees(vocabulary: Vocabulary) -> None:
     parser = a_parser(vocabulary, SearchConfig(4, 0.3, 10), constrained=False)
     assert parser(SENTENCES) == [None] * len(SENTENCES)
-    scores = parse_scores(parser, TREES)
+    scores = evalb(TREES, parser([tree.words() for tree in TREES]))
     assert (scores.sentences, scores.parsed, scores.f1) == (len(TREES), 0, 0)
 
 
@@ -217,6 +218,7 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
         assert parser([tree.words() for tree in TREES]) == TREES
         found = evaluate(out, constrained=constrained)
         assert (found["f1"], found["complete_match"], found["sentences"]) == (100, 100, 12)
+        assert (found["strict_f1"], found["well_formed"]) == (100, 100)
         assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
 
 
@@ -234,6 +236,21 @@ def test_gold_trees_must_be_trees(run: tuple[Path, Path]) -> None:
     (folder / "odd.trees").write_text("⟦NP ⟦DT⟧ ⟦NN⟧ NP⟧\n⟦NP ⟦DT⟧ NP⟧\n", encoding="utf-8")
     message = complaint(gold_trees, load_pairs(str(folder), "en-trees", "odd"))
     assert "odd.trees, line 2: no tree (1 parts of speech for 2 words)" in message
+
+
+def test_the_book_s_parser_is_trained_once_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path))
+    for split in ("train", "val"):
+        monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
+    shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
+    monkeypatch.setattr(
+        parsing, "recipe", lambda name, seed: TrainingConfig(shape, steps=2, seed=seed, average=1)
+    )
+    (first, vocabulary), (again, _) = laboratory_parser(), laboratory_parser()
+    assert TreeVocabulary(vocabulary).tags
+    assert all(map(torch.equal, first.parameters(), again.parameters()))
+    (folder,) = (path for path in Path(tmp_path, "laboratory").iterdir() if path.is_dir())
+    assert folder.name.startswith("en-trees-")
 
 
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
