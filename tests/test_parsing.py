@@ -1,11 +1,8 @@
 """Parsing with a model, led and not (paper, section 6.3). The models are tiny, most of them untrained."""
 
-import io
 import itertools
 import json
 import math
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ import torch
 from small_runs import complaint
 
 from aiayn import data, parsing
-from aiayn.__main__ import main
 from aiayn.data import InputError, load_pairs
 from aiayn.evalb import evalb
 from aiayn.model import Transformer, TransformerConfig
@@ -263,25 +259,6 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pat
 # The command line
 
 
-@pytest.fixture
-def aiayn(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[Any, str, str]]:
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run_command(*arguments: Any, text: str = "") -> tuple[Any, str, str]:
-        monkeypatch.setattr(sys, "argv", ["aiayn", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        code: Any = 0
-        try:
-            main()
-        except SystemExit as error:
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return run_command
-
-
 def test_sentences_in_and_trees_out(aiayn: Any, run: tuple[Path, Path]) -> None:
     for flags in ([], ["--no-constrained"], ["--beam", 2, "--alpha", 0], ["--beam", 100]):
         code, output, errors = aiayn("parse", run[1], *flags, text="\n".join(SENTENCES) + "\n")
@@ -326,6 +303,8 @@ def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path
         (["parse", "RUN", "--alpha", -1], "alpha >= 0"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
+        (["evaluate", "RUN", "--forms"], "a parser, which F1 is for; leave out --pair and --forms"),
+        (["translate", "RUN"], "a parser; use `aiayn parse`"),
     ],
 )
 def test_what_a_parser_s_commands_refuse(
