@@ -91,7 +91,7 @@ class Parser:
     translator : Translator
         Model, vocabulary, and how to search: `PARSING_SEARCH` is the paper's way.
     constrained : bool
-        Whether the search is led, so that all it finds are trees. Otherwise it is the paper's.
+        Whether the search is constrained, so that all it finds are trees. Otherwise it is the paper's.
     """
 
     def __init__(self, translator: Translator, constrained: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Parsing with a model, led and not (paper, section 6.3). The models are tiny, most of them untrained."""
+"""Parsing with a model, constrained and free (paper, section 6.3). The models are tiny, most of them untrained."""
 
 import itertools
 import json
@@ -218,9 +218,9 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
         assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
 
 
-def test_leading_does_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
-    led, free = (Parser.load(run[1], constrained=constrained) for constrained in (True, False))
-    for one, other in zip(led.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
+def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
+    constrained, free = (Parser.load(run[1], constrained=each) for each in (True, False))
+    for one, other in zip(constrained.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
         assert one[0].tree == other[0].tree
         assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=1e-5)
 
