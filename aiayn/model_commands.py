@@ -33,7 +33,7 @@ from aiayn.launch import is_parser, plain_words, report, score, write_record
 from aiayn.parsing import PARSING_SEARCH, Parser
 from aiayn.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation import TooLong, Translator, last_checkpoints
-from aiayn.visualization import attention_view, write_page
+from aiayn.visualization import write_attention
 
 
 # book/09-launch.ipynb, cell model-options
@@ -96,8 +96,9 @@ def translate(
             for value, text in rows:
                 print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
         if attention is not None:
-            best = [(line, each[0].text) for line, each in zip(lines, found, strict=True) if each]
-            write_page(attention, [attention_view(translator, *pair) for pair in best if all(pair)])
+            texts = [each[0].text if each else "" for each in found]
+            for message in write_attention(attention, translator, lines, texts):
+                print(f"aiayn: not in {attention}: {message}", file=sys.stderr)
 
 
 # book/09-launch.ipynb, cell parse-command

@@ -348,6 +348,17 @@ def test_wrong_flags(aiayn: Command, arguments: list[str]) -> None:
     assert aiayn(*arguments)[0] == 2
 
 
+def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
+    page, text = tmp_path / "out.html", "The dog is <b>old</b>.\n\n" + "The dog is old. " * 60 + "\n"
+    code, output, errors = aiayn("translate", run, "--attention", page, text=text)
+    assert code == 0 and len(output.splitlines()) == 3
+    assert ["sentence 2" in errors, "sentence 3" in errors, errors.count("not in ")] == [True, True, 2]
+    written = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;" in written and "<b>" not in written
+    said = complaint(aiayn("translate", run, "--attention", tmp_path / "no" / "out.html", text="The dog."))
+    assert "out.html" in said
+
+
 def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
     assert complaint(aiayn("parse", run, text="The dog.\n")).endswith("no parser; use `aiayn translate`")
 
