@@ -37,7 +37,7 @@ from aiayn.translation import Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
 
 SENTENCES, BATCH, LENGTH = 200, 32, 40
-TOKENS = 2000  # of a batch, where sentences end when they end
+TOKENS = 8000  # of a batch, where sentences end when they end
 Decode = Callable[[Tensor, int], list[list[int]]]  # of a batch of sources, with so many beams
 
 
