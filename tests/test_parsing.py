@@ -1,4 +1,4 @@
-"""Parsing with a model, constrained and free (paper, section 6.3). The models are tiny, most of them untrained."""
+"""Parsing, constrained and free (paper, section 6.3). The models are tiny, most of them untrained."""
 
 import itertools
 import json
