@@ -24,8 +24,10 @@ STYLE = """
 .aiayn-attention .at-grid button[aria-pressed=true]{background:none;box-shadow:0 0 0 2px var(--at)}
 .aiayn-attention :focus-visible{outline:2px solid var(--at);outline-offset:1px}
 .aiayn-attention .at-row{display:flex;flex-wrap:wrap;gap:.4em;margin:.5em 0}
-.aiayn-attention .at-grid{align-items:center;display:grid;gap:6px;justify-content:start;margin:.5em 0}
+.aiayn-attention .at-grid{align-items:center;display:grid;gap:6px;justify-content:start;margin:.3em 0;
+  overflow-x:auto;padding:3px}
 .aiayn-attention .at-grid button{line-height:0;overflow:hidden;padding:2px}
+.aiayn-attention .at-grid span{white-space:nowrap}
 .aiayn-attention .at-grid svg{display:block;height:100%;width:100%}
 .aiayn-attention rect{fill:color-mix(in srgb,var(--at) 75%,currentColor)}
 .aiayn-attention .at-large{display:grid;gap:0 .5em;grid-template-columns:auto minmax(4em,1fr) auto}
@@ -202,7 +204,11 @@ const draw = (place) => {
   };
   update(view, { kind: state.kind });
 };
+"""
 
+
+# book/08-attention-visualizations.ipynb, cell script-each
+SCRIPT += """
 for (const place of document.querySelectorAll(".aiayn-attention:not([data-drawn])")) {
   place.dataset.drawn = "";
   const folded = place.closest("details:not([open])");

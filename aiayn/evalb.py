@@ -13,6 +13,7 @@ __all__ = [
     "crossings",
     "BracketScores",
     "evalb",
+    "strict",
 ]
 
 
@@ -139,3 +140,10 @@ def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
         total["crossing"] += crossings(wanted, found)
     names = ("sentences", "skipped", "gold", "parsed", "matched", "complete", "crossing")
     return BracketScores(*(total[name] for name in names))
+
+
+# book/06-3-constituency-parsing.ipynb, cell strict
+def strict(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
+    """As `evalb`, but a parse that it would skip has no brackets: so no sentence is left out."""
+    pairs = zip(gold, parses, strict=True)
+    return evalb(gold, [None if parse and evalb([tree], [parse]).skipped else parse for tree, parse in pairs])

@@ -27,7 +27,7 @@ from threading import Lock
 
 from filelock import FileLock
 
-from aiayn.checkpoint import load_checkpoint
+from aiayn.checkpoint import load_checkpoint, read_description
 from aiayn.data import InputError, cache_folder
 from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.laboratory import Pair, sample
@@ -101,6 +101,9 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
                 train(config, "laboratory", pair, Path(part, "run"))
+                last = last_checkpoints(Path(part, "run"))[-1]
+                if read_description(last)["training"]["step"] < config.steps:  # a signal ended it
+                    raise KeyboardInterrupt
                 Path(part, "run").rename(folder)
             return load_checkpoint(last_checkpoints(folder))
     except OSError as error:

@@ -263,7 +263,11 @@ def report(record: dict[str, Any]) -> str:
     """What `score` found, as a table: test set, form, BLEU, signature; or the labelled F1 of a parser."""
     if "f1" in record:
         parts = [f"{name} {record[name]:.2f}" for name in ("precision", "recall", "complete_match")]
-        return f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
+        f1 = f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
+        without = (
+            f"F1 {record['strict_f1']:.2f}  if the {record['skipped']:,} that EVALB skips count as no trees"
+        )
+        return f"{f1}\n{without}" if record["skipped"] else f1
     rows = [(test, each) for test, forms in record["bleu"].items() for each in forms.values()]
     return "\n".join(
         f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}" for test, each in rows

@@ -27,13 +27,13 @@ import tyro
 
 from aiayn.checkpoint import load_checkpoint
 from aiayn.conversion import write_ctranslate2
-from aiayn.data import decode_lines
+from aiayn.data import InputError, decode_lines
 from aiayn.fast_paths import keep_heap
 from aiayn.launch import is_parser, plain_words, report, score, write_record
 from aiayn.parsing import PARSING_SEARCH, Parser
 from aiayn.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation import TooLong, Translator, last_checkpoints
-from aiayn.visualization import attention_view, write_page
+from aiayn.visualization import write_attention
 
 
 # book/09-launch.ipynb, cell model-options
@@ -83,6 +83,8 @@ def translate(
     attention : Path, optional
         A file for a page that shows where every head looked, in HTML.
     """
+    if is_parser(model.run):
+        raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
     translator = Translator.load(model.run, model.average, model.search(n_best or 1))
     content = sys.stdin.buffer.read()
@@ -94,8 +96,9 @@ def translate(
             for value, text in rows:
                 print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
         if attention is not None:
-            best = [(line, each[0].text) for line, each in zip(lines, found, strict=True) if each]
-            write_page(attention, [attention_view(translator, *pair) for pair in best if all(pair)])
+            texts = [each[0].text if each else "" for each in found]
+            for message in write_attention(attention, translator, lines, texts):
+                print(f"aiayn: not in {attention}: {message}", file=sys.stderr)
 
 
 # book/09-launch.ipynb, cell parse-command
@@ -107,6 +110,8 @@ def parse(model: Annotated[Model, tyro.conf.arg(name="")], constrained: bool = T
     constrained : bool
         Let the search write trees only; without it, the search is the paper's.
     """
+    if not is_parser(model.run):
+        raise InputError(f"{model.run}: no parser; use `aiayn translate`")
     keep_heap()
     parser = Parser.load(model.run, model.average, model.search(), constrained=constrained)
     content = sys.stdin.buffer.read()
@@ -158,6 +163,8 @@ def evaluate(
     json : Path, optional
         A file to write the scores to, with all that belongs to them.
     """
+    if is_parser(model.run) and (pair or forms):
+        raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair and --forms")
     keep_heap()
     tests = (data, pair, split)
     record = score(model.run, model.search(), model.average, tests, forms, progress=sys.stderr.isatty())

@@ -16,7 +16,6 @@ __all__ = [
     "parse",
     "laboratory_parser",
     "gold_trees",
-    "parse_scores",
     "evaluate",
 ]
 
@@ -36,7 +35,7 @@ from aiayn.batching import group_by_length, lengths_of, pad
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.encoder_decoder import EncoderDecoder
-from aiayn.evalb import BracketScores, evalb
+from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import fast_products
 from aiayn.laboratory_model import cached_model
 from aiayn.search import Hypothesis, SearchConfig, beam_search
@@ -92,7 +91,7 @@ class Parser:
     translator : Translator
         Model, vocabulary, and how to search: `PARSING_SEARCH` is the paper's way.
     constrained : bool
-        Whether the search is led, so that all it finds are trees. Otherwise it is the paper's.
+        Whether the search is constrained, so that all it finds are trees. Otherwise it is the paper's.
     """
 
     def __init__(self, translator: Translator, constrained: bool = True) -> None:
@@ -180,7 +179,7 @@ def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
     return cached_model(recipe("parser", seed=seed), "en-trees")
 
 
-# book/06-3-constituency-parsing.ipynb, cell parse-scores
+# book/06-3-constituency-parsing.ipynb, cell gold-trees
 def gold_trees(pairs: Pairs) -> list[Tree]:
     """The trees of a corpus of sentences and trees.
 
@@ -196,11 +195,6 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
         except IllFormed as error:
             raise InputError(f"{pairs.target_name}, line {number}: no tree ({error})") from None
     return trees
-
-
-def parse_scores(parser: Parser, trees: Sequence[Tree], progress: bool = False) -> BracketScores:
-    """Parse the words of gold trees anew, and score it as EVALB does; what is no tree has no brackets."""
-    return evalb(trees, parser([tree.words() for tree in trees], progress=progress))
 
 
 # book/06-3-constituency-parsing.ipynb, cell evaluate
@@ -221,7 +215,8 @@ def evaluate(
     data = data or training["data"]
     trees = gold_trees(load_pairs(data, training["pair"], split))
     parser = Parser.load(run, average, search, constrained=constrained)
-    scores = parse_scores(parser, trees, progress)
+    parses = parser([tree.words() for tree in trees], progress=progress)
+    scores = evalb(trees, parses)
     names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")
     return {
         "run": str(run),
@@ -232,4 +227,6 @@ def evaluate(
         "constrained": constrained,
         "minutes": training["minutes"],
         **{name: getattr(scores, name) for name in names},
+        "strict_f1": strict(trees, parses).f1,
+        "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),
     }

@@ -58,7 +58,7 @@ from aiayn.translation import Translator
 from aiayn.variations import ROWS, Row, choose_rows, parameters, row_config
 
 # book/06-2-model-variations.ipynb, cell sweep-config
-_SHORT = TrainingConfig(rate_factor=0.25, warmup=400, checkpoint_minutes=5.0, keep=1, average=1)
+_SHORT = TrainingConfig(rate_factor=0.125, warmup=300, checkpoint_minutes=5.0, keep=1, average=1)
 SWEEPS = {
     "laboratory": replace(_SHORT, model=config("laboratory"), steps=1500, batch_tokens=500),
     "multi30k": replace(_SHORT, model=config("small"), steps=2000, batch_tokens=1000),

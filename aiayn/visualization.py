@@ -66,21 +66,21 @@ def numbers(attention: SentenceAttention) -> dict[str, object]:
 class AttentionView:
     """All heads on one pair of sentences, to look at in a notebook, or in a page that `save` writes.
 
-    `head` is the one that is shown large at first, `word` the one whose lines are shown, and `every` shows
-    those of all heads of the layer.
+    `head` is the one that is shown large at first, `word` (or its place, from 0 on) the one whose lines
+    are shown, and `every` shows those of all heads of the layer.
     """
 
     def __init__(
-        self, attention: SentenceAttention, head: Head, word: str | None = None, every: bool = False
+        self, attention: SentenceAttention, head: Head, word: str | int | None = None, every: bool = False
     ) -> None:
         self.attention, self.head, self.word, self.every = attention, head, word, every
         queries = attention.sides(head.kind)[0].words
         layers, heads = attention.weights[head.kind].shape[:2]
         if not (0 <= head.layer < layers and 0 <= head.head < heads):
             raise InputError(f"{head}: there are {layers} layers of {heads} heads")
-        if word is not None and word not in queries:
+        if word is not None and word not in (queries if isinstance(word, str) else range(len(queries))):
             raise InputError(f"no word {word!r}; there are {' '.join(queries)}")
-        chosen = None if word is None else queries.index(word)
+        chosen = queries.index(word) if isinstance(word, str) else word
         self.show = {**head._asdict(), "word": chosen, "every": every}
 
     @property
@@ -122,7 +122,7 @@ def write_page(path: Path, views: Sequence[AttentionView]) -> None:
 <html lang="en"><head><meta charset="utf-8"><title>Attention</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>:root{{color-scheme:light dark}}body{{font-family:system-ui,sans-serif;margin:1rem auto;
-max-width:46rem;padding:0 1rem}}summary{{cursor:pointer;font-weight:600;margin:.5em 0;
+max-width:46rem;padding:0 1rem}}h1{{font-size:1.4rem}}summary{{cursor:pointer;font-weight:600;margin:.5em 0;
 overflow-wrap:anywhere}}{STYLE}</style></head>
 <body><h1>Attention</h1>{"".join(sections) or "<p>There is no sentence to show.</p>"}
 <script>{SCRIPT}</script></body></html>
@@ -135,7 +135,7 @@ def attention_view(
     source: str,
     target: str | None = None,
     head: Head | None = None,
-    word: str | None = None,
+    word: str | int | None = None,
     every: bool = False,
 ) -> AttentionView:
     """A picture of where every head looks, for notebooks (figures 3 to 5).

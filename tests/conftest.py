@@ -1,9 +1,12 @@
 """What every test shares: shapes checked at run time, a fresh random state, and the folder of real data."""
 
+import io
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -48,3 +51,25 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
         (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def aiayn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[Any, str, str]]:
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments: Any, text: bytes | str = b"") -> tuple[Any, str, str]:
+        from aiayn.__main__ import main
+
+        content = text.encode() if isinstance(text, str) else text
+        monkeypatch.setattr(sys, "argv", ["aiayn", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return run

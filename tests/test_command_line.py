@@ -1,10 +1,8 @@
 """The command `aiayn`: what it does with good input, and the one line it says about bad input."""
 
-import io
 import json
 import math
 import signal
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,7 +13,7 @@ import pytest
 
 from aiayn import __main__ as aiayn_main
 from aiayn import laboratory
-from aiayn.__main__ import Training, flags, main
+from aiayn.__main__ import Training, flags
 from aiayn.data import InputError
 from aiayn.hardware import plan_table
 from aiayn.launch import paper_run
@@ -23,24 +21,6 @@ from aiayn.training import recipe
 from aiayn.training import train as train_model
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def aiayn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments: Any, text: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["aiayn", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-        try:
-            main()
-            code = 0
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 1
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def train_arguments(sentences: Path, out: Path, *more: Any) -> list[Any]:
@@ -366,6 +346,21 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
 @pytest.mark.parametrize("arguments", [["train"], ["fly"], ["translate", "--beam", "many"]])
 def test_wrong_flags(aiayn: Command, arguments: list[str]) -> None:
     assert aiayn(*arguments)[0] == 2
+
+
+def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
+    page, text = tmp_path / "out.html", "The dog is <b>old</b>.\n\n" + "The dog is old. " * 60 + "\n"
+    code, output, errors = aiayn("translate", run, "--attention", page, text=text)
+    assert code == 0 and len(output.splitlines()) == 3
+    assert ["sentence 2" in errors, "sentence 3" in errors, errors.count("not in ")] == [True, True, 2]
+    written = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;" in written and "<b>" not in written
+    code, output, errors = aiayn("translate", run, "--attention", tmp_path, text="The dog.")
+    assert code == 2 and output and errors.startswith(f"aiayn: {tmp_path}: ")
+
+
+def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
+    assert complaint(aiayn("parse", run, text="The dog.\n")).endswith("no parser; use `aiayn translate`")
 
 
 def test_a_beam_that_makes_no_sense(aiayn: Command, run: Path) -> None:

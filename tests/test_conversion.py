@@ -62,6 +62,23 @@ def test_it_translates_as_we_do(changes: dict[str, Any], vocabulary: Vocabulary,
         assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
 
 
+def test_without_a_penalty_its_beams_find_what_ours_do(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    model = model_of({}, vocabulary)
+    write_ctranslate2(model, vocabulary, tmp_path / "converted")
+    other = ctranslate2.Translator(str(tmp_path / "converted"), compute_type="float32", intra_threads=1)
+    ours = Translator(model, vocabulary, SearchConfig(beam=4, alpha=0.0, extra_length=10))
+    same = 0
+    for sentence in SENTENCES[::3]:
+        ((best,),) = ours.n_best([sentence], 1)
+        pieces = vocabulary.pieces(vocabulary.encode([sentence])[0][:-1])
+        (found,) = other.translate_batch(
+            [pieces], beam_size=4, max_decoding_length=len(pieces) + 10, length_penalty=0
+        )
+        same += found.hypotheses[0] == [piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"]
+    assert same >= 0.9 * len(SENTENCES[::3])
+
+
 @pytest.mark.parametrize(
     "changes", [{"positions": "relative"}, {"score": "additive"}, {"score": "unscaled"}, {"d_v": 4}], ids=str
 )

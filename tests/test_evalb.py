@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from aiayn.data import InputError
-from aiayn.evalb import BracketScores, brackets, evalb
+from aiayn.evalb import BracketScores, brackets, evalb, strict
 from aiayn.trees import Tree, read_tree
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
@@ -55,6 +55,17 @@ def test_other_words_are_skipped_and_nothing_scores_nothing() -> None:
     assert evalb([one], [other]).skipped == 1
     nothing = evalb([], [])
     assert (nothing.f1, nothing.recall, nothing.complete_match, nothing.average_crossing) == (0, 0, 0, 0)
+
+
+def test_strictly_no_sentence_is_left_out() -> None:
+    gold, parses = map(list, zip(*map(trees_of, CASES), strict=True))
+    usual, all_of_them = evalb(gold, parses), strict(gold, parses)
+    assert usual.skipped == 1 and all_of_them.skipped == 0 and all_of_them.sentences == len(CASES)
+    assert (all_of_them.matched, all_of_them.parsed) == (usual.matched, usual.parsed)
+    left_out = sum(
+        len(brackets(tree)[0]) for case, tree in zip(CASES, gold, strict=True) if "skipped" in case
+    )
+    assert all_of_them.gold == usual.gold + left_out and all_of_them.f1 < usual.f1
 
 
 def test_punctuation_is_taken_out_before_places_are_counted() -> None:

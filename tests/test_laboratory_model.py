@@ -80,6 +80,22 @@ def test_a_training_that_breaks_off_leaves_nothing(
     assert trainings == [1]
 
 
+def test_a_training_that_a_signal_ended_is_not_kept(
+    trainings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = module.train
+
+    def shortened(config: TrainingConfig, *arguments: Any) -> None:
+        real(replace(config, steps=1), *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "train", shortened)
+        with pytest.raises(KeyboardInterrupt):
+            laboratory_model()
+    laboratory_model()
+    assert trainings == [1, 1]
+
+
 def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))

@@ -1,11 +1,8 @@
-"""Parsing with a model, led and not (paper, section 6.3). The models are tiny, most of them untrained."""
+"""Parsing, constrained and free (paper, section 6.3). The models are tiny, most of them untrained."""
 
-import io
 import itertools
 import json
 import math
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +10,9 @@ import pytest
 import torch
 from small_runs import complaint
 
-from aiayn.__main__ import main
+from aiayn import data, parsing
 from aiayn.data import InputError, load_pairs
+from aiayn.evalb import evalb
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import (
     PARSING_SEARCH,
@@ -22,7 +20,6 @@ from aiayn.parsing import (
     evaluate,
     gold_trees,
     laboratory_parser,
-    parse_scores,
     tokenise,
 )
 from aiayn.search import SearchConfig
@@ -148,7 +145,7 @@ def test_a_led_search_finds_trees_of_the_sentence_s_words(
 def test_an_untrained_model_that_is_not_led_finds_no_trees(vocabulary: Vocabulary) -> None:
     parser = a_parser(vocabulary, SearchConfig(4, 0.3, 10), constrained=False)
     assert parser(SENTENCES) == [None] * len(SENTENCES)
-    scores = parse_scores(parser, TREES)
+    scores = evalb(TREES, parser([tree.words() for tree in TREES]))
     assert (scores.sentences, scores.parsed, scores.f1) == (len(TREES), 0, 0)
 
 
@@ -217,12 +214,13 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
         assert parser([tree.words() for tree in TREES]) == TREES
         found = evaluate(out, constrained=constrained)
         assert (found["f1"], found["complete_match"], found["sentences"]) == (100, 100, 12)
+        assert (found["strict_f1"], found["well_formed"]) == (100, 100)
         assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
 
 
-def test_leading_does_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
-    led, free = (Parser.load(run[1], constrained=constrained) for constrained in (True, False))
-    for one, other in zip(led.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
+def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
+    constrained, free = (Parser.load(run[1], constrained=each) for each in (True, False))
+    for one, other in zip(constrained.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
         assert one[0].tree == other[0].tree
         assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=1e-5)
 
@@ -236,6 +234,21 @@ def test_gold_trees_must_be_trees(run: tuple[Path, Path]) -> None:
     assert "odd.trees, line 2: no tree (1 parts of speech for 2 words)" in message
 
 
+def test_the_book_s_parser_is_trained_once_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path))
+    for split in ("train", "val"):
+        monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
+    shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
+    monkeypatch.setattr(
+        parsing, "recipe", lambda name, seed: TrainingConfig(shape, steps=2, seed=seed, average=1)
+    )
+    (first, vocabulary), (again, _) = laboratory_parser(), laboratory_parser()
+    assert TreeVocabulary(vocabulary).tags
+    assert all(map(torch.equal, first.parameters(), again.parameters()))
+    (folder,) = (path for path in Path(tmp_path, "laboratory").iterdir() if path.is_dir())
+    assert folder.name.startswith("en-trees-")
+
+
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
@@ -244,25 +257,6 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 # The command line
-
-
-@pytest.fixture
-def aiayn(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[Any, str, str]]:
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run_command(*arguments: Any, text: str = "") -> tuple[Any, str, str]:
-        monkeypatch.setattr(sys, "argv", ["aiayn", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        code: Any = 0
-        try:
-            main()
-        except SystemExit as error:
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return run_command
 
 
 def test_sentences_in_and_trees_out(aiayn: Any, run: tuple[Path, Path]) -> None:
@@ -309,6 +303,8 @@ def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path
         (["parse", "RUN", "--alpha", -1], "alpha >= 0"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
+        (["evaluate", "RUN", "--forms"], "a parser, which F1 is for; leave out --pair and --forms"),
+        (["translate", "RUN"], "a parser; use `aiayn parse`"),
     ],
 )
 def test_what_a_parser_s_commands_refuse(

@@ -41,6 +41,8 @@ FAULTS = r"""
     if (!all("svg .role-mark *", chart).length) faults.push("an empty chart");
     if (!chart.getAttribute("aria-label")) faults.push("a chart without a description");
   }
+  for (const view of all(".aiayn-attention"))
+    if (!all(".at-grid rect", view).length) faults.push("an attention view that is not drawn");
   for (const formula of all(".math"))
     if (all("mjx-container", formula).length !== 1) faults.push(`not typeset: ${formula.textContent}`);
   for (const error of all("mjx-merror")) faults.push(`MathJax: ${error.textContent}`);

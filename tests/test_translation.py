@@ -17,8 +17,17 @@ from torch import Tensor
 from aiayn.batching import pad
 from aiayn.checkpoint import save_checkpoint
 from aiayn.data import InputError
-from aiayn.model import Transformer, TransformerConfig
-from aiayn.translation import Hypothesis, SearchConfig, Translator, beam_search, bleu, length_penalty
+from aiayn.model import DecoderState, Transformer, TransformerConfig
+from aiayn.search import BLOCK, expand
+from aiayn.translation import (
+    Hypothesis,
+    SearchConfig,
+    TooLong,
+    Translator,
+    beam_search,
+    bleu,
+    length_penalty,
+)
 from aiayn.vocabulary import BOS_ID, EOS_ID, Vocabulary, train_vocabulary
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
@@ -236,6 +245,65 @@ def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
     assert len(steps) < 10
 
 
+@pytest.mark.parametrize("vocabulary_size", [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 8 * BLOCK + 7])
+@pytest.mark.parametrize("masked", [False, True])
+def test_searching_by_blocks_finds_what_sorting_everything_does(vocabulary_size: int, masked: bool):
+    batch, beams, width = 3, 4, 8
+    generator = torch.Generator().manual_seed(vocabulary_size)
+    logits = 5 * torch.randn(batch * beams, vocabulary_size, generator=generator, dtype=torch.float64)
+    live = torch.randn(batch, beams, generator=generator, dtype=torch.float64)
+    live[1, 2:] = -torch.inf
+    allowed = torch.rand(logits.shape, generator=generator) < 0.2 if masked else None
+    log_p = logits.log_softmax(-1)
+    if allowed is not None:
+        log_p = log_p.masked_fill(~allowed, -torch.inf)
+    totals = live.view(-1, 1) + log_p
+    best, row, token = expand(logits, live, width, allowed)
+    assert best.shape == row.shape == token.shape
+    for sentence in range(batch):
+        mine = slice(beams * sentence, beams * (sentence + 1))
+        expected = totals[mine].flatten().sort(descending=True).values[:width]
+        expected = expected[expected.isfinite()]
+        assert best[sentence, : len(expected)].tolist() == expected.tolist()
+        assert not best[sentence, len(expected) :].isfinite().any()
+        assert totals[row[sentence], token[sentence]][: len(expected)].tolist() == expected.tolist()
+        assert ((row[sentence] >= mine.start) & (row[sentence] < mine.stop)).all()
+    assert ((token >= 0) & (token < vocabulary_size)).all()
+
+
+def test_what_is_kept_grows_with_the_length_and_no_faster(monkeypatch: pytest.MonkeyPatch):
+    kept = []
+    step = Transformer.step
+
+    def watched(model: Transformer, tokens: Tensor, state: DecoderState) -> Tensor:
+        logits = step(model, tokens, state)
+        kept.append(state.caches[0].target.length)
+        return logits
+
+    monkeypatch.setattr(Transformer, "step", watched)
+    for seed in range(3):
+        kept.clear()
+        model = tiny(seed, vocabulary_size=30)
+        with torch.no_grad():
+            model.target_embeddings.weight[EOS_ID] = 0  # so that it does not end soon
+        beam_search(model, torch.tensor([[4, 5, EOS_ID]]), SearchConfig(beam=4, alpha=3.0, extra_length=150))
+        assert len(kept) > 100
+        for length, positions in enumerate(kept, start=1):
+            assert length <= positions <= 4 * 2 * length + 32
+
+
+def test_prefixes_that_cannot_be_are_not_given_back():
+    def only_five(going: list[int], prefixes: Tensor) -> Tensor:
+        may = torch.zeros(len(going) * prefixes.shape[1], 6, dtype=torch.bool)
+        may[:, 5] = True
+        return may
+
+    search = SearchConfig(beam=4, extra_length=1, n_best=4)
+    for source, found in zip(SOURCES, beam_search(tiny(1), pad(SOURCES), search, only_five), strict=True):
+        assert [hypothesis.tokens for hypothesis in found] == [[5] * len(source)]
+        assert math.isfinite(found[0].score)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"beam": 0}, {"n_best": 0}, {"beam": 2, "n_best": 3}, {"alpha": -0.1}, {"extra_length": -1}],
@@ -295,6 +363,66 @@ def test_space_around_a_sentence_does_not_count(translator: Translator):
 
 def test_words_never_seen_are_translated_somehow(translator: Translator):
     assert isinstance(translator("Ωμέγα 漢字 🐈"), str)
+
+
+HARD = [
+    "Ωμέγα 漢字 🐈",
+    " \t ",
+    "the cat " * 5000,
+    "the\x00cat\x07sat\x1b[31m on",
+    "a small\u2028old\x85mat",
+    "",
+    "\ud7ff\ufffe\U0010ffff",
+]
+
+
+def test_hard_lines_neither_stop_the_others_nor_shift_them(translator: Translator):
+    usual = SENTENCES[: len(HARD)]
+    lines = [line for pair in zip(HARD, usual, strict=True) for line in pair]
+    with pytest.warns(TooLong, match=r"sentence 5 has [\d,]+ tokens, more than 1,000: .*; split it"):
+        found = translator.n_best(lines, 2)
+    assert len(found) == len(lines)
+    assert [each[0].text for each in found[1::2]] == translator(usual)
+    assert [len(found[2 * HARD.index(line)]) for line in (" \t ", "the cat " * 5000, "")] == [0, 0, 0]
+
+
+def test_a_beam_wider_than_the_vocabulary_translates(vocabulary: Vocabulary):
+    search = SearchConfig(beam=len(vocabulary) + 10, extra_length=3)
+    wide = Translator(tiny(7, len(vocabulary)), vocabulary, search)
+    for found in wide.n_best(SENTENCES[:3], 20):
+        assert 1 <= len(found) <= 20 and found[0].score >= found[-1].score
+
+
+def test_more_translations_than_the_beam_holds_are_refused(translator: Translator):
+    with pytest.raises(InputError, match=r"n_best=5.* wanted are 1 <= n_best <= beam"):
+        translator.n_best(["the cat"], 5)
+
+
+def test_a_model_with_learned_positions_leaves_out_what_it_has_none_for(vocabulary: Vocabulary):
+    model = tiny(7, len(vocabulary), positions="learned", max_length=30)
+    translator = Translator(model, vocabulary, SearchConfig(extra_length=8))
+    with pytest.warns(TooLong, match="sentence 2 has"):
+        found = translator(["the cat", TEXT, "the dog"])
+    assert found[1] == "" and [found[0], found[2]] == translator(["the cat", "the dog"])
+
+
+def test_a_given_translation_scores_what_its_tokens_do_one_by_one(
+    translator: Translator, vocabulary: Vocabulary
+):
+    sources, targets = SENTENCES[:12], SENTENCES[12:24]
+    encoded = zip(vocabulary.encode(sources), vocabulary.encode(targets), strict=True)
+    for (source, target), scored in zip(encoded, translator.score(sources, targets), strict=True):
+        steps = [log_probabilities(translator.model, source, tuple(target[:i])) for i in range(len(target))]
+        total = sum(log_p[token] for log_p, token in zip(steps, target, strict=True))
+        assert scored.tokens == target
+        assert math.isclose(scored.log_probability, total, abs_tol=1e-9)
+        assert math.isclose(scored.score, total / length_penalty(len(target), 0.6), abs_tol=1e-9)
+
+
+def test_scores_of_pairs_that_are_none_are_refused(translator: Translator):
+    with pytest.raises(InputError, match="2 sources, but 1 targets"):
+        translator.score(["the cat", "the dog"], ["the mat"])
+    assert translator.score([], []) == []
 
 
 def test_a_model_in_training_mode_translates_without_dropout(vocabulary: Vocabulary):

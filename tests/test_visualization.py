@@ -137,6 +137,8 @@ def test_a_head_or_a_word_that_there_is_not(translator: Translator) -> None:
         attention_view(translator, SOURCE, head=Head("encoder", 2, 0))
     with pytest.raises(InputError, match="no word 'wide'; there are The animal 's friends"):
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word="wide")
+    with pytest.raises(InputError, match="no word -1; there are The animal 's friends"):
+        attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word=-1)
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -163,6 +165,8 @@ def test_it_is_shown_as_asked(translator: Translator) -> None:
     view = attention_view(translator, SOURCE, head=Head("encoder", 0, 3), word="it", every=True)
     show = data_of(view._repr_html_())["show"]
     assert show == {"kind": "encoder", "layer": 0, "head": 3, "word": 10, "every": True}
+    by_place = attention_view(translator, SOURCE, head=Head("encoder", 0, 3), word=10, every=True)
+    assert by_place._repr_html_() == view._repr_html_()
     assert repr(view) == f"AttentionView({SOURCE!r}; encoder, layer 1, head 4)"
 
 
