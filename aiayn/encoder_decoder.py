@@ -52,7 +52,7 @@ class ModelConfig:
         raise NotImplementedError
 
 
-# book/03-model-architecture.ipynb, cell encoder-decoder
+# book/03-model-architecture.ipynb, cell state
 class State(Protocol):
     """What a model carries from one word that it writes to the next."""
 
@@ -60,6 +60,7 @@ class State(Protocol):
         """Keep these rows, in this order, and where given, only the sentences to which they belong."""
 
 
+# book/03-model-architecture.ipynb, cell encoder-decoder
 class EncoderDecoder(nn.Module):
     """A model that reads one sequence and writes another."""
 
