@@ -32,7 +32,8 @@ from aiayn import laboratory
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.parsing import Parser
-from aiayn.training import TrainingConfig, recipe, train
+from aiayn.recipes import TrainingConfig, recipe
+from aiayn.training import train
 from aiayn.translation import SearchConfig, Translator, beam_search, bleu
 from aiayn.visualization import attention_view
 from aiayn.vocabulary import Vocabulary, load_vocabulary, train_vocabulary

@@ -35,9 +35,9 @@ from aiayn.hardware import plan_table
 from aiayn.launch import launch as launch_workers
 from aiayn.launch import load_test, plain_words, report, score, slurm_script, torchrun_command, write_record
 from aiayn.model_commands import convert, evaluate, parse, translate
+from aiayn.recipes import TrainingConfig, recipe
 from aiayn.run import Run
 from aiayn.sweep import sweep as run_sweep
-from aiayn.training import TrainingConfig, recipe
 from aiayn.training import train as train_model
 
 

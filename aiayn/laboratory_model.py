@@ -31,7 +31,8 @@ from aiayn.checkpoint import load_checkpoint, read_description
 from aiayn.data import InputError, cache_folder
 from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.laboratory import Pair, sample
-from aiayn.training import TrainingConfig, recipe, train
+from aiayn.recipes import TrainingConfig, recipe
+from aiayn.training import train
 from aiayn.translation import Translator, bleu, last_checkpoints
 from aiayn.vocabulary import Vocabulary
 

@@ -38,8 +38,8 @@ from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import fast_products
 from aiayn.laboratory_model import cached_model
+from aiayn.recipes import recipe
 from aiayn.search import Hypothesis, SearchConfig, beam_search
-from aiayn.training import recipe
 from aiayn.translation import TooLong, Translator, last_checkpoints
 from aiayn.trees import IllFormed, Tree, delinearise, plain
 from aiayn.vocabulary import EOS_ID, Vocabulary

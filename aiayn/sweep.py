@@ -53,7 +53,8 @@ from aiayn.fast_paths import keep_heap
 from aiayn.hardware import step_flops
 from aiayn.metrics import Metrics
 from aiayn.model import config
-from aiayn.training import TrainingConfig, train
+from aiayn.recipes import TrainingConfig
+from aiayn.training import train
 from aiayn.translation import Translator
 from aiayn.variations import ROWS, Row, choose_rows, parameters, row_config
 

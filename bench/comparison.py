@@ -24,7 +24,8 @@ from aiayn.fast_paths import keep_heap
 from aiayn.laboratory import Pair, sample
 from aiayn.laboratory_model import scores
 from aiayn.metrics import Metrics
-from aiayn.training import recipe, train
+from aiayn.recipes import recipe
+from aiayn.training import train
 from aiayn.translation import SearchConfig, Translator, bleu
 from aiayn.variations import parameters
 

@@ -23,8 +23,9 @@ from aiayn.batching import encode_pairs, group_by_length, lengths_of, make_batch
 from aiayn.data import load_pairs
 from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
+from aiayn.recipes import TrainingConfig, recipe
 from aiayn.regularization import label_smoothed_loss
-from aiayn.training import TrainingConfig, recipe, train
+from aiayn.training import train
 from aiayn.translation import Translator, bleu
 from aiayn.vocabulary import PAD_ID, Vocabulary
 

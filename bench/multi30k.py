@@ -16,7 +16,8 @@ import records
 
 from aiayn.fast_paths import keep_heap
 from aiayn.launch import score
-from aiayn.training import recipe, train
+from aiayn.recipes import recipe
+from aiayn.training import train
 from aiayn.translation import SearchConfig
 
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"

@@ -20,7 +20,8 @@ import aiayn.training
 from aiayn.checkpoint import list_checkpoints
 from aiayn.data import InputError
 from aiayn.model import TransformerConfig
-from aiayn.training import TrainingConfig, train
+from aiayn.recipes import TrainingConfig
+from aiayn.training import train
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
 QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000.0, keep=2, average=2)

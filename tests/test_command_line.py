@@ -17,7 +17,7 @@ from aiayn.__main__ import Training, flags
 from aiayn.data import InputError
 from aiayn.hardware import plan_table
 from aiayn.launch import paper_run
-from aiayn.training import recipe
+from aiayn.recipes import recipe
 from aiayn.training import train as train_model
 
 Command = Callable[..., tuple[int, str, str]]

@@ -19,8 +19,9 @@ from aiayn.checkpoint import list_checkpoints, load_checkpoint
 from aiayn.convolution import Convolution, GatedConvolution, LastInputs, scaled_sum
 from aiayn.convolutional_model import ConvolutionalConfig, ConvolutionalModel
 from aiayn.model import Transformer, config
+from aiayn.recipes import recipe
 from aiayn.search import SearchConfig, beam_search
-from aiayn.training import recipe, train
+from aiayn.training import train
 from aiayn.translation import Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID
 

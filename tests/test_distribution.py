@@ -33,7 +33,7 @@ from aiayn.batching import Batches
 from aiayn.data import InputError, load_pairs
 from aiayn.distribution import Workers, call_the_roll, join_workers
 from aiayn.encoding import encode_corpus
-from aiayn.training import TrainingConfig
+from aiayn.recipes import TrainingConfig
 from aiayn.vocabulary import load_vocabulary
 
 # Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.

@@ -12,7 +12,7 @@ import aiayn.laboratory_model as module
 from aiayn import data, laboratory
 from aiayn.data import InputError
 from aiayn.laboratory_model import fingerprint, imported, laboratory_model, pronouns_right
-from aiayn.training import TrainingConfig, recipe
+from aiayn.recipes import TrainingConfig, recipe
 
 
 def tiny(name: str, **changes: Any) -> TrainingConfig:

@@ -27,7 +27,8 @@ from aiayn.launch import (
     torchrun_command,
     write_record,
 )
-from aiayn.training import recipe, train
+from aiayn.recipes import recipe
+from aiayn.training import train
 from aiayn.translation import SearchConfig
 
 PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]

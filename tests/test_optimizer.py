@@ -9,7 +9,7 @@ from torch import nn
 
 from aiayn.model import Transformer, config
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
-from aiayn.training import RECIPES
+from aiayn.recipes import RECIPES
 
 
 @pytest.mark.parametrize("d_model", [1, 64, 512, 1024])

@@ -22,8 +22,9 @@ from aiayn.parsing import (
     laboratory_parser,
     tokenise,
 )
+from aiayn.recipes import TrainingConfig
 from aiayn.search import SearchConfig
-from aiayn.training import TrainingConfig, train
+from aiayn.training import train
 from aiayn.translation import TooLong, Translator
 from aiayn.trees import IllFormed, delinearise, linearise, read_tree, tree_tokens
 from aiayn.vocabulary import BOS_ID, EOS_ID, Vocabulary, train_vocabulary

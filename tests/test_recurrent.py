@@ -18,9 +18,10 @@ from aiayn.attention import recorded_attention
 from aiayn.batching import pad
 from aiayn.checkpoint import load_checkpoint, save_checkpoint
 from aiayn.model import config
+from aiayn.recipes import recipe
 from aiayn.recurrent import RECURRENT, Looks, RecurrentConfig, RecurrentModel, RecurrentState, recurrent_layer
 from aiayn.search import SearchConfig, beam_search
-from aiayn.training import recipe, train
+from aiayn.training import train
 from aiayn.translation import Translator
 from aiayn.variations import parameters
 from aiayn.vocabulary import EOS_ID, train_vocabulary

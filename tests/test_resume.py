@@ -35,8 +35,9 @@ from small_runs import (
 import aiayn.checkpoint
 import aiayn.run
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, newest_checkpoint
+from aiayn.recipes import TrainingConfig
 from aiayn.run import stop_signals
-from aiayn.training import TrainingConfig, train, training_step
+from aiayn.training import train, training_step
 from aiayn.vocabulary import train_vocabulary
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.

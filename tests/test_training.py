@@ -34,16 +34,8 @@ from aiayn.batching import Batch, Batches, Example, GlobalBatch, lengths_of, mak
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer
-from aiayn.training import (
-    NotFinite,
-    Objective,
-    TrainingConfig,
-    batch_loss,
-    recipe,
-    train,
-    training_step,
-    validation_loss,
-)
+from aiayn.recipes import TrainingConfig, recipe
+from aiayn.training import NotFinite, Objective, batch_loss, train, training_step, validation_loss
 from aiayn.translation import SearchConfig, Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, load_vocabulary
 

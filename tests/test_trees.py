@@ -10,7 +10,7 @@ from small_runs import complaint
 
 from aiayn import data, laboratory
 from aiayn.data import InputError, load_pairs
-from aiayn.training import recipe
+from aiayn.recipes import recipe
 from aiayn.trees import (
     DEEPEST,
     LEFT,

@@ -19,8 +19,8 @@ import aiayn.sweep
 from aiayn import data
 from aiayn.comparison import BAR, compare, read_record, report, together
 from aiayn.model import config
+from aiayn.recipes import TrainingConfig
 from aiayn.sweep import Job, run_apart, sweep, sweep_config
-from aiayn.training import TrainingConfig
 from aiayn.training import train as real_train
 from aiayn.variations import ROWS, choose_rows, parameters, row_config
 
