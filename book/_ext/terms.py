@@ -1,0 +1,136 @@
+"""Terms: the glossary, and a quiet link to it where a chapter first uses a term that is at home elsewhere.
+
+book/terms.yml has the terms, each with the heading that defines it and the words by which running text is
+linked. The link carries the definition, which book.css shows to whoever points at it or reaches it by key.
+"""
+
+import re
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+from citations import running_text
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+
+TERMS = "book/terms.yml"
+PAGE = "book/notation"
+KNOWN = (nodes.reference, pending_xref, nodes.emphasis)
+
+
+def read_terms(app: Sphinx) -> list[dict[str, Any]]:
+    """The terms, in the alphabet's order."""
+    return yaml.safe_load(Path(app.srcdir, TERMS).read_text(encoding="utf-8"))
+
+
+def anchor(term: str) -> str:
+    """The place of a term on the glossary's page."""
+    return f"term-{nodes.make_id(term)}"
+
+
+def chapter_name(target: str) -> str:
+    """What the chapters call the chapter of a link such as `03-2-attention.ipynb#several-heads`."""
+    names = {"00-how": "How this book works", "00-1": "The laboratory", "08": "Attention visualizations"}
+    names |= {"10-1": "Words", "10-2": "Two languages", "10-3": "What can be said"}
+    for start, name in names.items():
+        if target.startswith(start):
+            return name
+    section = re.match(r"0?(\d+)(?:-(\d))?", target)
+    assert section is not None, target
+    return "Chapter " + ".".join(filter(None, section.groups()))
+
+
+class Term(nodes.reference):
+    """A link to the glossary, with the definition for book.css to show."""
+
+
+def visit_term(translator: Any, node: Term) -> None:
+    """Write the link's opening tag, which docutils does not let carry attributes of one's own."""
+    attributes = {"class": "aiayn-term", "href": node["refuri"], "data-is": node["is"]}
+    translator.body.append(translator.starttag(node, "a", "", **attributes))
+
+
+def depart_term(translator: Any, node: Term) -> None:
+    """Close it."""
+    translator.body.append("</a>")
+
+
+class LinkTerms(SphinxTransform):
+    """Link each term where a chapter first uses it, unless the chapter explains or links it itself."""
+
+    default_priority = 700  # after the citations
+
+    def apply(self, **kwargs: Any) -> None:
+        page = Path(self.env.doc2path(self.env.docname)).name
+        if not page.endswith(".ipynb"):
+            return
+        home = self.app.builder.get_relative_uri(self.env.docname, PAGE)
+        forms = {
+            form: term
+            for term in read_terms(self.app)
+            if not term["home"].startswith(f"{page}#")
+            for form in term.get("forms", [])
+        }
+        longest_first = sorted(forms, key=len, reverse=True)
+        pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])")
+        # What the chapter links itself, or puts in italics, as it does when it introduces a word.
+        linked = {
+            forms[match[0]]["term"]
+            for node in self.document.findall(lambda node: isinstance(node, KNOWN))
+            for match in pattern.finditer(node.astext())
+        }
+        for text in running_text(self.document):
+            if not isinstance(text.parent, nodes.paragraph) or within(text, nodes.table):
+                continue  # a word in bold, a cell of a table
+            pieces: list[nodes.Node] = []
+            done = 0
+            for match in pattern.finditer(text):
+                term = forms[match[0]]
+                if term["term"] in linked or "aiayn-label" in text.parent.get("classes", []):
+                    continue
+                linked.add(term["term"])
+                link = Term("", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True)
+                link["is"] = term["is"]
+                pieces += [nodes.Text(text[done : match.start()]), link]
+                done = match.end()
+            if pieces:
+                text.parent.replace(text, [*pieces, nodes.Text(text[done:])])
+
+
+def within(node: nodes.Node, kind: type[nodes.Node]) -> bool:
+    """Whether a node stands in one of that kind."""
+    while node is not None and not isinstance(node, kind):
+        node = node.parent
+    return node is not None
+
+
+class Glossary(SphinxDirective):
+    """`{glossary-of-terms}`: every term with its definition and the place where it is at home."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_dependency(TERMS)
+        result: list[nodes.Node] = []
+        terms = sorted(read_terms(self.env.app), key=lambda term: term["term"].lower())
+        for _, group in groupby(terms, key=lambda term: term["term"][0].lower()):
+            letter = nodes.definition_list(classes=["aiayn-terms"])
+            for term in group:
+                name = nodes.term("", term["term"], ids=[anchor(term["term"])])
+                meaning = nodes.definition()
+                text = f"{term['is']} [{chapter_name(term['home'])}]({term['home']})"
+                self.state.nested_parse(StringList([text], source=TERMS), 0, meaning)
+                letter += nodes.definition_list_item("", name, meaning)
+            result.append(letter)
+        return result
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    app.add_node(Term, html=(visit_term, depart_term))
+    app.add_transform(LinkTerms)
+    app.add_directive("glossary-of-terms", Glossary)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
