@@ -84,7 +84,14 @@ class Symbols(SphinxDirective):
         text = Path(self.env.app.srcdir, SYMBOLS).read_text(encoding="utf-8")
         symbols = yaml.safe_load(text)[self.arguments[0]]
         shaped, figured = (any(key in symbol for symbol in symbols) for key in ("shape", "figure"))
-        heads = ["", "meaning", *["shape", "in base"] * shaped, *["base", "big"] * figured, "in code", "more"]
+        heads = [
+            "symbol",
+            "meaning",
+            *["shape", "in base"] * shaped,
+            *["base", "big"] * figured,
+            "in code",
+            "more",
+        ]
         lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
         for symbol in symbols:
             row = [f"${symbol['symbol']}$" if "symbol" in symbol else symbol["name"], symbol["is"]]
@@ -102,7 +109,8 @@ class Symbols(SphinxDirective):
             row += [f"[{chapter_name(symbol['home'])}]({symbol['home']})"]
             cells = [cell.replace("|", r"\vert ") for cell in row]  # a bar would end the cell
             lines.append(f"| {' | '.join(cells)} |")
-        table = nodes.container(classes=["aiayn-symbols"])
+        kind = "figures" if figured else "shapes" if shaped else "letters"
+        table = nodes.container(classes=["aiayn-symbols", f"aiayn-{kind}"])
         self.state.nested_parse(StringList(lines, source=SYMBOLS), 0, table)
         return [table]
 
