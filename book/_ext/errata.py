@@ -44,7 +44,7 @@ class Erratum(SphinxDirective):
         for chapter, cells in groupby(places, key=lambda place: place[0]):
             line += [nodes.Text(" · " if len(line) else "Shown in "), *self.links(chapter, cells)]
         if "text" in self.options:
-            line += nodes.Text(f"In the paper’s text: {self.options['text']}")
+            line += nodes.Text(f"{'; i' if len(line) else 'I'}n the paper’s text: {self.options['text']}")
         if not len(line):
             LOGGER.warning("an erratum names the cell that shows it", location=self.get_location())
         entry += line

@@ -42,7 +42,7 @@ def chapter_name(target: str) -> str:
             return name
     section = re.match(r"0?(\d+)(?:-(\d))?", target)
     assert section is not None, target
-    return "Chapter " + ".".join(filter(None, section.groups()))
+    return "Chapter\N{NO-BREAK SPACE}" + ".".join(filter(None, section.groups()))
 
 
 class Term(nodes.reference):
