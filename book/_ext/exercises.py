@@ -5,6 +5,8 @@ folds the cell, for its tag `hide-input`, under words of its own; here they are 
 below it, "Solution in words". book.css draws the parts of an exercise as one.
 """
 
+from typing import Any
+
 from notebooks import Notebook, before_parsing, code_cells
 from sphinx.application import Sphinx
 
@@ -20,7 +22,14 @@ def fold_solutions(app: Sphinx, docname: str, notebook: Notebook) -> None:
             cell["metadata"]["mystnb"] = {"code_prompt_show": SUMMARY, "code_prompt_hide": SUMMARY}
 
 
+def name_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let a fold be read out by the words one sees, and not, like every other, as hidden content."""
+    if "body" in context:
+        context["body"] = context["body"].replace('<summary aria-label="Toggle hidden content">', "<summary>")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     before_parsing(app, fold_solutions)
+    app.connect("html-page-context", name_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
