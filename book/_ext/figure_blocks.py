@@ -5,7 +5,8 @@ from typing import NamedTuple
 ATTENTION = r"""\begin{{aligned}}
 \text{{head}}_i &= \text{{softmax}}\Big(\frac{{Q_i K_i^\top}}{{\sqrt{{d_k}}}}{mask}\Big)\, V_i \\
 \text{{result}} &= [\text{{head}}_1, \dots, \text{{head}}_h]\, W^O \\
-Q_i &= x W_i^Q,\ \ K_i = {memory} W_i^K,\ \ V_i = {memory} W_i^V
+Q_i &= x W_i^Q \\
+K_i, V_i &= {memory} W_i^K,\ {memory} W_i^V
 \end{{aligned}}"""
 POSITIONS = r"""\begin{aligned}
 PE_{p,\,2i} &= \sin\big(p \,/\, 10000^{2i/d_{\text{model}}}\big) \\
@@ -49,7 +50,7 @@ BLOCKS = (
     ),
     Block(
         "encoder-attention", "Self-attention", "attention", "03-2-attention",
-        "Lets each source token collect what it needs from all the others, in h ways at once.",
+        "Lets each source token collect what it needs from all of them, in h ways at once.",
         ATTENTION.format(mask="", memory="x"), (IN, *HEADS, OUT),
     ),
     Block(
@@ -65,7 +66,7 @@ BLOCKS = (
     ),
     Block(
         "memory", "Memory", "memory", "03-model-architecture",
-        "What the encoder leaves: a vector for each source token that knows of all the others. It is made "
+        "What the encoder leaves: a vector for each source token, which knows of all the others. It is made "
         "once, and every layer of the decoder reads it.",
         r"z_1, \dots, z_n = \text{Encoder}(x_1, \dots, x_n)", (OUT,),
     ),

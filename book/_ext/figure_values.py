@@ -98,13 +98,14 @@ def block_values(block: Block, found: Measured) -> Values:
     """Parameters and work of one block."""
     held, done = found.parameters.get(block.key, 0), found.products.get(block.key, 0)
     modules = found.modules.get(block.key, 1)
-    each = f", {modules} × {number(held // modules)}" if modules > 1 else ""
     return {
         f"{block.key}.parameters": number(held) if held else "none",
-        f"{block.key}.parameters-share": share(held, found.all_parameters) + each if held else "",
+        f"{block.key}.parameters-share": share(held, found.all_parameters) if held else "",
+        f"{block.key}.parameters-each": f"{modules} × {number(held // modules)}" if modules > 1 else "",
         f"{block.key}.parameters-bar": bar(held, found.all_parameters),
         f"{block.key}.products": in_words(done) if done else "none",
         f"{block.key}.products-share": share(done, found.all_products) if done else "",
+        f"{block.key}.products-each": "",
     }
 
 

@@ -7,6 +7,7 @@
   const form = figure.querySelector("form");
   const status = figure.querySelector('[role="status"]');
   const BAR = 1.4; // length of a bar in the drawing for a percent, as in book/_ext/figure.py
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let shown = "whole";
 
   const values = () => everything[`${form.elements.size.value}/${form.elements.sentence.value}`];
@@ -42,6 +43,15 @@
     announce();
   }
 
+  // On a phone the panel lies over the lower half of the drawing, perhaps over the very block that was tapped.
+  function uncover(link) {
+    const block = link.getBoundingClientRect();
+    const panel = figure.querySelector(".aiayn-machine-panels").getBoundingClientRect();
+    if (block.bottom > panel.top && block.top < panel.bottom) {
+      scrollBy({ top: block.top - innerHeight / 4, behavior: calm.matches ? "instant" : "smooth" });
+    }
+  }
+
   for (const link of all("a[data-block]")) {
     const block = link.dataset.block;
     let timer;
@@ -51,14 +61,17 @@
       if (event.pointerType === "mouse") timer = setTimeout(show, 90, block);
     });
     link.addEventListener("pointerleave", () => clearTimeout(timer));
-    link.addEventListener("focus", () => show(block));
-    // A finger cannot point without pressing, so a tap shows the panel, where a link leads on.
+    // A finger cannot point without pressing, so a tap shows the panel, where a link leads on. Not already when
+    // the tap brings the focus: the panel might slide under the finger, and take the click.
+    link.addEventListener("focus", () => tapped || show(block));
     link.addEventListener("pointerdown", (event) => (tapped = event.pointerType !== "mouse"));
+    link.addEventListener("pointercancel", () => (tapped = false));
     link.addEventListener("click", (event) => {
       if (!tapped) return;
       tapped = false;
       event.preventDefault();
       show(block);
+      uncover(link);
     });
   }
 
