@@ -128,9 +128,10 @@ class Figure(SphinxDirective):
                 f"{'' if whole else ' hidden'}><p class=aiayn-machine-title>{block.title}{size}</p>"
                 f"<p>{letters(block.text)}</p>"
             ),
+            raw('<div class="pst-js-only">'),  # without MathJax one would see raw TeX
             nodes.math_block("", block.formula, nowrap=False, number=None),
             raw(
-                f"{self.whole_rows() if whole else self.block_rows(block)}"
+                f"</div>{self.whole_rows() if whole else self.block_rows(block)}"
                 f"<table class=aiayn-machine-flows>{flows}</table><p class=aiayn-machine-more>"
                 f'<a href="{address}">Read {name}</a> <span class="pst-js-only">{more}</span></p></article>'
             ),
