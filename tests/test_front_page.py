@@ -1,0 +1,271 @@
+"""The front page: what it says is the package's, what it shows runs, and everybody can use it."""
+
+import json
+import re
+import shlex
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lxml.html
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from test_site import SITE, address, browser  # noqa: F401 (fixtures)
+
+from aiayn import data
+from aiayn.hardware import forward_flops
+from aiayn.laboratory_model import laboratory_model
+from aiayn.model import Transformer, config
+
+ROOT = Path(__file__).parent.parent
+FRONT = SITE / "book" / "index.html"
+STATES = {"holds", "does not hold at this scale", "not yet run", "cited"}
+
+# A block and the panels are in the window, one above the other.
+UNCOVERED = """
+(name) => {
+  const block = document.querySelector(`a[data-block="${name}"]`).getBoundingClientRect();
+  const panels = document.querySelector(".aiayn-machine-panels").getBoundingClientRect();
+  return block.top > 0 && block.bottom <= panels.top && panels.top < innerHeight * 0.7;
+}
+"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not FRONT.exists(), reason=f"no site in {SITE}: run `make book`"),
+]
+
+
+@pytest.fixture(scope="module")
+def document() -> lxml.html.HtmlElement:
+    """The page as a reader without JavaScript has it."""
+    return lxml.html.parse(FRONT).getroot()
+
+
+@pytest.fixture(scope="module")
+def numbers(document: lxml.html.HtmlElement) -> dict[str, dict[str, Any]]:
+    """What the page knows of every model and sentence."""
+    (found,) = document.xpath('//div[@class="aiayn-machine"]/script')
+    return dict(json.loads(found.text))
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Any:  # noqa: F811
+    """The front page in a wide window."""
+    page = browser.new_page(viewport={"width": 1400, "height": 1100})
+    page.goto(f"{address}book/index.html")
+    yield page
+    page.close()
+
+
+def panel(page: Page, block: str) -> Any:
+    """The panel of a block."""
+    return page.locator(f'[data-panel="{block}"]')
+
+
+def whole(count: str) -> int:
+    """A number as it is shown."""
+    return 0 if count == "none" else int(count.replace(",", ""))
+
+
+@pytest.mark.parametrize("size", ["base", "big", "laboratory"])
+def test_parameters_are_those_of_the_models(numbers: dict[str, dict[str, Any]], size: str) -> None:
+    """Counted by hand from the shape, and on a real model where that is small."""
+    shown, shape = numbers[f"{size}/0"], config(size)
+    d, width = shape.d_model, shape.d_ff
+    attention, feed_forward = shape.N * 4 * d * d, shape.N * (2 * d * width + width + d)
+    norm = 2 * d * shape.N
+    expected = {
+        **dict.fromkeys(("source-embedding", "target-embedding", "scores"), shape.vocabulary_size * d),
+        **dict.fromkeys(("source-positions", "target-positions", "memory"), 0),
+        **dict.fromkeys(("encoder-attention", "decoder-attention", "memory-attention"), attention),
+        **dict.fromkeys(("encoder-feed-forward", "decoder-feed-forward"), feed_forward),
+        "encoder-norm": 2 * norm,
+        "decoder-norm": 3 * norm,
+        "whole": shape.vocabulary_size * d + 3 * attention + 2 * feed_forward + 5 * norm,
+    }
+    assert {block: whole(shown[f"{block}.parameters"]) for block in expected} == expected
+    if size == "laboratory":
+        model = Transformer(shape)
+        assert sum(weight.numel() for weight in model.parameters()) == expected["whole"]
+
+
+def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, Any]]) -> None:
+    for key, shown in numbers.items():
+        n, m = int(shown["whole.n"]), int(shown["whole.m"])
+        products = sum(forward_flops(config(key.partition("/")[0]), n, m).values()) // 2
+        amount, unit = shown["whole.products"].split()
+        scale = {"thousand": 1e3, "million": 1e6, "billion": 1e9}[unit]
+        assert float(amount) * scale == pytest.approx(products, rel=0.005), key
+
+
+def test_tokens_of_the_laboratory_are_its_own(numbers: dict[str, dict[str, Any]]) -> None:
+    model, vocabulary = laboratory_model()
+    assert model.config == config("laboratory")
+    sentences = ["The cake was sour.", "Der Kuchen war sauer."]
+    source, target = (vocabulary.pieces(tokens[:-1]) for tokens in vocabulary.encode(sentences))
+    shown = numbers["laboratory/0"]
+    assert [text for text, _ in shown["tokens.source"]] == [*(t.strip("▁") for t in source), "‹/s›"]
+    assert [text for text, _ in shown["tokens.target"]] == ["‹s›", *(t.strip("▁") for t in target)]
+    assert shown["encoder-attention.flow.3"] == f"4 × {len(source) + 1} × {len(source) + 1}"
+    assert shown["memory-attention.flow.4"] == f"4 × {len(target) + 1} × {len(source) + 1}"
+
+
+def test_every_block_leads_to_its_chapter_without_javascript(document: lxml.html.HtmlElement) -> None:
+    links = document.xpath("//svg//a[@data-block]")
+    assert len(links) == 16
+    for link in links:
+        chapter = lxml.html.parse((FRONT.parent / link.get("href")).resolve()).findtext(".//h1").strip()
+        assert link.get("aria-label").endswith(f"chapter {chapter}")
+        number = link.xpath("text[2]/text()")  # in the drawing; the memory has none
+        assert chapter.split()[0] in (number or ["3"])
+
+
+def test_the_page_is_of_use_without_javascript(browser: Browser, address: str) -> None:  # noqa: F811
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"{address}book/index.html")
+    expect(panel(page, "whole")).to_contain_text("63,045,632")
+    expect(page.locator(".aiayn-machine form")).to_be_hidden()
+    page.locator(".aiayn-machine summary").click()
+    expect(page.locator(".aiayn-machine details")).to_contain_text("6,291,456")
+    page.close()
+
+
+def test_pointing_at_a_block_shows_its_panel(page: Page) -> None:
+    page.locator('a[data-block="encoder-feed-forward"]').hover()
+    shown = panel(page, "encoder-feed-forward")
+    expect(shown).to_be_visible()
+    expect(shown.locator("mjx-container")).to_have_count(1)
+    expect(panel(page, "whole")).to_be_hidden()
+    shown.get_by_role("button", name="The whole model").click()
+    expect(panel(page, "whole")).to_be_visible()
+
+
+def test_another_model_and_another_sentence_have_other_numbers(
+    page: Page, numbers: dict[str, dict[str, Any]]
+) -> None:
+    page.locator('a[data-block="scores"]').hover()
+    shown, tokens = panel(page, "scores"), page.locator('[data-tokens="tokens.source"] span')
+    for size, sentence in (("big", "1"), ("laboratory", "2"), ("base", "0")):
+        page.get_by_label(size, exact=True).check()
+        page.get_by_label("Sentence", exact=True).select_option(sentence)
+        now = numbers[f"{size}/{sentence}"]
+        expect(shown).to_contain_text(now["scores.parameters"])
+        expect(shown).to_contain_text(now["scores.flow.1"])
+        expect(tokens).to_have_text([text for text, _ in now["tokens.source"]])
+
+
+def test_the_keyboard_alone_will_do(page: Page) -> None:
+    page.get_by_label("base", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("big", exact=True)).to_be_checked()
+    for _ in range(2):  # past the list of sentences to the first block
+        page.keyboard.press("Tab")
+    expect(panel(page, "source-embedding")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("37,888,000 parameters")
+    page.keyboard.press("Escape")
+    expect(panel(page, "whole")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/03-4-embeddings-and-softmax.html")
+
+
+def test_a_tap_shows_a_panel_that_covers_no_block(browser: Browser, address: str) -> None:  # noqa: F811
+    context: BrowserContext = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{address}book/index.html")
+    for block in ("source-embedding", "decoder-attention", "scores"):
+        link = page.locator(f'a[data-block="{block}"]')
+        link.tap()
+        expect(panel(page, block)).to_be_visible()
+        page.wait_for_function(UNCOVERED, arg=block)
+    assert page.url.endswith("book/index.html")
+    context.close()
+
+
+def test_each_claim_has_its_square(document: lxml.html.HtmlElement) -> None:
+    """In the ledger's order, with its state; and those that do not hold are named."""
+    ledger = lxml.html.parse(SITE / "book" / "claims.html").getroot().find_class("aiayn-entry")
+    states = {f"claims.html#{entry.get('id')}": entry.get("data-state") for entry in ledger}
+    squares = document.xpath('//dl[@class="aiayn-strip"]//li')
+    assert [(s[0].get("href"), s.get("data-state")) for s in squares] == list(states.items())
+    assert set(states.values()) <= STATES
+    named = document.xpath('//ul[@class="aiayn-failed"]/li/a/@href')
+    assert named == [claim for claim, state in states.items() if state == "does not hold at this scale"]
+
+
+def test_reading_takes_as_long_as_is_said(document: lxml.html.HtmlElement) -> None:
+    hour, day, week = (time.text for time in document.find_class("aiayn-path-time"))
+    assert 45 <= int(hour.split()[0]) <= 75
+    assert 5 <= float(day.split()[0].replace("½", ".5")) <= 9
+    assert 15 <= float(week.split()[0].replace("½", ".5")) <= 40
+
+
+def blocks(kind: str) -> list[str]:
+    """The code of a kind that the front page shows."""
+    return re.findall(rf"```{kind}\n(.*?)```", (ROOT / "book" / "index.md").read_text("utf-8"), re.DOTALL)
+
+
+def test_the_python_on_the_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,), (output,) = blocks("python"), blocks("text")
+    exec(textwrap.dedent(code), {})
+    assert capsys.readouterr().out == output
+
+
+def test_the_commands_on_the_page_run(
+    aiayn: Callable[..., tuple[Any, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With a tiny corpus, a tiny vocabulary, and two steps of training."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(data.LABORATORY_PAIRS, "train", 200)
+    monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 5)
+    train, translate = blocks("shell")[0].splitlines()
+    echo, _, pipe = translate.partition(" | ")
+    tiny = ["--steps", 2, "--vocabulary-size", 150]
+    code, _, error = aiayn(*shlex.split(train)[1:], *tiny)
+    assert code == 0, error
+    code, output, error = aiayn(*shlex.split(pipe)[1:], text=shlex.split(echo)[1] + "\n")
+    assert (code, output.count("\n")) == (0, 1), error
+
+
+def head(name: str) -> dict[str, str]:
+    """The meta elements of a page."""
+    metas = lxml.html.parse(SITE / name).getroot().xpath("//head/meta[@content]")
+    return {meta.get("property") or meta.get("name"): meta.get("content") for meta in metas}
+
+
+@pytest.mark.parametrize("name", ["book/index.html", "book/03-2-attention.html", "book/claims.html"])
+def test_a_shared_link_has_a_picture_and_says_what_it_is(name: str) -> None:
+    import address as repository
+
+    owner, project = repository.current().removeprefix("https://github.com/").split("/")
+    site, tags = f"https://{owner}.github.io/{project}/", head(name)
+    assert tags["og:url"] == site + name
+    assert (SITE / tags["og:image"].removeprefix(site)).is_file()
+    assert len(tags["description"]) > 100 and tags["description"] == tags["og:description"]
+    assert {"og:title", "og:site_name", "og:image:alt", "twitter:card"} <= set(tags)
+
+
+def test_every_page_describes_itself_and_leads_on() -> None:
+    """Pages of the book, in order: each has a description, and a named way to the next and back."""
+    name, seen = "index.html", list[str]()
+    while name:
+        seen.append(name)
+        assert head(f"book/{name}")["description"]
+        document = lxml.html.parse(SITE / "book" / name).getroot()
+        if len(seen) > 1:
+            (back,) = document.find_class("left-prev")
+            assert back.get("href") == seen[-2] and back.find_class("prev-next-title")[0].text_content()
+        following = document.find_class("right-next")
+        name = following[0].get("href") if following else ""
+    assert len(seen) > 25
+    assert "aiayn.attention" in head("aiayn/attention.html")["description"]
+
+
+def test_pictures_are_small_and_of_the_right_size() -> None:
+    for name, size in (("social", (1200, 630)), ("readme", None)):
+        content = (ROOT / "book" / "_static" / f"{name}.png").read_bytes()
+        assert len(content) < 200_000, name
+        measured = int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+        assert size in (None, measured)
