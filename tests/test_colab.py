@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import venv
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -179,6 +180,12 @@ def test_the_install_cell_installs_once_and_changes_nothing_else(
     assert "aiayn" not in before and "aiayn" in after
     assert {name: after[name] for name in before} == before, "what Colab has is not to be replaced"
     assert "vl-convert-python" not in after
+
+
+def test_the_wheel_brings_the_results_that_chapters_read(bare: Colab) -> None:
+    with zipfile.ZipFile(next(bare.folder.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if name.startswith("aiayn/runs/")}
+    assert names == {f"aiayn/runs/{path.name}" for path in (ROOT / "book" / "runs").iterdir()}
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
