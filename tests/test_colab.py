@@ -31,9 +31,8 @@ pytestmark = pytest.mark.colab
 ROOT = address.ROOT
 # What Colab had in August 2026, without vl-convert, which it lacks. Its torch was 2.11; the one of
 # constraints.txt stands in, because indexes have it without CUDA.
-TORCH = next(
-    line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch==")
-)
+PINNED = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+TORCH = next(line for line in PINNED if line.startswith("torch=="))
 COLAB = [TORCH, "numpy==2.1.*", "altair==5.5.*", "ipykernel"]
 # Run by IPython when a kernel starts. A line magic of this name is all that the install cell needs of Colab.
 STARTUP = """\

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import address
+import pikepdf
 import yaml
 from playwright.sync_api import Browser, sync_playwright
-from pypdf import PdfReader, PdfWriter
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css: 176 mm
@@ -117,6 +117,12 @@ def entries() -> list[Entry]:
     return found
 
 
+def settings() -> dict[str, Any]:
+    """What the site says of itself."""
+    read: dict[str, Any] = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return read
+
+
 def online() -> str:
     """Where the site is published."""
     owner, name = address.current().removeprefix("https://github.com/").split("/")
@@ -164,17 +170,16 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
     )
     rules = dict.fromkeys(rule for chapter in taken for rule in chapter["rules"])
     sheets = dict.fromkeys(sheet for chapter in taken for sheet in chapter["styles"])
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    title, _, under = settings["title"].partition(", ")
+    title, _, under = settings()["title"].partition(", ")
     front = (
         f'<h1>{html.escape(title)}</h1><p class="under">{html.escape(under)}</p><div class="rule"></div>'
-        f'<p class="foot">{html.escape(settings["author"])}, {settings["copyright"]}<br>'
+        f'<p class="foot">{html.escape(settings()["author"])}, {settings()["copyright"]}<br>'
         f'To run: <a href="{address.current()}">{address.current()}</a><br>'
         f'To read online: <a href="{online()}">{online()}</a></p>'
     )
     return (
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-        f"<title>{html.escape(settings['title'])}</title>{''.join(sheets)}"
+        f"<title>{html.escape(settings()['title'])}</title>{''.join(sheets)}"
         f"<style>{''.join(rules)}{STYLE}{''.join(heads)}</style>"
         f'<section class="front title-page">{front}</section>'
         f'<div class="front toc"><h2>Contents</h2>{"".join(lines)}</div>'
@@ -185,27 +190,26 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
 
 def print_book(browser: Browser, text: str, output: Path) -> None:
     """Print twice: the contents can name a page only when it is known where everything came to stand."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
+    page.set_default_timeout(600_000)
     with tempfile.TemporaryDirectory() as folder:
         source, proof = Path(folder, "book.html"), Path(folder, "proof.pdf")
-        page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
-        page.set_default_timeout(300_000)
-        for target in (proof, output):
+        for last, target in ((False, proof), (True, output)):
             source.write_text(text, encoding="utf-8")
             page.goto(source.as_uri())
             page.evaluate("document.fonts.ready.then(() => true)")
-            page.pdf(path=target, prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
-            text = numbered(text, PdfReader(target))
-        page.close()
+            page.pdf(path=target, prefer_css_page_size=True, print_background=True, tagged=last, outline=last)
+            if not last:
+                text = numbered(text, proof)
+    page.close()
 
 
-def numbered(text: str, proof: PdfReader) -> str:
+def numbered(text: str, proof: Path) -> str:
     """The text with the pages' numbers that a first printing has shown."""
-    places = proof.named_destinations
-    return re.sub(
-        "PAGE-OF-([^<]+)",
-        lambda name: str(1 + proof.get_destination_page_number(places["/" + name[1]])),
-        text,
-    )
+    with pikepdf.open(proof) as book:
+        numbers = {page.objgen: number for number, page in enumerate(book.pages, start=1)}
+        places = {str(name): numbers[place[0].objgen] for name, place in book.Root.Dests.items()}
+    return re.sub("PAGE-OF-([^<]+)", lambda name: str(places[f"/{name[1]}"]), text)
 
 
 def make(site: Path, output: Path, chosen: list[Entry]) -> None:
@@ -215,11 +219,11 @@ def make(site: Path, output: Path, chosen: list[Entry]) -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
         print_book(browser, combine(browser, site, chosen), output)
         browser.close()
-    book = PdfWriter(clone_from=output)
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    book.add_metadata({"/Title": settings["title"], "/Author": settings["author"]})
-    book.page_mode = "/UseOutlines"
-    book.write(output)
+    with pikepdf.open(output, allow_overwriting_input=True) as book:
+        book.docinfo["/Author"] = settings()["author"]
+        book.Root.PageMode = pikepdf.Name.UseOutlines  # readers open with the chapters at the side
+        # Chromium writes what a screen reader needs at length: a quarter is left of the file.
+        book.save(output, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
 if __name__ == "__main__":
