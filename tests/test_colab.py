@@ -109,7 +109,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Colab:
     """Colab as a reader finds it: without this book's package."""
     colab = Colab(ROOT / "_build" / "colab", tmp_path_factory.mktemp("colab"))
     environment(colab)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", colab.folder, ROOT]
+    build = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--wheel-dir", colab.folder, ROOT]
     subprocess.run(build, check=True)
     startup = STARTUP.format(log=str(colab.log), wheel=str(next(colab.folder.glob("aiayn-*.whl"))))
     command = [str(colab.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
