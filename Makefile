@@ -2,7 +2,7 @@
 SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup book export notebooks check test serve address clean stage
+.PHONY: help setup book pdf zip export notebooks check test serve address clean stage
 
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -72,6 +72,14 @@ _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	$(VENV)/jupyter-book build -q -W -n --keep-going --path-output . $(STAGE)
 	@touch $@
 
+pdf: book ## Print the book as _build/aiayn.pdf
+	@$(VENV)/python tools/pdf.py _build/html _build/aiayn.pdf
+	@echo "The book on paper: _build/aiayn.pdf"
+
+zip: $(READY) ## Pack the notebooks as _build/aiayn-notebooks.zip
+	@$(VENV)/python tools/notebooks_zip.py _build/aiayn-notebooks.zip
+	@echo "The notebooks: _build/aiayn-notebooks.zip"
+
 export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 	@$(VENV)/python -m aiayn.book export
 
@@ -88,12 +96,14 @@ check: $(READY) ## Check all but the chapters' runs and the site: lint, types, e
 	@printf '\n== The package is what the book says ==\n'
 	@$(VENV)/python -m aiayn.book export --check
 	@printf '\n== Tests ==\n'
-	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser" -n $(JOBS) --dist loadfile
+	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser and not colab" -n $(JOBS) --dist loadfile
 
-test: check $(LABORATORY) ## Check everything: also run every chapter again, build the site and open it in a browser
+test: check $(LABORATORY) ## Check everything: also run every chapter, here and as in Colab, and open the site in a browser
 	@printf '\n== Chapters, run again and compared ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
 	  --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadscope $(CHAPTERS)
+	@printf '\n== Chapters, each alone, as Colab would run them ==\n'
+	@$(VENV)/pytest -m colab
 	@printf '\n== Site of the tracked chapters ==\n'
 	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)

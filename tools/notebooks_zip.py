@@ -1,0 +1,66 @@
+"""Pack the chapters to take away: python tools/notebooks_zip.py OUTPUT.
+
+The archive holds what the notebooks need to run and to be read anywhere: themselves, their drawings, the
+results of long runs and the licence. The same commit makes the same bytes.
+"""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import address
+
+ROOT = address.ROOT
+TOP = "aiayn-notebooks"
+README = """\
+# Attention Is All You Need, as a book you can run: the notebooks
+
+Needs Python 3.11 or newer. In this folder:
+
+    python -m venv .venv
+    . .venv/bin/activate            (on Windows: .venv\\Scripts\\activate)
+    pip install "aiayn[book] @ git+{address}" jupyterlab
+    jupyter lab 00-how-this-book-works.ipynb
+
+On Linux without a GPU, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu before pip, and it leaves
+out gigabytes of CUDA. The first chapter that looks into the trained model trains it, in some five minutes.
+
+- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections
+- `_static/`: their drawings
+- `runs/`: results of long runs, which chapters read
+
+The book as a site, its tests and its history: {address}
+"""
+
+
+def tracked(*patterns: str) -> list[str]:
+    """The files that git tracks, by pattern."""
+    listing = ["git", "ls-files", "-z", "--", *patterns]
+    names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return sorted(filter(None, names.split("\0")))
+
+
+def contents() -> dict[str, bytes]:
+    """The archive's files."""
+    found = tracked("book/*.ipynb", "book/_static/*.svg", "book/runs/*.json")
+    files = {str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes() for name in found}
+    files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files["README.md"] = README.format(address=address.current()).encode()
+    return dict(sorted(files.items()))
+
+
+def pack(output: Path) -> None:
+    """Write the archive: names in order, one date for all."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(output, "w") as archive:
+        for name, content in contents().items():
+            entry = zipfile.ZipInfo(f"{TOP}/{name}", date_time=(1980, 1, 1, 0, 0, 0))
+            entry.create_system = 3  # else it would say on which system it was made
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content, compresslevel=9)
+
+
+if __name__ == "__main__":
+    pack(Path(sys.argv[1]))
