@@ -7,6 +7,7 @@
 """
 
 import builtins
+import re
 import shutil
 import typing
 from pathlib import Path
@@ -17,7 +18,7 @@ from command_line import command_line
 from docutils import nodes
 from modules import full_name, home_of, module_of, package
 from notebooks import chapters
-from reference import Reference, heading
+from reference import Reference, heading, names_table
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -29,8 +30,8 @@ from sphinx.util.nodes import make_refnode
 
 DESCRIPTION = "book/package.yml"
 INDEX = """\
-The package
-===========
+Reference of aiayn
+==================
 
 Every module of ``aiayn`` is written by a chapter of the book. This is what each of them holds. An entry leads
 to the cell that explains it, and to its source. The verbs of the command ``aiayn`` have
@@ -63,11 +64,14 @@ def write_pages(app: Sphinx, config: Config) -> None:
     if difference := known ^ set(told):
         raise ExtensionError(f"{DESCRIPTION} and the package differ: {', '.join(sorted(difference))}")
     titles = {page: words for page, (words, _) in chapters(Path(app.srcdir, "book")).items()}
-    reference = Reference(modules, titles)
+    reference = Reference(modules, titles, told)
     front = {
         group: reference.table(modules["__init__"], names) for group, names in described["front"].items()
     }
-    lists = {group: module_list(rows) for group, rows in described["modules"].items()}
+    lists = {
+        group: names_table([(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()])
+        for group, rows in described["modules"].items()
+    }
     places = reference.places(modules["__init__"], None)
     pages = {
         "index": INDEX.format(places=places, front=groups(front), modules=groups(lists)),
@@ -76,19 +80,13 @@ def write_pages(app: Sphinx, config: Config) -> None:
     for module in modules.values():
         if module.name != "__init__":
             name = module.name.removesuffix(".__init__")
-            pages[name] = reference.page(module, told[name])
+            pages[name] = reference.page(module)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name, text in pages.items():
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
     # jupyter-book leaves out what the table of contents does not name; these pages the index names.
     config.exclude_patterns = [each for each in config.exclude_patterns if not each.startswith("api/")]
-
-
-def module_list(rows: dict[str, str]) -> str:
-    """A table of modules, and what each is for."""
-    lines = (f"   * - :py:mod:`aiayn.{name}`\n     - {words}" for name, words in rows.items())
-    return ".. list-table::\n   :class: aiayn-names\n\n" + "\n".join(lines)
 
 
 def groups(tables: dict[str, str]) -> str:
@@ -136,10 +134,29 @@ class Quotes(SphinxTransform):
                     text.parent.replace(text, nodes.Text(text.replace("'", '"')))
 
 
+PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>\n', re.DOTALL)
+
+
+def finish_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give pages of the reference their style, and long signatures lines that a screen reader can read.
+
+    Sphinx writes the parameters of a long signature as a list of definitions without anything defined.
+    """
+    if page.startswith("api/"):
+        app.add_css_file("api.css")
+        context["body"] = PARAMETERS.sub(
+            lambda found: (
+                found[1].replace("<dd>", '<span class="aiayn-parameter">').replace("</dd>", "</span>")
+            ),
+            context["body"],
+        )
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("config-inited", write_pages, priority=900)  # after the table of contents has been read
     app.connect("env-updated", note_front_door)
     app.connect("missing-reference", resolve_name)
+    app.connect("html-page-context", finish_page)
     app.add_transform(Quotes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

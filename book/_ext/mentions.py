@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
-TELLING = re.compile(r"_|[A-Z].|\.|\(\)$")  # what tells a name from an ordinary word, such as train
+TELLING = re.compile(r"\w_|[A-Z]\w*[a-z]|\.|\)$")  # what tells a name from an ordinary word, such as train
 SECTIONS = re.compile(r"(?<=\bsection )\d(?:\.\d)*|(?<=\bsections )\d(?:\.\d)*|(?<=\bchapter )\d(?:\.\d)*")
 
 
@@ -43,7 +43,9 @@ class Mentions(SphinxPostTransform):
         page, linked = self.env.docname, set[str]()
         for code in list(self.document.findall(nodes.literal)):
             around = list(ancestors(code))
-            if any(isinstance(node, nodes.title | nodes.reference) for node in around):
+            if any(
+                isinstance(node, nodes.title | nodes.reference | addnodes.pending_xref) for node in around
+            ):
                 continue
             name = self.mentioned(
                 code.astext(), page, [each for each in around if isinstance(each, addnodes.desc)]
@@ -61,7 +63,7 @@ class Mentions(SphinxPostTransform):
 
     def mentioned(self, text: str, page: str, described: list[addnodes.desc]) -> str | None:
         """The full name of what code names, if that is certain, and described elsewhere."""
-        name, objects = text.removesuffix("()"), self.env.domains["py"].data["objects"]
+        name, objects = re.sub(r"\(.*\)$", "", text), self.env.domains["py"].data["objects"]
         if not NAME.fullmatch(name):
             return None
         module = module_of(self.app, name)
@@ -98,8 +100,9 @@ class Mentions(SphinxPostTransform):
         for module in (here, modules["__init__"]):
             if module and (found := home_of(modules, full_name(module, first))):
                 return found, dot + member
-        owners = [module for module in modules.values() if first in module.public and first in module.entries]
-        return ((owners[0], owners[0].entries[first]) if len(owners) == 1 else None), dot + member
+        objects = self.env.domains["py"].data["objects"]
+        owners = [full for full in objects if full.endswith(f".{first}")]  # methods, too: they may be meant
+        return (home_of(modules, owners[0]) if len(owners) == 1 else None), dot + member
 
     def link_sections(self, page: str) -> None:
         """Lead from the number of a section to the chapter about it."""

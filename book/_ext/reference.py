@@ -69,21 +69,21 @@ def names_of(decorated: ast.ClassDef | ast.FunctionDef) -> set[str]:
 class Reference:
     """Writes the pages of a package's modules.
 
-    `titles` are those of the chapters, by page.
+    `titles` are those of the chapters, by page; `sentences` say what each module is for.
     """
 
-    def __init__(self, modules: dict[str, Module], titles: dict[str, str]) -> None:
-        self.modules, self.titles = modules, titles
+    def __init__(self, modules: dict[str, Module], titles: dict[str, str], sentences: dict[str, str]) -> None:
+        self.modules, self.titles, self.sentences = modules, titles, sentences
 
-    def page(self, module: Module, sentence: str) -> str:
+    def page(self, module: Module) -> str:
         """The page of a module."""
         entries = [module.entries[name] for name in module.public if name in module.entries]
         entries.sort(key=lambda entry: entry.node.lineno)
         code = [entry for entry in entries if not entry.is_data]
         data = [entry for entry in entries if entry.is_data]
         handed_on = [name for name in module.public if name not in module.entries]
-        parts = [heading(module.qualified, "="), f".. py:module:: {module.qualified}", sentence]
-        parts.append(self.places(module, None))
+        parts = [heading(module.qualified, "="), f".. py:module:: {module.qualified}"]
+        parts += [self.sentences[module.name.removesuffix(".__init__")], self.places(module, None)]
         parts.append(self.table(module, [entry.name for entry in code] + handed_on))
         for title, chosen in (("Classes and functions", code), ("Constants and types", data)):
             if chosen:
@@ -99,9 +99,9 @@ class Reference:
             assert home is not None, origin
             about, entry = home
             full = f"{about.qualified}.{entry.name}" if entry else about.qualified
-            summary = first_words(entry.node) if entry else ""
-            rows.append(f"   * - :py:obj:`{name} <{full}>`\n     - {summary}")
-        return ".. list-table::\n   :class: aiayn-names\n\n" + "\n".join(rows) if rows else ""
+            summary = first_words(entry.node) if entry else self.sentences[about.name]
+            rows.append((f":py:obj:`{name} <{full}>`", summary))
+        return names_table(rows)
 
     def places(self, module: Module, entry: Entry | None) -> str:
         """The line that leads to the chapter and to the source: to the cell of an entry, or to the top."""
@@ -110,8 +110,10 @@ class Reference:
         place = f"#cell-{entry.cell}" if entry else ""
         verb = "Explained in" if entry else "Written in"
         chapter = f"`{self.titles[module.chapter]} <../{module.chapter}.html{place}>`__"
-        source = f"`Source <../{module.source_page}.html{place}>`__"
-        return f".. rst-class:: aiayn-place\n\n{verb} {chapter} · {source}"
+        line = f"{verb} {chapter} · `Source <../{module.source_page}.html{place}>`__"
+        if entry and isinstance(entry.node, ast.ClassDef) and entry.node.bases:
+            line += " · a kind of " + ", ".join(f"``{ast.unparse(base)}``" for base in entry.node.bases)
+        return f".. rst-class:: aiayn-place\n\n{line}"
 
     def entry(self, module: Module, entry: Entry) -> str:
         """A class, a function or a constant."""
@@ -138,12 +140,8 @@ class Reference:
             text += "\n\nAttributes\n----------\n" + "\n".join(
                 f"{name} : {kind}\n    {note}" for name, kind, note in fields
             )
-        bases = [ast.unparse(base) for base in node.bases]
-        kind = f"Base: {', '.join(f'`{base}`' for base in bases)}." if bases else ""
         methods = [each for each in node.body if isinstance(each, ast.FunctionDef) and docstring(each)]
-        return described(
-            head, self.places(module, entry), prose(text), prose(kind), *map(self.method, methods)
-        )
+        return described(head, self.places(module, entry), prose(text), *map(self.method, methods))
 
     def method(self, node: ast.FunctionDef) -> str:
         """A method or property."""
@@ -188,6 +186,12 @@ class Reference:
                 return signature(each, bound=True).removesuffix(" -> None")
         inherited = self.base(module, node)
         return self.constructor(*inherited) if inherited else ""
+
+
+def names_table(rows: list[tuple[str, str]]) -> str:
+    """Links to names or modules, with words about each."""
+    lines = "\n".join(f"   * - {link}\n     - {words}" for link, words in rows)
+    return f".. list-table::\n   :class: aiayn-names\n   :widths: 28 72\n\n{lines}" if rows else ""
 
 
 def heading(text: str, line: str) -> str:
