@@ -68,15 +68,13 @@ class Mentions(SphinxPostTransform):
             return None
         module = module_of(self.app, name)
         if module:
-            return (
-                name if name in objects and page not in (module.chapter, module.page, "api/index") else None
-            )
+            return name if name != "aiayn" and page not in (module.chapter, module.page) else None
         modules = package(self.app)
         here = next((module for module in modules.values() if module.page == page), None)
-        if not TELLING.search(text) and (
-            here is None or name not in here.entries or name in parameters(described)
-        ):
-            return None
+        if not TELLING.search(text):  # an ordinary word: only beside its neighbours, and if no parameter
+            neighbour = here is not None and name in here.entries
+            if not (neighbour and described) or name in parameters(described):
+                return None
         home, member = self.home(name, here)
         if home is None or home[1] is None or home[0].chapter == page:
             return None
