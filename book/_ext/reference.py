@@ -12,7 +12,7 @@ from copy import deepcopy
 from inspect import cleandoc
 from textwrap import indent
 
-from modules import Entry, Module, home_of
+from modules import ORIGIN, Entry, Module, home_of
 from sphinx.ext.napoleon import Config, NumpyDocstring
 
 NAPOLEON = Config(
@@ -218,9 +218,16 @@ def first_words(node: ast.stmt) -> str:
 
 
 def comment(module: Module, node: ast.stmt) -> str:
-    """The comment behind a statement."""
+    """The comment behind a statement, or the one above it."""
     found = re.match(r"\s*#\s*(.*)", module.line(node))
-    return found[1] if found else ""
+    if found:
+        return found[1]
+    above = []
+    for line in reversed(module.source.splitlines()[: node.lineno - 1]):
+        if not line.lstrip().startswith("#") or re.fullmatch(ORIGIN, line):
+            break
+        above.insert(0, line.lstrip("# "))
+    return " ".join(above)
 
 
 def default(value: ast.expr | None) -> str:
