@@ -8,6 +8,7 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -18,11 +19,12 @@ PACKAGE = "aiayn"
 
 @dataclass(frozen=True)
 class Entry:
-    """A name that a module binds, the statement that binds it, and the cell in which that stands."""
+    """A name that a module binds: the statement that binds it, its cell, and the comment that explains it."""
 
     name: str
     node: ast.stmt
     cell: str
+    comment: str
 
     @property
     def is_data(self) -> bool:
@@ -61,11 +63,27 @@ class Module:
         origin = re.search(f"^{ORIGIN}$", self.source, re.MULTILINE)
         return origin[2] if origin else None
 
-    def line(self, node: ast.expr | ast.stmt) -> str:
-        """What stands behind a node on its last line: perhaps a comment."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        line = self.source.splitlines()[node.end_lineno - 1]
-        return line.encode()[node.end_col_offset :].decode()
+
+def comment(source: str, body: list[ast.stmt], node: ast.stmt) -> str:
+    """What explains a constant or a field: the comment behind it, the string below it, or comments above."""
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    lines = source.splitlines()
+    behind = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
+    if found := re.match(r"\s*#\s*(.*)", behind):
+        return found[1]
+    below = next(iter(body[body.index(node) + 1 :]), None)
+    if (
+        isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    ):
+        return cleandoc(below.value.value)
+    above: list[str] = []
+    for line in reversed(lines[: node.lineno - 1]):
+        if not line.lstrip().startswith("#") or re.fullmatch(ORIGIN, line):
+            break
+        above.insert(0, line.lstrip("# "))
+    return " ".join(above)
 
 
 def targets(node: ast.stmt) -> list[str]:
@@ -85,7 +103,8 @@ def read_module(name: str, source: str) -> Module:
     entries: dict[str, Entry] = {}
     imports: dict[str, str] = {}
     public: list[str] = []
-    for node in ast.parse(source).body:
+    body = ast.parse(source).body
+    for node in body:
         if isinstance(node, ast.ImportFrom):
             imports |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
         elif isinstance(node, ast.Import):
@@ -96,7 +115,7 @@ def read_module(name: str, source: str) -> Module:
             cell = next((cell for number, cell in reversed(cells) if number < node.lineno), "")
             # A name that is bound again (a base case, then the whole) is explained where it first appears.
             for bound in targets(node):
-                entries.setdefault(bound, Entry(bound, node, cell))
+                entries.setdefault(bound, Entry(bound, node, cell, comment(source, body, node)))
     return Module(name, source, entries, imports, public)
 
 

@@ -12,7 +12,7 @@ from copy import deepcopy
 from inspect import cleandoc
 from textwrap import indent
 
-from modules import ORIGIN, Entry, Module, home_of
+from modules import Entry, Module, comment, home_of
 from sphinx.ext.napoleon import Config, NumpyDocstring
 
 NAPOLEON = Config(
@@ -130,7 +130,7 @@ class Reference:
             head += f"\n   :type: {readable(node.annotation)}"
         if value := short_value(entry):
             head += f"\n   :value: {value}"
-        return described(head, self.places(module, entry), prose(comment(module, node)))
+        return described(head, self.places(module, entry), prose(entry.comment))
 
     def class_body(self, module: Module, entry: Entry, node: ast.ClassDef, head: str) -> str:
         """A class with its methods."""
@@ -172,7 +172,7 @@ class Reference:
             yield from (field for field in self.fields(*inherited) if field[0] not in own)
         for each in node.body:
             if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                note = comment(module, each)
+                note = comment(module.source, node.body, each)
                 yield each.target.id, readable(each.annotation), default(each.value), note
 
     def constructor(self, module: Module, node: ast.ClassDef) -> str:
@@ -215,19 +215,6 @@ def docstring(node: ast.stmt) -> str:
 def first_words(node: ast.stmt) -> str:
     """The first paragraph of a docstring, on one line."""
     return " ".join(prose(docstring(node).partition("\n\n")[0]).split())
-
-
-def comment(module: Module, node: ast.stmt) -> str:
-    """The comment behind a statement, or the one above it."""
-    found = re.match(r"\s*#\s*(.*)", module.line(node))
-    if found:
-        return found[1]
-    above = []
-    for line in reversed(module.source.splitlines()[: node.lineno - 1]):
-        if not line.lstrip().startswith("#") or re.fullmatch(ORIGIN, line):
-            break
-        above.insert(0, line.lstrip("# "))
-    return " ".join(above)
 
 
 def default(value: ast.expr | None) -> str:
