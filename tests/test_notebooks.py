@@ -61,7 +61,8 @@ def tags(cell: Any) -> list[str]:
 
 def test_the_table_of_contents_names_every_page_once() -> None:
     texts = [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]
-    assert sorted(PAGES) == sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in texts)
+    tracked = [page for page in PAGES if not page.startswith("api/")]  # which the site's build writes
+    assert sorted(tracked) == sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in texts)
 
 
 def test_it_was_run_whole_and_in_order(code: list[Any]) -> None:

@@ -3,7 +3,7 @@
 * The title gets the number of the paper's section.
 * A blockquote that begins with one of the words in `BOXES`, in bold, becomes a box of that kind.
 * A code cell gets the HTML id `cell-ID` and, if it is exported, a badge that leads to its place in the
-  package.
+  package and to its entry in the reference.
 * A full stop or comma behind a formula stays on the formula's line.
 * The badge "Open in Colab", meant for readers on GitHub, is left out: the page has a button for that, and a
   picture from another host would tell that host who reads.
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from modules import package
 from notebooks import Notebook, before_parsing, code_cells, number_title
-from package import qualified
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -118,9 +118,22 @@ class Cells(SphinxPostTransform):
         if not source.is_file() or origin not in source.read_text(encoding="utf-8"):
             message = "cell %s is not in %s; run `make export`"
             LOGGER.warning(message, cell, path, location=self.env.docname)
-        page = self.app.builder.get_relative_uri(self.env.docname, f"aiayn/{module}")
-        link = nodes.reference("", qualified(module), refuri=f"{page}#cell-{cell}", internal=True)
-        return nodes.paragraph("", "exported to ", link, classes=["aiayn-badge"])
+        about = package(self.app).get(module)
+        badge = nodes.paragraph("", "exported to ", classes=["aiayn-badge"])
+        if about is None:
+            badge += nodes.Text(module)
+            return badge
+        public = (about.entries[name] for name in about.public if name in about.entries)
+        entry = next((each.name for each in public if each.cell == cell), "")
+        badge += self.link(about.qualified, about.source_page, f"cell-{cell}")
+        badge += nodes.Text(" · ")
+        badge += self.link("reference", about.page, f"{about.qualified}.{entry}" if entry else "")
+        return badge
+
+    def link(self, text: str, page: str, place: str) -> nodes.reference:
+        """A link to a place of another page, or to its top."""
+        target = self.app.builder.get_relative_uri(self.env.docname, page)
+        return nodes.reference("", text, refuri=target + (place and f"#{place}"), internal=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

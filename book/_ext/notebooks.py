@@ -6,6 +6,8 @@ myst-nb's own plug-ins, which have to be declared as entry points of an installe
 
 import json
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -33,7 +35,7 @@ def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def number_title(app: Sphinx, docname: str, notebook: Notebook) -> None:
+def number_title(_: object, docname: str, notebook: Notebook) -> None:
     """Put the paper's section number before the title: chapters refer to each other by it."""
     section = notebook["metadata"].get("aiayn", {}).get("paper", "")
     if docname.startswith(f"book/0{section.replace('.', '-')}-"):  # 09-launch has its own number
@@ -48,3 +50,14 @@ def title(notebook: Notebook) -> str:
     """The notebook's title, as plain words."""
     texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     return next(text for text in texts if text.startswith("# ")).partition("\n")[0].strip("# ")
+
+
+@cache
+def chapters(folder: Path) -> dict[str, tuple[str, str]]:
+    """Title and section of the paper ("" if of none) of every notebook in the folder book/, by its page."""
+    found = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        notebook, page = json.loads(path.read_text(encoding="utf-8")), f"book/{path.stem}"
+        number_title(None, page, notebook)
+        found[page] = (title(notebook), notebook["metadata"].get("aiayn", {}).get("paper", ""))
+    return found

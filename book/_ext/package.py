@@ -1,65 +1,34 @@
-"""The package: a page for every module, and the list of chapters with the modules that they write.
+"""The package's text: a page for every module, and the list of chapters with the modules that they write.
 
-A generated module names the origin of each of its pieces in a comment. On the module's page,
-aiayn/NAME.html, that comment is a place to link to and leads back to the cell.
+A generated module names the origin of each of its pieces in a comment. On the page with the module's text,
+aiayn/NAME.html, that comment is a place to link to and leads back to the cell. What a module is for, and how
+its parts are called, is said in the reference (reference.py).
 """
 
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from modules import ORIGIN, Module, package
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-ORIGIN = r"# ((book/[^,<\n]+)\.ipynb), cell ([\w-]+)"  # path, page, cell
-INDEX = "aiayn/index"
-
-
-def qualified(module: str) -> str:
-    """The name by which Python knows a module."""
-    return f"aiayn.{module}".removesuffix(".__init__")
-
-
-def modules(app: Sphinx) -> dict[str, str]:
-    """The source of every module."""
-    folder = Path(app.srcdir, "aiayn")
-    paths = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
-    return {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
-
-
-def chapter_of(app: Sphinx, source: str) -> str | None:
-    """The page of the chapter that writes a module (there is one, says the export), if the book has it."""
-    origin = re.search(f"^{ORIGIN}$", source, re.MULTILINE)
-    return origin[2] if origin and origin[2] in app.env.found_docs else None
-
 
 def module_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page of every module, and one that lists them."""
-    rows = []
-    for module, source in modules(app).items():
-        page, name, chapter = f"aiayn/{module}", qualified(module), chapter_of(app, source)
-        head = f"<h1>{name}</h1><p>{link(app, page, INDEX, 'The package')}"
-        row = f"<tr><td>{link(app, INDEX, page, f'<code>{name}</code>')}</td><td>"
-        if chapter:
+    """The text of every module, on a page."""
+    for module in package(app).values():
+        page, chapter = module.source_page, module.chapter
+        head = f"<h1>{module.qualified}</h1><p>{link(app, page, module.page, 'Reference')}"
+        code = app.builder.highlighter.highlight_block(module.source, "python")
+        if chapter in app.env.found_docs:
             title = escape(app.env.titles[chapter].astext())
             head += f" · written in {link(app, page, chapter, title)}"
-            row += link(app, INDEX, chapter, title)
-        code = app.builder.highlighter.highlight_block(source, "python")
-        if chapter:
             home = app.builder.get_relative_uri(page, chapter)
             place = rf'<a class="aiayn-origin" id="cell-\3" href="{home}#cell-\3"># \1, cell \3</a>'
             code = re.sub(rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place, code)
-        rows.append(f"{row}</td></tr>")
-        yield page, {"title": name, "body": f"{head}</p>{code}"}, "page.html"
-    body = (
-        "<h1>The package</h1><p>Every module of <code>aiayn</code> is written by a chapter of the book. "
-        'Each piece of it names the cell that it comes from.</p><table class="table"><thead>'
-        f"<tr><th>module</th><th>chapter</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
-    yield INDEX, {"title": "The package", "body": body}, "page.html"
+        yield page, {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"}, "page.html"
 
 
 def link(app: Sphinx, page: str, target: str, text: str) -> str:
@@ -80,16 +49,16 @@ class Chapters(SphinxDirective):
 
 def list_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put the list where the directive stands."""
-    written: dict[str, list[str]] = {}
-    for module, source in modules(app).items():
-        written.setdefault(chapter_of(app, source) or "", []).append(module)
+    written: dict[str | None, list[Module]] = {}
+    for module in package(app).values():
+        written.setdefault(module.chapter, []).append(module)
 
     def entries(parent: str) -> str:
         items = ""
         for chapter in app.env.toctree_includes.get(parent, []):
             title = link(app, docname, chapter, escape(app.env.titles[chapter].astext()))
             names = [
-                link(app, docname, f"aiayn/{module}", f"<code>{qualified(module)}</code>")
+                link(app, docname, module.page, f"<code>{module.qualified}</code>")
                 for module in written.get(chapter, [])
             ]
             items += f"<li>{' · '.join([title, *names])}{entries(chapter)}</li>"

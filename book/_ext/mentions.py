@@ -1,0 +1,127 @@
+"""Mentions: names of the package that stand as code in running text lead to their entries in the reference.
+
+In a chapter they do so at the first mention, and not in the chapter that explains them: there the cell itself
+is near. In the reference, docstrings name their neighbours, and "section 3.2.1" leads to the chapter.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from modules import Entry, Module, full_name, home_of, module_of, package
+from notebooks import chapters
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
+TELLING = re.compile(r"\w_|[A-Z]\w*[a-z]|\.|\)$")  # what tells a name from an ordinary word, such as train
+SECTIONS = re.compile(r"(?<=\bsection )\d(?:\.\d)*|(?<=\bsections )\d(?:\.\d)*|(?<=\bchapter )\d(?:\.\d)*")
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+    """What a node stands in, innermost first."""
+    while (node := node.parent) is not None:
+        yield node
+
+
+def parameters(described: list[addnodes.desc]) -> set[str]:
+    """The names of the parameters of what is described."""
+    names = (name for each in described for name in each.findall(addnodes.desc_parameter))
+    return {name[0].astext() for name in names if name.children}
+
+
+class Mentions(SphinxPostTransform):
+    """Link code in running text that names something public of the package."""
+
+    default_priority = 5
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        page, linked = self.env.docname, set[str]()
+        for code in list(self.document.findall(nodes.literal)):
+            around = list(ancestors(code))
+            if any(
+                isinstance(node, nodes.title | nodes.reference | addnodes.pending_xref) for node in around
+            ):
+                continue
+            name = self.mentioned(
+                code.astext(), page, [each for each in around if isinstance(each, addnodes.desc)]
+            )
+            if name and (page.startswith("api/") or name not in linked):
+                linked.add(name)
+                entry = self.env.domains["py"].data["objects"][name]
+                place = f"{self.app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
+                link = nodes.reference(
+                    "", "", code.deepcopy(), refuri=place, internal=True, classes=["aiayn-name"]
+                )
+                code.replace_self(link)
+        if page.startswith("api/"):
+            self.link_sections(page)
+
+    def mentioned(self, text: str, page: str, described: list[addnodes.desc]) -> str | None:
+        """The full name of what code names, if that is certain, and described elsewhere."""
+        name, objects = re.sub(r"\(.*\)$", "", text), self.env.domains["py"].data["objects"]
+        if not NAME.fullmatch(name):
+            return None
+        module = module_of(self.app, name)
+        if module:
+            return name if name != "aiayn" and page not in (module.chapter, module.page) else None
+        modules = package(self.app)
+        here = next((module for module in modules.values() if module.page == page), None)
+        if not TELLING.search(text):  # an ordinary word: only beside its neighbours, and if no parameter
+            neighbour = here is not None and name in here.entries
+            if not (neighbour and described) or name in parameters(described):
+                return None
+        home, member = self.home(name, here)
+        if home is None or home[1] is None or home[0].chapter == page:
+            return None
+        full = full_name(home[0], home[1].name) + member
+        own = {
+            each
+            for node in described
+            for line in node.findall(addnodes.desc_signature)
+            for each in line["ids"]
+        }
+        return full if full in objects and full not in own else None
+
+    def home(self, name: str, here: Module | None) -> tuple[tuple[Module, Entry | None] | None, str]:
+        """Where a name is defined, for a reader of the module `here` or of none, and what is meant of it."""
+        modules = package(self.app)
+        if name.startswith("aiayn."):
+            owner, _, member = name.rpartition(".")
+            found = home_of(modules, name)
+            return (found, "") if found else (home_of(modules, owner), f".{member}")
+        first, dot, member = name.partition(".")
+        for module in (here, modules["__init__"]):
+            if module and (found := home_of(modules, full_name(module, first))):
+                return found, dot + member
+        objects = self.env.domains["py"].data["objects"]
+        owners = [full for full in objects if full.endswith(f".{first}")]  # methods, too: they may be meant
+        return (home_of(modules, owners[0]) if len(owners) == 1 else None), dot + member
+
+    def link_sections(self, page: str) -> None:
+        """Lead from the number of a section to the chapter about it."""
+        known = chapters(Path(self.app.srcdir, "book"))
+        about = {section: chapter for chapter, (_, section) in known.items() if section}
+        for text in list(self.document.findall(nodes.Text)):
+            parts, end = list[nodes.Node](), 0
+            for found in SECTIONS.finditer(text):
+                section = found[0]
+                while section and section not in about:
+                    section = section.rpartition(".")[0]
+                if section and not isinstance(text.parent, nodes.reference | nodes.literal):
+                    place = self.app.builder.get_relative_uri(page, about[section])
+                    link = nodes.reference("", found[0], refuri=place, internal=True)
+                    parts += [nodes.Text(text[end : found.start()]), link]
+                    end = found.end()
+            if parts:
+                text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    app.add_post_transform(Mentions)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

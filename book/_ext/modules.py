@@ -1,0 +1,158 @@
+"""The package as its text tells it: every module, its public names, the cells that these come from.
+
+Nothing is imported: the text keeps what a running module has lost, such as the comment behind a field or the
+name of a default value.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from inspect import cleandoc
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ORIGIN = r"# ((book/[^,<\n]+)\.ipynb), cell ([\w-]+)"  # path, page, cell
+PACKAGE = "aiayn"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name that a module binds: the statement that binds it, its cell, and the comment that explains it."""
+
+    name: str
+    node: ast.stmt
+    cell: str
+    comment: str
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is neither a class nor a function."""
+        return not isinstance(self.node, ast.ClassDef | ast.FunctionDef)
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module: its name without the package's, its text, what it binds, what it imports, what is public."""
+
+    name: str
+    source: str
+    entries: dict[str, Entry]
+    imports: dict[str, str]
+    public: list[str]
+
+    @property
+    def qualified(self) -> str:
+        """The name by which Python knows it."""
+        return f"{PACKAGE}.{self.name}".removesuffix(".__init__")
+
+    @property
+    def page(self) -> str:
+        """Its page in the reference; the package itself has the page that lists all modules."""
+        return f"api/{self.name.removesuffix('.__init__')}" if self.name != "__init__" else "api/index"
+
+    @property
+    def source_page(self) -> str:
+        """The page that shows its text."""
+        return f"{PACKAGE}/{self.name}"
+
+    @property
+    def chapter(self) -> str | None:
+        """The page of the chapter that writes it: there is one, says the export."""
+        origin = re.search(f"^{ORIGIN}$", self.source, re.MULTILINE)
+        return origin[2] if origin else None
+
+
+def comment(source: str, body: list[ast.stmt], node: ast.stmt) -> str:
+    """What explains a constant or a field: the comment behind it, the string below it, or comments above."""
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    lines = source.splitlines()
+    behind = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
+    if found := re.match(r"\s*#\s*(.*)", behind):
+        return found[1]
+    below = next(iter(body[body.index(node) + 1 :]), None)
+    if (
+        isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    ):
+        return cleandoc(below.value.value)
+    above: list[str] = []
+    for line in reversed(lines[: node.lineno - 1]):
+        if not line.lstrip().startswith("#") or re.fullmatch(ORIGIN, line):
+            break
+        above.insert(0, line.lstrip("# "))
+    return " ".join(above)
+
+
+def targets(node: ast.stmt) -> list[str]:
+    """The names that a statement binds, if it is of a kind that the reference shows."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.AnnAssign):
+        return [node.target.id] if isinstance(node.target, ast.Name) else []
+    bound = node.targets if isinstance(node, ast.Assign) else []
+    return [name.id for target in bound for name in ast.walk(target) if isinstance(name, ast.Name)]
+
+
+def read_module(name: str, source: str) -> Module:
+    """A module from its text."""
+    cells = [(number, found[3]) for number, line in enumerate(source.splitlines(), start=1)
+             if (found := re.fullmatch(ORIGIN, line))]  # fmt: skip
+    entries: dict[str, Entry] = {}
+    imports: dict[str, str] = {}
+    public: list[str] = []
+    body = ast.parse(source).body
+    for node in body:
+        if isinstance(node, ast.ImportFrom):
+            imports |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+        elif isinstance(node, ast.Import):
+            imports |= {(each.asname or each.name).partition(".")[0]: each.name for each in node.names}
+        elif targets(node) == ["__all__"] and isinstance(node, ast.Assign):
+            public = ast.literal_eval(node.value)
+        else:
+            cell = next((cell for number, cell in reversed(cells) if number < node.lineno), "")
+            # A name that is bound again (a base case, then the whole) is explained where it first appears.
+            for bound in targets(node):
+                entries.setdefault(bound, Entry(bound, node, cell, comment(source, body, node)))
+    return Module(name, source, entries, imports, public)
+
+
+@cache
+def read_package(folder: Path) -> dict[str, Module]:
+    """Every module under a folder, by its name."""
+    paths = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    return {name: read_module(name, paths[name].read_text(encoding="utf-8")) for name in sorted(paths)}
+
+
+def package(app: Sphinx) -> dict[str, Module]:
+    """Every module of the package that the book describes."""
+    return read_package(Path(app.srcdir, PACKAGE))
+
+
+def module_of(app: Sphinx, qualified: str | None) -> Module | None:
+    """A module by the name that Python has for it."""
+    return next((module for module in package(app).values() if module.qualified == qualified), None)
+
+
+def full_name(module: Module, name: str) -> str:
+    """The name of an entry in Sphinx's index."""
+    return f"{module.qualified}.{name}"
+
+
+def home_of(modules: dict[str, Module], dotted: str) -> tuple[Module, Entry | None] | None:
+    """Where a dotted name of the package is defined, whoever hands it on; a module has no entry."""
+    path = dotted.removeprefix(PACKAGE).removeprefix(".")
+    owner, _, name = path.rpartition(".")
+    for module in (owner, f"{owner}.__init__".removeprefix(".")):
+        if module in modules:
+            if name in modules[module].entries:
+                return modules[module], modules[module].entries[name]
+            origin = modules[module].imports.get(name, "")
+            if origin.startswith(f"{PACKAGE}.") and origin != dotted:
+                return home_of(modules, origin)
+    for module in (path, f"{path}.__init__".removeprefix(".")):
+        if module in modules:
+            return modules[module], None
+    return None
