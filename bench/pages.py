@@ -14,7 +14,7 @@ import statistics
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,6 +36,8 @@ new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
   if (!entry.hadRecentInput) shifts.push([entry.startTime, entry.value]);
 })).observe({type: "layout-shift", buffered: true});
 """
+# Charts are drawn when the page rests: what they need counts.
+DRAWN = '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
 
 
 class Page(NamedTuple):
@@ -71,7 +73,8 @@ class Compressing(SimpleHTTPRequestHandler):
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # the window was closed
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -107,17 +110,25 @@ def load(browser: Browser, address: str, name: str) -> Page:
     page = context.new_page()
     page.set_default_timeout(60_000)
     session = context.new_cdp_session(page)
-    sizes: list[float] = []
-    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    asked, sizes = set[str](), dict[str, float]()
+    session.on(
+        "Network.requestWillBeSent",
+        lambda event: None if event["request"]["url"].startswith("data:") else asked.add(event["requestId"]),
+    )
+    session.on(
+        "Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]})
+    )
     session.send("Network.enable")
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     page.add_init_script(OBSERVE)
     page.goto(address + name, wait_until="networkidle")
-    page.evaluate("new Promise((done) => requestIdleCallback(done))")
+    page.wait_for_function(DRAWN)
+    page.wait_for_load_state("networkidle")
     paint, painted = page.evaluate("paints.at(-1)")
     shifts: list[tuple[float, float]] = page.evaluate("shifts")
     context.close()
-    return Page(name, int(sum(sizes)), len(sizes), paint, painted, round(largest_window(shifts), 3))
+    weight = sum(size for request, size in sizes.items() if request in asked)
+    return Page(name, int(weight), len(asked), paint, painted, round(largest_window(shifts), 3))
 
 
 def typical(loads: Sequence[Page]) -> Page:
