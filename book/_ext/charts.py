@@ -2,8 +2,8 @@
 
 A chart comes as {"application/vnd.vegalite…+json": spec, "image/png": …, "text/plain": description}. The
 page gets the spec, a drawing area that already has the chart's height, and the picture for readers without
-JavaScript. Vega (0.9 MB) is bundled from vl-convert when the site is built and loaded only by pages that
-hold a chart; charts.js does the rest.
+JavaScript. Vega (0.9 MB) is bundled from vl-convert when the site is built; charts.js, on the pages that hold
+a chart, loads it when it is needed and does the rest.
 """
 
 import html
@@ -22,6 +22,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 VEGA_LITE = "6.4"
 VEGA_SCRIPT = "vega.js"
 CHART = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
+# Filled by chart-data.js when it is opened; without JavaScript the picture and the description have to do.
+DATA = '<details class="aiayn-data pst-js-only"><summary>Data of this chart</summary></details>'
 OPEN, CLOSE = '<script type="application/json" class="aiayn-spec">', "</script>"
 
 
@@ -53,7 +55,7 @@ class DrawCharts(SphinxPostTransform):
             for image in fallback:
                 image["alt"] = spec.get("description", "")
             opening = f"{opening_tag(spec)}{text}<noscript>"
-            bundle.replace_self([raw(opening), *fallback, raw("</noscript></div>")])
+            bundle.replace_self([raw(opening), *fallback, raw(f"</noscript></div>{DATA}")])
 
 
 def raw(text: str) -> nodes.raw:
@@ -96,8 +98,8 @@ def bundle_vega(app: Sphinx, config: Config) -> None:
 def load_scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Load the scripts on pages that hold a chart, and only there."""
     if 'class="aiayn-chart"' in context.get("body", ""):
-        app.add_js_file(VEGA_SCRIPT, defer="defer")
-        app.add_js_file("charts.js", defer="defer")
+        app.add_js_file("charts.js", defer="defer", **{"data-vega": VEGA_SCRIPT})
+        app.add_js_file("chart-data.js", defer="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,7 +1,10 @@
 // Draws the page's charts, and again when the reader switches between light and dark.
 // The colours are those of book.css; a chart itself brings only the colours of its marks.
+// Those near the window come first; the others, of which a reader may print or search the page, when there is
+// nothing else to do. Until then Vega, which is most of a page's weight, is not loaded.
 (() => {
   const root = document.documentElement;
+  const library = new URL(document.currentScript.dataset.vega, document.currentScript.src);
   const dark = () => root.dataset.theme === "dark";
 
   function config() {
@@ -21,7 +24,17 @@
     };
   }
 
+  let loading;
+  const vega = () => (loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.onload = resolve;
+    script.onerror = reject;
+    script.src = library;
+    document.head.append(script);
+  }));
+
   async function draw(chart) {
+    await vega();
     const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
     delete spec.$schema; // Vega would only complain about a chart stored by an older Altair
     const view = chart.querySelector(".aiayn-view");
@@ -47,13 +60,32 @@
     chart.drawn = drawn;
   }
 
-  const drawAll = () => document.querySelectorAll(".aiayn-chart").forEach(draw);
+  const charts = [...document.querySelectorAll(".aiayn-chart")];
+  const begun = new Set();
+  const begin = (chart) => {
+    begun.add(chart);
+    near.unobserve(chart);
+    return draw(chart);
+  };
+  const near = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => begin(entry.target)),
+    { rootMargin: "800px" },
+  );
+  charts.forEach((chart) => near.observe(chart));
+
+  const idle = () => new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done)); // Safari has none
+  addEventListener("load", async () => {
+    for (const chart of charts) {
+      await idle();
+      if (!begun.has(chart)) await begin(chart);
+    }
+  });
+
   let shown = root.dataset.theme; // "auto" until the theme's own script has decided
   new MutationObserver(() => {
     if (shown !== root.dataset.theme) {
       shown = root.dataset.theme;
-      drawAll();
+      begun.forEach(draw);
     }
   }).observe(root, { attributeFilter: ["data-theme"] });
-  drawAll();
 })();

@@ -1,0 +1,208 @@
+"""Weigh and time every page of the built site in Chromium, and print a table of them.
+
+python bench/pages.py [--site _build/html] [--record] [PAGE ...]
+
+A page is loaded three times, each time with an empty cache, from a server on this machine that compresses as a
+host on the web would, by a browser whose processor is slowed down four times. Nothing is clicked or scrolled.
+Ends with an error if a page weighs or takes more than it may. With --record, book/runs/pages.json is written.
+"""
+
+import argparse
+import gzip
+import os
+import statistics
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import records
+from playwright.sync_api import Browser, sync_playwright
+
+WEIGHT, PAINT = 1_500_000, 1500.0  # bytes and milliseconds: the most that a page may need
+SLOWDOWN, LOADS = 4, 3
+COMPRESSED = (".html", ".css", ".js", ".json", ".svg", ".txt", ".csv")
+
+# Both are told to the page's own observers, because the browser keeps no list that could be asked for later.
+OBSERVE = """
+window.paints = []; window.shifts = [];
+new PerformanceObserver((list) => list.getEntries().forEach((entry) => paints.push([entry.startTime,
+  entry.element?.tagName.toLowerCase() ?? "?"]))).observe({type: "largest-contentful-paint", buffered: true});
+new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
+  if (!entry.hadRecentInput) shifts.push([entry.startTime, entry.value]);
+})).observe({type: "layout-shift", buffered: true});
+"""
+# Charts are drawn when the page rests: what they need counts.
+DRAWN = '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
+
+
+class Page(NamedTuple):
+    """What one page costs its reader."""
+
+    page: str
+    bytes: int  # as transferred, compressed, with headers
+    requests: int
+    paint_ms: float  # the largest contentful paint
+    painted: str  # the element that was painted then
+    shift: float  # the cumulative layout shift
+
+
+@cache
+def compressed(path: Path) -> bytes:
+    """A file, as a host would send it."""
+    return gzip.compress(path.read_bytes(), 6)
+
+
+class Compressing(SimpleHTTPRequestHandler):
+    """A file server that compresses what is text, and keeps its log to itself."""
+
+    protocol_version = "HTTP/1.1"  # one connection for many files
+
+    def do_GET(self) -> None:
+        """Send a file."""
+        path = Path(self.translate_path(self.path))
+        if path.suffix not in COMPRESSED or not path.is_file():
+            return super().do_GET()
+        body = compressed(path)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with suppress(ConnectionError):  # the window was closed
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The site's address while it is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Compressing, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def largest_window(shifts: Sequence[tuple[float, float]]) -> float:
+    """The cumulative layout shift: the largest sum of shifts in one burst.
+
+    A burst ends with a second of rest, or after five: https://web.dev/articles/cls. Times are in milliseconds.
+    """
+    best = burst = 0.0
+    began = last = -float("inf")
+    for time, value in shifts:
+        if time - last > 1000 or time - began > 5000:
+            began, burst = time, 0.0
+        last, burst = time, burst + value
+        best = max(best, burst)
+    return best
+
+
+def load(browser: Browser, address: str, name: str) -> Page:
+    """Open a page in a fresh window, wait until it rests, and ask what it took."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    session = context.new_cdp_session(page)
+    asked, sizes = set[str](), dict[str, float]()
+    session.on(
+        "Network.requestWillBeSent",
+        lambda event: None if event["request"]["url"].startswith("data:") else asked.add(event["requestId"]),
+    )
+    session.on(
+        "Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]})
+    )
+    session.send("Network.enable")
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    page.add_init_script(OBSERVE)
+    page.goto(address + name, wait_until="networkidle")
+    page.wait_for_function(DRAWN)
+    page.wait_for_load_state("networkidle")
+    paint, painted = page.evaluate("paints.at(-1)")
+    shifts: list[tuple[float, float]] = page.evaluate("shifts")
+    context.close()
+    weight = sum(size for request, size in sizes.items() if request in asked)
+    return Page(name, int(weight), len(asked), paint, painted, round(largest_window(shifts), 3))
+
+
+def typical(loads: Sequence[Page]) -> Page:
+    """The load of median paint, with the most that any of them transferred and shifted."""
+    middle = statistics.median_low(load.paint_ms for load in loads)
+    (first, *_) = (load for load in loads if load.paint_ms == middle)
+    return first._replace(
+        bytes=max(load.bytes for load in loads),
+        requests=max(load.requests for load in loads),
+        paint_ms=round(middle),
+        shift=max(load.shift for load in loads),
+    )
+
+
+def faults(pages: Sequence[Page]) -> list[str]:
+    """What is more than a page may need."""
+    heavy = [f"{page.page} weighs {page.bytes:,} bytes" for page in pages if page.bytes > WEIGHT]
+    return heavy + [f"{page.page} paints at {page.paint_ms:.0f} ms" for page in pages if page.paint_ms > PAINT]
+
+
+def names(site: Path) -> list[str]:
+    """The site's pages, without those that only lead to another."""
+    paths = (path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts)
+    pages = [path for path in paths if 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()]
+    return [path.relative_to(site).as_posix() for path in pages]
+
+
+def row(page: Page) -> str:
+    """A line of the table."""
+    figures = f"{page.bytes / 1000:8,.0f} {page.requests:9} {page.paint_ms:8.0f} {page.shift:7.3f}"
+    return f"{page.page:48} {figures}  {page.painted}"
+
+
+def measure(site: Path, chosen: Sequence[str]) -> list[Page]:
+    """Every page's figures; each is printed as it comes."""
+    print(f"{'page':48} {'kB':>8} {'requests':>9} {'LCP ms':>8} {'CLS':>7}  painted")
+    found = list[Page]()
+    with served(site) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        for name in chosen or names(site):
+            found.append(typical([load(browser, address, name) for _ in range(LOADS)]))
+            print(row(found[-1]), flush=True)
+        browser.close()
+    return found
+
+
+def main() -> None:
+    """Print the table; with --record, write it down."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--site", type=Path, default=Path("_build/html"))
+    parser.add_argument("--record", action="store_true", help="write book/runs/pages.json")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as book/index.html; else all")
+    arguments = parser.parse_args()
+    if not arguments.site.is_dir():
+        sys.exit(f"no site in {arguments.site}: run `make book`")
+    before = os.getloadavg()[0]
+    pages = measure(arguments.site, arguments.pages)
+    load_average = [round(before, 1), round(os.getloadavg()[0], 1)]
+    cores = os.cpu_count() or 1
+    print(f"\nload average {load_average[0]} before, {load_average[1]} after, on {cores} cores")
+    if max(load_average) > cores:
+        print("The machine was busy: paints came later than they would on a quiet one.")
+    wrong = faults(pages)
+    if arguments.record:
+        findings: dict[str, Any] = {
+            "slowdown": SLOWDOWN,
+            "loads": LOADS,
+            "load_average": load_average,
+            "pages": [page._asdict() for page in pages],
+        }
+        records.write("pages", findings)
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+// Under each chart, the numbers that it is drawn from: tables, made from the chart's specification when a reader
+// first opens them, so that the page does not carry the numbers twice.
+(() => {
+  const SHOWN = 100; // rows; the file to download has all
+
+  const make = (parent, tag, attributes = {}, text = "") => {
+    const node = document.createElement(tag);
+    for (const name in attributes) node.setAttribute(name, attributes[name]);
+    node.textContent = text; // never as HTML: a chart's words are only words
+    parent.append(node);
+    return node;
+  };
+
+  // Every list of values in a specification, with the titles that its axes and legends give to the fields.
+  function datasets(spec) {
+    const found = new Map();
+    const visit = (part, inherited) => {
+      const own = part.data && (part.data.values ?? spec.datasets?.[part.data.name]);
+      const values = own ?? inherited;
+      if (Array.isArray(values)) {
+        if (!found.has(values)) found.set(values, {});
+        const titles = found.get(values);
+        const { row, column, ...facet } = part.facet?.field ? { facet: part.facet } : (part.facet ?? {});
+        for (const channel of Object.values({ ...part.encoding, row, column, ...facet }).flat()) {
+          const title = channel?.title ?? channel?.axis?.title ?? channel?.legend?.title ?? channel?.header?.title;
+          if (channel?.field && typeof title === "string" && title) titles[channel.field] ??= title;
+        }
+      }
+      for (const several of ["layer", "hconcat", "vconcat", "concat"])
+        part[several]?.forEach((each) => visit(each, values));
+      if (part.spec) visit(part.spec, values);
+    };
+    visit(spec);
+    return [...found].filter(([values]) => values.length);
+  }
+
+  const asText = (value) => (value && typeof value === "object" ? JSON.stringify(value) : String(value ?? ""));
+  const rounded = (value) =>
+    typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(4))) : asText(value);
+
+  function csv(names, rows) {
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    return [names, ...rows].map((row) => row.map((value) => quoted(asText(value))).join(",")).join("\n");
+  }
+
+  function show(place, values, titles, name, number) {
+    const objects = values.map((value) => (Object(value) === value ? value : { data: value }));
+    const fields = [...new Set(objects.flatMap(Object.keys))];
+    const names = fields.map((field) => titles[field] ?? field);
+    const rows = objects.map((each) => fields.map((field) => each[field]));
+
+    const region = make(place, "div", { class: "aiayn-rows", role: "region", tabindex: 0, "aria-label": name });
+    const table = make(region, "table", { class: "table" });
+    const head = make(make(table, "thead"), "tr");
+    for (const title of names) make(head, "th", { scope: "col" }, title);
+    const body = make(table, "tbody");
+    for (const row of rows.slice(0, SHOWN)) {
+      const line = make(body, "tr");
+      for (const value of row) make(line, "td", { class: typeof value }, rounded(value));
+    }
+    const more = rows.length - SHOWN;
+    const note = make(place, "p", {}, more > 0 ? `${more} more rows are in the file: ` : "All digits: ");
+    const file = `${name.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60)}-${number}.csv`;
+    const href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv(names, rows))}`;
+    make(note, "a", { href, download: file }, `download ${rows.length} rows (CSV)`);
+  }
+
+  for (const details of document.querySelectorAll("details.aiayn-data")) {
+    const fill = () => {
+      const spec = JSON.parse(details.previousElementSibling.querySelector(".aiayn-spec").textContent);
+      const title = [spec.title?.text ?? spec.title ?? "chart"].flat().join(" ");
+      datasets(spec).forEach(([values, titles], number) => show(details, values, titles, title, number + 1));
+    };
+    details.addEventListener("toggle", fill, { once: true });
+  }
+})();
