@@ -39,7 +39,7 @@ def known_words() -> list[str]:
     path = cache_folder() / "laboratory" / f"words-{fingerprint(recipe('laboratory'))}.json"
     if not path.exists():
         lines = load_pairs("laboratory", "en-de", "train").source
-        found = {word for line in lines for word in re.findall(r"[\w-]+|[^\w\s]", line.replace("'s", ""))}
+        found = {word for line in lines for word in re.findall(r"'s\b|[\w-]+|[^\w\s]", line)}
         write_atomically(path, json.dumps(sorted(found)).encode())
     return list(json.loads(path.read_text(encoding="utf-8")))
 
@@ -48,7 +48,9 @@ def pieces_in_order(vocabulary: Vocabulary) -> list[str]:
     """All pieces; the browser takes their order for their scores, so the two must agree."""
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
     scores = [vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))]
-    assert scores == sorted(scores, reverse=True), "pieces that were not learned in the order of their numbers"
+    assert scores == sorted(scores, reverse=True), (
+        "pieces that were not learned in the order of their numbers"
+    )
     return pieces
 
 
@@ -92,12 +94,13 @@ class Playground(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         examples = [[part.strip() for part in line.split(":", 1)] for line in self.content]
         translator, size, version = self.env.app.playground
-        page = self.env.app.builder.get_relative_uri(self.env.docname, "").rstrip("#") or "./"
-        address = f"{page}_static/{MODEL}?v={version}"
+        address = f"{'../' * self.env.docname.count('/')}_static/{MODEL}?v={version}"
         text = f'<div class="aiayn-playground" data-model="{address}" data-size="{size / 1e6:.1f} MB"'
         text += f' data-examples="{html.escape(json.dumps(examples))}">'
         text += f'<div class="pg-still">{still(translator, [sentence for _, sentence in examples[:2]])}</div>'
-        text += "<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, "
+        text += (
+            "<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, "
+        )
         text += "which is switched off in your browser.</p></noscript></div>"
         return [nodes.raw("", text, format="html")]
 

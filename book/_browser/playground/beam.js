@@ -7,6 +7,8 @@ globalThis.Laboratory ??= {};
 
   Laboratory.Beam = class Beam {
     constructor(place) {
+      make(place, "p", {}, "The beam holds four prefixes at a time. One that ends moves down to the finished ones; " +
+        "the search goes on with the rest until none of them could still be among the best.");
       const row = make(place, "p", { class: "pg-row" });
       this.label = make(row, "label", { for: "pg-step" });
       this.slider = make(row, "input", { type: "range", id: "pg-step", min: 1, step: 1 });
@@ -45,7 +47,7 @@ globalThis.Laboratory ??= {};
     body.replaceChildren();
     for (const [text, ...figures] of rows) {
       const row = make(body, "tr");
-      make(row, "td", { lang: "de" }, text);
+      make(row, "td", { lang: "de" }, text || "‹end›"); // the empty translation, which some searches finish first
       for (const each of figures) make(row, "td", {}, each);
     }
   }

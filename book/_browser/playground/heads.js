@@ -4,9 +4,9 @@ globalThis.Laboratory ??= {};
 {
   const { make, button } = Laboratory;
   const KINDS = {
-    encoder: "Encoder: English looks at English",
-    decoder: "Decoder: German looks at German",
-    cross: "Cross: German looks at English",
+    encoder: "English looks at English",
+    decoder: "German looks at German",
+    cross: "German looks at English",
   };
   const percent = (weight) => `${Math.round(100 * weight)}%`;
 
@@ -27,8 +27,9 @@ globalThis.Laboratory ??= {};
       Object.assign(this, { model, chosen: `cross ${model.N - 1} 0`, word: 0, cells: new Map() });
       const grid = make(place, "div", { class: "pg-heads" });
       for (const kind of Object.keys(KINDS)) {
-        const group = make(grid, "div", { role: "group", "aria-label": KINDS[kind] });
-        make(group, "p", { class: "pg-caption" }, KINDS[kind]);
+        const group = make(grid, "div", { role: "group", "aria-label": `${kind}: ${KINDS[kind]}` });
+        make(group, "p", { class: "pg-caption" }, kind);
+        make(group, "p", { class: "pg-who" }, KINDS[kind]);
         this.layers(group, kind, onSwitch);
       }
       this.title = make(place, "p", { class: "pg-caption" });

@@ -10,8 +10,8 @@
 
   // Before the model is loaded: a button that loads it.
   function offer(place) {
-    const row = make(place, "p", { class: "pg-row" });
-    const status = make(place, "p", { role: "status" });
+    const row = make(place, "div", { class: "pg-row" });
+    place.prepend(row);
     const load = button(row, `Load the model (${place.dataset.size})`, async () => {
       load.disabled = true;
       status.textContent = "Loading …";
@@ -23,7 +23,8 @@
         status.textContent = `${error.message} Is the connection there? Press the button to try again.`;
         load.disabled = false;
       }
-    });
+    }, { class: "pg-main" });
+    const status = make(row, "span", { role: "status" });
   }
 
   class Page {
@@ -56,7 +57,7 @@
       const row = make(form, "p", { class: "pg-row" });
       const plain = { autocomplete: "off", spellcheck: "false", lang: "en" };
       this.input = make(row, "input", { type: "text", id: "pg-source", value: examples[0][1], ...plain });
-      make(row, "button", { type: "submit" }, "Translate");
+      make(row, "button", { type: "submit", class: "pg-main" }, "Translate");
       form.onsubmit = (event) => {
         event.preventDefault();
         this.translate(true);
@@ -79,7 +80,7 @@
       if (!source || source.length > MOST + 1)
         return this.refuse(`This sentence is too long: the page has room for ${MOST} pieces of words. Try a shorter one.`);
       const search = Laboratory.search(this.model, source, { nBest: 4 });
-      Object.assign(this, { source, whole: this.withAllHeads(source) });
+      Object.assign(this, { source, whole: this.without([], source) });
       this.result.hidden = false;
       this.allOn.disabled = !this.model.silent.size;
       this.writePieces(source);
@@ -100,12 +101,12 @@
       this.conclude(sentence, this.vocabulary.decode(search.finished[0].tokens));
     }
 
-    // The translation as it is with every head on.
-    withAllHeads(source) {
-      const silent = [...this.model.silent];
-      this.model.silent.clear();
+    // The translation without these heads, whichever the reader has switched off.
+    without(heads, source) {
+      const { silent } = this.model;
+      this.model.silent = new Set(heads);
       const { finished } = Laboratory.search(this.model, source);
-      for (const head of silent) this.model.silent.add(head);
+      this.model.silent = silent;
       return this.vocabulary.decode(finished[0].tokens);
     }
 
@@ -114,7 +115,7 @@
       writeMarked(this.german, text, this.whole);
       const off = [...this.model.silent].map(nameOf);
       if (off.length) {
-        make(this.before, "span", {}, `Without ${off.join("; ")}. `);
+        this.before.append(`Without ${off.length > 4 ? `${off.length} heads` : off.join("; ")}. `);
         if (text === this.whole) this.before.append("With all heads it is the same.");
         else {
           this.before.append("With all heads: ");
@@ -127,10 +128,9 @@
     // What a reader ought to know about the sentence.
     notes(sentence) {
       const unknown = this.vocabulary.unknown(sentence);
-      const length = sentence.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)?.length ?? 0;
       const notes = [];
       if (unknown.length) notes.push(`The model has never seen: ${unknown.join(", ")}. It will write something all the same.`);
-      if (length > this.longest)
+      if (this.vocabulary.wordsOf(sentence).length > this.longest)
         notes.push(`No sentence that it was trained on has more than ${this.longest} words and marks.`);
       return notes;
     }
@@ -178,25 +178,20 @@
     // Each head off, and it alone: which of them change the translation?
     async tryAll() {
       const { source, whole, run } = this;
-      const silent = [...this.model.silent];
+      const all = Laboratory.allHeads(this.model);
       const changed = [];
       this.found.textContent = "Trying …";
-      await new Promise((resolve) => setTimeout(resolve)); // so that this can be read
-      const all = Laboratory.allHeads(this.model);
       for (const head of all) {
-        this.model.silent.clear();
-        this.model.silent.add(head);
-        const text = this.vocabulary.decode(Laboratory.search(this.model, source).finished[0].tokens);
+        await new Promise((resolve) => setTimeout(resolve)); // so that the page can be used meanwhile
+        if (run !== this.run) return;
+        const text = this.without([head], source);
         if (text !== whole) changed.push([head, text]);
       }
-      this.model.silent.clear();
-      for (const head of silent) this.model.silent.add(head);
-      if (run !== this.run) return;
-      const rest = all.length - changed.length;
+      const [some, rest] = [changed.length, all.length - changed.length];
       this.found.replaceChildren();
-      make(this.found, "p", {}, changed.length
-        ? `The translation changes without one of these ${changed.length} heads; each of the other ${rest} can be missed here.`
-        : `Each of the ${all.length} heads can be missed here, if the others stay.`);
+      make(this.found, "p", {}, some
+        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by being off; any one of the other ${rest} can be missed here.`
+        : `Any one of the ${all.length} heads can be missed here.`);
       const list = make(this.found, "ul");
       for (const [head, text] of changed) {
         const item = make(list, "li");

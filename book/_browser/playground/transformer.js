@@ -8,19 +8,13 @@ globalThis.Laboratory ??= {};
 {
   const range = (n) => Array.from({ length: n }, (_, i) => i);
 
-  // W x, plus a bias where there is one. Four sums at a time, so that none has to wait for the one before;
-  // every width of the model is a multiple of four.
+  // W x, plus a bias where there is one.
   function linear({ shape: [rows, columns], data }, x, bias) {
     const y = new Float32Array(rows);
     for (let row = 0, at = 0; row < rows; row++) {
-      let [a, b, c, d] = [bias ? bias.data[row] : 0, 0, 0, 0];
-      for (let i = 0; i < columns; i += 4, at += 4) {
-        a += data[at] * x[i];
-        b += data[at + 1] * x[i + 1];
-        c += data[at + 2] * x[i + 2];
-        d += data[at + 3] * x[i + 3];
-      }
-      y[row] = a + b + c + d;
+      let sum = bias ? bias.data[row] : 0;
+      for (let column = 0; column < columns; column++, at++) sum += data[at] * x[column];
+      y[row] = sum;
     }
     return y;
   }

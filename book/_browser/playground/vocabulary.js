@@ -5,7 +5,7 @@ globalThis.Laboratory ??= {};
   const [PAD, UNK, BOS, EOS] = [0, 1, 2, 3];
   const SPACE = "▁"; // sentencepiece writes a space so that it can be seen
   const MARGIN = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
-  const WORD = /[\p{L}\p{M}\p{N}]+(?:[-'’]\p{L}+)*|\S/gu; // as in book/_ext/playground.py
+  const WORD = /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
 
   Laboratory.Vocabulary = class Vocabulary {
     // The pieces in the order of their numbers, which is the order in which they were learned; and the words
@@ -13,7 +13,7 @@ globalThis.Laboratory ??= {};
     constructor(pieces, words) {
       this.pieces = pieces;
       this.ids = new Map(pieces.map((piece, id) => [piece, id]).slice(EOS + 1));
-      this.words = new Set(words);
+      this.known = new Set(words);
     }
 
     // Byte-pair encoding: begin with single characters, and join what was learned first, as long as any two
@@ -44,10 +44,14 @@ globalThis.Laboratory ??= {};
       return text;
     }
 
-    // The words of a sentence that no training sentence has. "Lisa's" is known where "Lisa" is.
+    // The words and marks of a sentence; the 's of a genitive counts as one, as it does in the laboratory.
+    wordsOf(sentence) {
+      return sentence.match(WORD) ?? [];
+    }
+
+    // The words of a sentence that no training sentence has.
     unknown(sentence) {
-      const known = (word) => this.words.has(word) || (word.endsWith("'s") && this.words.has(word.slice(0, -2)));
-      return [...new Set((sentence.match(WORD) ?? []).filter((word) => !known(word)))];
+      return [...new Set(this.wordsOf(sentence).filter((word) => !this.known.has(word)))];
     }
   };
 
