@@ -1,0 +1,204 @@
+// The page: a sentence goes in, and its translation, the search, and the attention come out.
+"use strict";
+{
+  const { make, button, writeMarked, nameOf, EOS } = Laboratory;
+  const MOST = 60; // pieces: a picture of more cannot be read
+  const PAUSE = 140; // milliseconds between two steps, so that one can see the German grow
+  const quick = matchMedia("(prefers-reduced-motion: reduce)");
+
+  for (const place of document.querySelectorAll(".aiayn-playground")) offer(place);
+
+  // Before the model is loaded: a button that loads it.
+  function offer(place) {
+    const row = make(place, "div", { class: "pg-row" });
+    place.prepend(row);
+    const load = button(row, `Load the model (${place.dataset.size})`, async () => {
+      load.disabled = true;
+      status.textContent = "Loading …";
+      try {
+        const loaded = await Laboratory.load(place.dataset.model);
+        place.replaceChildren();
+        new Page(place, loaded);
+      } catch (error) {
+        status.textContent = `${error.message} Is the connection there? Press the button to try again.`;
+        load.disabled = false;
+      }
+    }, { class: "pg-main" });
+    const status = make(row, "span", { role: "status" });
+  }
+
+  class Page {
+    constructor(place, { model, vocabulary, longest }) {
+      Object.assign(this, { place, model, vocabulary, longest, run: 0 });
+      this.ask(JSON.parse(place.dataset.examples));
+      this.status = make(place, "div", { role: "status" });
+      const result = make(place, "div", { class: "pg-result", hidden: "" });
+      this.result = result;
+      this.cut = make(result, "p", { class: "pg-cut" });
+      this.german = make(result, "p", { class: "pg-german", lang: "de" });
+      this.before = make(result, "p", { class: "pg-before" });
+      make(result, "h2", {}, "The search");
+      this.beam = new Laboratory.Beam(result);
+      make(result, "h2", {}, "Where the heads look");
+      make(result, "p", {}, "Press a picture to see it large. Take the tick away to switch the head off.");
+      const row = make(result, "p", { class: "pg-row" });
+      this.allOn = button(row, "Switch all heads on", () => this.silence([]));
+      this.inTurn = button(row, "Switch off each head in turn", () => this.tryAll());
+      this.found = make(result, "div", { class: "pg-found", role: "status" });
+      this.heads = new Laboratory.Heads(result, model, () => this.translate(false));
+      this.input.focus();
+      this.translate(true);
+    }
+
+    // The form: a sentence of the reader's own, or one of the examples.
+    ask(examples) {
+      const form = make(this.place, "form");
+      make(form, "label", { for: "pg-source" }, "An English sentence");
+      const row = make(form, "p", { class: "pg-row" });
+      const plain = { autocomplete: "off", spellcheck: "false", lang: "en" };
+      this.input = make(row, "input", { type: "text", id: "pg-source", value: examples[0][1], ...plain });
+      make(row, "button", { type: "submit", class: "pg-main" }, "Translate");
+      form.onsubmit = (event) => {
+        event.preventDefault();
+        this.translate(true);
+      };
+      const group = make(this.place, "div", { class: "pg-row", role: "group", "aria-label": "Examples" });
+      for (const [label, sentence] of examples)
+        button(group, label, () => {
+          this.input.value = sentence;
+          this.translate(true);
+        });
+    }
+
+    // Translate what is in the box, growing if the reader is to see it grow.
+    async translate(growing) {
+      const run = ++this.run; // a later one takes over
+      const sentence = this.input.value;
+      const source = sentence.length > 20 * MOST ? null : this.vocabulary.encode(sentence);
+      this.found.replaceChildren();
+      if (source?.length === 1) return this.refuse("There is no sentence yet. Type one, or choose an example.");
+      if (!source || source.length > MOST + 1)
+        return this.refuse(`This sentence is too long: the page has room for ${MOST} pieces of words. Try a shorter one.`);
+      const search = Laboratory.search(this.model, source, { nBest: 4 });
+      Object.assign(this, { source, whole: this.without([], source) });
+      this.result.hidden = false;
+      this.allOn.disabled = !this.model.silent.size;
+      this.writePieces(source);
+      this.beam.take(search.steps, (tokens) => this.vocabulary.decode(tokens));
+      this.lookAt(source, search.finished[0].tokens);
+      this.before.replaceChildren();
+      this.say(this.notes(sentence));
+      if (growing && !quick.matches) {
+        const last = search.finished[0].tokens.length;
+        for (let step = 1; step < last; step++) {
+          this.beam.show(step);
+          this.german.textContent = this.vocabulary.decode(search.steps[step - 1].beam[0].tokens);
+          await new Promise((resolve) => setTimeout(resolve, PAUSE));
+          if (run !== this.run) return;
+        }
+      }
+      this.beam.show(Math.min(search.finished[0].tokens.length, search.steps.length));
+      this.conclude(sentence, this.vocabulary.decode(search.finished[0].tokens));
+    }
+
+    // The translation without these heads, whichever the reader has switched off.
+    without(heads, source) {
+      const { silent } = this.model;
+      this.model.silent = new Set(heads);
+      const { finished } = Laboratory.search(this.model, source);
+      this.model.silent = silent;
+      return this.vocabulary.decode(finished[0].tokens);
+    }
+
+    conclude(sentence, text) {
+      this.german.replaceChildren();
+      writeMarked(this.german, text, this.whole);
+      const off = [...this.model.silent].map(nameOf);
+      if (off.length) {
+        this.before.append(`Without ${off.length > 4 ? `${off.length} heads` : off.join("; ")}. `);
+        if (text === this.whole) this.before.append("With all heads it is the same.");
+        else {
+          this.before.append("With all heads: ");
+          writeMarked(make(this.before, "span", { lang: "de" }), this.whole, text);
+        }
+      }
+      this.say([...this.notes(sentence), `German: ${text}`]);
+    }
+
+    // What a reader ought to know about the sentence.
+    notes(sentence) {
+      const unknown = this.vocabulary.unknown(sentence);
+      const notes = [];
+      if (unknown.length) notes.push(`The model has never seen: ${unknown.join(", ")}. It will write something all the same.`);
+      if (this.vocabulary.wordsOf(sentence).length > this.longest)
+        notes.push(`No sentence that it was trained on has more than ${this.longest} words and marks.`);
+      return notes;
+    }
+
+    // The last of what is said stands on the page already, so it is for readers who listen.
+    say(sentences) {
+      this.status.replaceChildren();
+      for (const sentence of sentences)
+        make(this.status, "p", sentence.startsWith("German: ") ? { class: "pg-unseen", lang: "de" } : {}, sentence);
+    }
+
+    refuse(why) {
+      this.result.hidden = true;
+      this.say([why]);
+    }
+
+    // The sentence in the pieces that the model reads.
+    writePieces(source) {
+      this.cut.replaceChildren("The model reads ");
+      for (const piece of this.pieces(source.slice(0, -1))) make(this.cut, "span", { class: "pg-piece" }, piece);
+    }
+
+    pieces(tokens) {
+      return tokens.map((id) => (id === Laboratory.UNK ? "⁇" : this.vocabulary.pieces[id].replace("▁", "") || "␣"));
+    }
+
+    lookAt(source, target) {
+      const written = target.filter((id) => id !== EOS);
+      const looks = this.model.attentionOf(source, [...written, EOS]);
+      const german = this.pieces(written);
+      this.heads.show(looks, {
+        source: [...this.pieces(source.slice(0, -1)), "‹end›"],
+        reads: ["‹start›", ...german],
+        writes: [...german, "‹end›"],
+      });
+    }
+
+    // Leave only these heads off.
+    silence(heads) {
+      this.model.silent.clear();
+      for (const head of heads) this.model.silent.add(head);
+      this.translate(false);
+    }
+
+    // Each head off, and it alone: which of them change the translation?
+    async tryAll() {
+      const { source, whole, run } = this;
+      const all = Laboratory.allHeads(this.model);
+      const changed = [];
+      this.found.textContent = "Trying …";
+      for (const head of all) {
+        await new Promise((resolve) => setTimeout(resolve)); // so that the page can be used meanwhile
+        if (run !== this.run) return;
+        const text = this.without([head], source);
+        if (text !== whole) changed.push([head, text]);
+      }
+      const [some, rest] = [changed.length, all.length - changed.length];
+      this.found.replaceChildren();
+      make(this.found, "p", {}, some
+        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by being off; any one of the other ${rest} can be missed here.`
+        : `Any one of the ${all.length} heads can be missed here.`);
+      const list = make(this.found, "ul");
+      for (const [head, text] of changed) {
+        const item = make(list, "li");
+        button(item, nameOf(head), () => this.silence([head]));
+        item.append(" ");
+        writeMarked(make(item, "span", { lang: "de" }), text, whole);
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Beam search: aiayn.search for one sentence. It also keeps what the beam held at every step, to look at.
+"use strict";
+globalThis.Laboratory ??= {};
+{
+  // The paper's (section 6.1).
+  const PAPER = { beam: 4, alpha: 0.6, extraLength: 50, nBest: 1 };
+
+  const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+  // By how much the logits exceed the log probabilities.
+  function logSum(logits) {
+    const most = logits.reduce((a, b) => Math.max(a, b));
+    let sum = 0;
+    for (const logit of logits) sum += Math.exp(logit - most);
+    return most + Math.log(sum);
+  }
+
+  // The likeliest ways to lengthen a prefix of the beam by one token, best first.
+  function expand(beam, width) {
+    const best = [];
+    for (const { tokens, logProbability, past, logits } of beam) {
+      const start = logProbability - logSum(logits);
+      for (let token = 0; token < logits.length; token++) {
+        const total = start + logits[token];
+        if (best.length === width && total <= best[width - 1].logProbability) continue;
+        if (best.length === width) best.pop();
+        const place = best.findIndex((other) => other.logProbability < total);
+        const longer = { tokens: [...tokens, token], logProbability: total, past };
+        best.splice(place < 0 ? best.length : place, 0, longer);
+      }
+    }
+    return best;
+  }
+
+  // Gives { finished, steps }: the finished translations, best first, and for each step the prefixes in the
+  // beam, and what was finished by then. `source` is tokens with their end.
+  Laboratory.search = (model, source, options = {}) => {
+    const { beam: size, alpha, extraLength, nBest } = { ...PAPER, ...options };
+    const limit = Math.max(1, source.length - 1 + extraLength);
+    const memory = model.encode(source);
+    const steps = [];
+    let finished = [];
+    let beam = [{ tokens: [], logProbability: 0, past: model.start() }];
+
+    const finish = ({ tokens, logProbability }) => {
+      const score = logProbability / lengthPenalty(tokens.length, alpha);
+      finished = [...finished, { tokens, logProbability, score }].sort((a, b) => b.score - a.score).slice(0, size);
+    };
+    // A prefix only loses probability by growing, and no length divides it by more than the limit does.
+    const complete = () =>
+      finished.length >= nBest &&
+      finished[nBest - 1].score >= beam[0].logProbability / lengthPenalty(limit, alpha);
+
+    for (let length = 1; length <= limit; length++) {
+      for (const prefix of beam)
+        Object.assign(prefix, model.step(prefix.tokens.at(-1) ?? Laboratory.BOS, prefix.past, memory));
+      const longer = expand(beam, size > 1 ? 2 * size : 1); // half of them may end here
+      const ends = ({ tokens }) => tokens.at(-1) === Laboratory.EOS;
+      longer.filter(ends).forEach(finish);
+      beam = longer.filter((prefix) => !ends(prefix)).slice(0, size);
+      steps.push({ beam: beam.map(({ tokens, logProbability }) => ({ tokens, logProbability })), finished });
+      if (!beam.length || complete()) break;
+    }
+    if (!finished.length) beam.forEach(finish); // the limit is met with nothing finished: prefixes must do
+    return { finished: finished.slice(0, nBest), steps };
+  };
+}

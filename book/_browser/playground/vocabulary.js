@@ -1,0 +1,66 @@
+// Sentences cut into pieces, and put together again, as sentencepiece does it for aiayn.vocabulary.
+"use strict";
+globalThis.Laboratory ??= {};
+{
+  const [PAD, UNK, BOS, EOS] = [0, 1, 2, 3];
+  const SPACE = "▁"; // sentencepiece writes a space so that it can be seen
+  const MARGIN = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+  const WORD = /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
+
+  Laboratory.Vocabulary = class Vocabulary {
+    // The pieces in the order of their numbers, which is the order in which they were learned; and the words
+    // of the training sentences.
+    constructor(pieces, words) {
+      this.pieces = pieces;
+      this.ids = new Map(pieces.map((piece, id) => [piece, id]).slice(EOS + 1));
+      this.known = new Set(words);
+    }
+
+    // Byte-pair encoding: begin with single characters, and join what was learned first, as long as any two
+    // neighbours make a piece. The tokens end with the end of the sentence.
+    encode(sentence) {
+      const parts = [...normalise(sentence)];
+      for (;;) {
+        let [best, at] = [Infinity, -1];
+        for (let i = 0; i + 1 < parts.length; i++) {
+          const id = this.ids.get(parts[i] + parts[i + 1]);
+          if (id < best) [best, at] = [id, i];
+        }
+        if (at < 0) break;
+        parts.splice(at, 2, parts[at] + parts[at + 1]);
+      }
+      const tokens = parts.map((part) => this.ids.get(part) ?? UNK);
+      return [...tokens.filter((id, i) => id !== UNK || tokens[i - 1] !== UNK), EOS]; // unknown letters in a row are one
+    }
+
+    // Plain text again; special tokens vanish, and an unknown one is shown as sentencepiece shows it.
+    decode(tokens) {
+      let text = "";
+      for (const id of tokens) {
+        if (id === PAD || id === BOS || id === EOS) continue;
+        const piece = id === UNK ? " ⁇ " : this.pieces[id];
+        text += (text ? piece : piece.replace(SPACE, "")).replaceAll(SPACE, " ");
+      }
+      return text;
+    }
+
+    // The words and marks of a sentence; the 's of a genitive counts as one, as it does in the laboratory.
+    wordsOf(sentence) {
+      return sentence.match(WORD) ?? [];
+    }
+
+    // The words of a sentence that no training sentence has.
+    unknown(sentence) {
+      return [...new Set(this.wordsOf(sentence).filter((word) => !this.known.has(word)))];
+    }
+  };
+
+  // What sentencepiece does before it looks at pieces: one space between words, and one before the first.
+  // The margins are cut as Python's strip() does it, which is not quite what trim() does.
+  function normalise(sentence) {
+    const text = sentence.toWellFormed().replace(new RegExp(`^${MARGIN}|${MARGIN}$`, "g"), "");
+    return text && (SPACE + text.replace(/ +/g, SPACE)).replace(/▁+$/, "");
+  }
+
+  Object.assign(Laboratory, { PAD, UNK, BOS, EOS });
+}

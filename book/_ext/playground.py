@@ -1,0 +1,136 @@
+"""The playground: the laboratory's trained model runs in the reader's browser, on pages with `{playground}`.
+
+Its scripts are book/_browser/playground/*.js, one noun each, and are loaded on such pages only. The model is
+written when the site is built and loaded when a reader asks for it: as a script that holds a safetensors file
+in base64, because a page that was opened from disk may load scripts but not fetch files.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
+
+from aiayn.data import cache_folder, load_pairs, write_atomically
+from aiayn.laboratory import LONGEST
+from aiayn.laboratory_model import fingerprint, laboratory_model
+from aiayn.model import Transformer
+from aiayn.recipes import recipe
+from aiayn.sentence_attention import Head, attention_of
+from aiayn.translation import Translator
+from aiayn.visualization import table
+from aiayn.vocabulary import EOS_ID, Vocabulary
+
+BROWSER = "book/_browser"  # what it holds is copied to _static/
+SCRIPTS = ("elements", "vocabulary", "transformer", "search", "weights", "beam", "heads", "page")
+MODEL = "playground/laboratory-model.js"
+
+
+def known_words() -> list[str]:
+    """The words and marks of all training sentences. To draw these takes a while, so the words are kept."""
+    path = cache_folder() / "laboratory" / f"words-{fingerprint(recipe('laboratory'))}.json"
+    if not path.exists():
+        lines = load_pairs("laboratory", "en-de", "train").source
+        found = {word for line in lines for word in re.findall(r"'s\b|[\w-]+|[^\w\s]", line)}
+        write_atomically(path, json.dumps(sorted(found)).encode())
+    return list(json.loads(path.read_text(encoding="utf-8")))
+
+
+def pieces_in_order(vocabulary: Vocabulary) -> list[str]:
+    """All pieces; the browser takes their order for their scores, so the two must agree."""
+    pieces = vocabulary.pieces(list(range(len(vocabulary))))
+    scores = [vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))]
+    assert scores == sorted(scores, reverse=True), (
+        "pieces that were not learned in the order of their numbers"
+    )
+    return pieces
+
+
+def browser_model(model: Transformer, vocabulary: Vocabulary) -> str:
+    """The script that carries the model to the browser."""
+    shape = model.config
+    assert (shape.norm, shape.positions, shape.score) == ("post", "sinusoidal", "scaled")
+    assert shape.share_embeddings and not shape.attention_bias and shape.d_k is None and shape.d_v is None
+    tensors = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    del tensors["source_embeddings.weight"]  # the same matrix
+    carried = {
+        "config": {"N": shape.N, "h": shape.h, "d_model": shape.d_model},
+        "longest": LONGEST,
+        "pieces": pieces_in_order(vocabulary),
+        "words": known_words(),
+        "weights": base64.b64encode(safetensors.torch.save(tensors)).decode(),
+    }
+    return f"Laboratory.file = {json.dumps(carried, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def write_model(app: Sphinx, config: Config) -> None:
+    """Write the model into a static folder of the build's own, beside the scripts."""
+    model, vocabulary = laboratory_model()
+    assert isinstance(model, Transformer)
+    script = browser_model(model, vocabulary).encode()
+    path = Path(app.doctreedir, "browser", MODEL)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(script)
+    app.playground = Translator(model, vocabulary), len(script), hashlib.sha256(script).hexdigest()[:8]
+    config.html_static_path += [str(Path(app.confdir, BROWSER)), str(path.parent.parent)]
+
+
+class Playground(SphinxDirective):
+    """`{playground}`: a label and a sentence in each line, which become buttons; the first two stand still.
+
+    Readers without JavaScript, and all before the model is loaded, see what it makes of those two.
+    """
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        examples = [[part.strip() for part in line.split(":", 1)] for line in self.content]
+        translator, size, version = self.env.app.playground
+        address = f"{'../' * self.env.docname.count('/')}_static/{MODEL}?v={version}"
+        text = f'<div class="aiayn-playground" data-model="{address}" data-size="{size / 1e6:.1f} MB"'
+        text += f' data-examples="{html.escape(json.dumps(examples))}">'
+        text += f'<div class="pg-still">{still(translator, [sentence for _, sentence in examples[:2]])}</div>'
+        text += (
+            "<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, "
+        )
+        text += "which is switched off in your browser.</p></noscript></div>"
+        return [nodes.raw("", text, format="html")]
+
+
+def still(translator: Translator, sentences: list[str]) -> str:
+    """Sentences with their translations, and where the sharpest head that looks across looks in the first."""
+    rows = "".join(
+        f'<tr><td>{html.escape(sentence)}</td><td lang="de">{html.escape(translator(sentence))}</td></tr>'
+        for sentence in sentences
+    )
+    attention = attention_of(translator, sentences[0])
+    last = len(attention.weights["cross"]) - 1
+    sharpest = attention.words("cross")[last].amax(dim=-1).mean(dim=-1).argmax()
+    return (
+        f'<table class="table"><thead><tr><th>English</th><th>German</th></tr></thead>{rows}</table>'
+        f'<div class="pg-table">{table(attention, Head("cross", last, int(sharpest)))}</div>'
+    )
+
+
+def load_scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the scripts on pages that hold a playground, and only there."""
+    if 'class="aiayn-playground"' in context.get("body", ""):
+        app.add_css_file("playground/playground.css")
+        for name in SCRIPTS:
+            app.add_js_file(f"playground/{name}.js", defer="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    app.add_directive("playground", Playground)
+    app.connect("config-inited", write_model)
+    app.connect("html-page-context", load_scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}
