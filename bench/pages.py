@@ -116,7 +116,8 @@ def load(browser: Browser, address: str, name: str) -> Page:
         lambda event: None if event["request"]["url"].startswith("data:") else asked.add(event["requestId"]),
     )
     session.on(
-        "Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]})
+        "Network.loadingFinished",
+        lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}),
     )
     session.send("Network.enable")
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
@@ -146,7 +147,9 @@ def typical(loads: Sequence[Page]) -> Page:
 def faults(pages: Sequence[Page]) -> list[str]:
     """What is more than a page may need."""
     heavy = [f"{page.page} weighs {page.bytes:,} bytes" for page in pages if page.bytes > WEIGHT]
-    return heavy + [f"{page.page} paints at {page.paint_ms:.0f} ms" for page in pages if page.paint_ms > PAINT]
+    return heavy + [
+        f"{page.page} paints at {page.paint_ms:.0f} ms" for page in pages if page.paint_ms > PAINT
+    ]
 
 
 def names(site: Path) -> list[str]:

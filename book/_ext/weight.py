@@ -35,8 +35,10 @@ ICON_RULES = """\
 @media (forced-colors: active) { [class*=" fa-"] { background: CanvasText; } }
 """
 
-MATHJAX_PARTS = ["core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"]
-# Loaded by those above when a formula needs them.
+# What they stand on they load themselves, in the right order.
+MATHJAX_PARTS = ["input/tex", "output/chtml", "a11y/assistive-mml"]
+MATHJAX_LOADS = ["core", "output/chtml/fonts/tex"]
+# And these when a formula needs them.
 MATHJAX_FOLDERS = ["input/tex/extensions", "output/chtml/fonts/woff-v2"]
 
 
@@ -85,7 +87,7 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
     assert package is not None and package.origin is not None
     source = Path(package.origin).parent / "static" / "mathjax"
     target = Path(app.outdir, "_static", "mathjax")
-    for part in ["startup", *MATHJAX_PARTS]:
+    for part in ["startup", *MATHJAX_PARTS, *MATHJAX_LOADS]:
         (target / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / f"{part}.js", target / f"{part}.js")
     for folder in MATHJAX_FOLDERS:
