@@ -118,7 +118,7 @@ class Figure(SphinxDirective):
             for row, (word, (names, _)) in enumerate(zip(block.flows, self.shapes[block.key], strict=True))
         )
         more = (
-            "<span>Point at a block, tap it, or go there with Tab.</span>"
+            "<span>Point at a block or tap it; a click opens its chapter.</span>"
             if whole
             else '<button type="button" data-show="whole">The whole model</button>'
         )

@@ -39,13 +39,18 @@ class Failed(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger = self.env.app.builder.get_relative_uri(self.env.docname, LEDGER)
         entries = "".join(
-            f'<li><a href="{ledger}#claim-{identifier}">{identifier}</a> {escape(claim["claim"])} '
+            f'<li><a href="{ledger}#claim-{identifier}">{identifier}</a> {escape(brief(claim["claim"]))} '
             f"<span>Found: {escape(found)}.</span></li>"
             for identifier, (claim, checks, state) in self.collect().items()
             for found in ["; ".join(check.figure for check in checks if not check.holds)]
             if state == FAILED
         )
         return [nodes.raw("", f'<ul class="aiayn-failed">{entries}</ul>', format="html")]
+
+
+def brief(claim: str) -> str:
+    """A claim, or of one that goes on with a list of numbers, what it is about."""
+    return claim if len(claim) < 100 else claim.partition(": ")[0]
 
 
 class ReadingPath(SphinxDirective):
