@@ -4,8 +4,8 @@ globalThis.Laboratory ??= {};
 {
   const { make } = Laboratory;
   const EXPLANATION =
-    "The beam holds four prefixes at a time. One that ends moves down to the finished ones; the search goes on " +
-    "with the rest until none of them could still be among the best.";
+    "The beam holds four prefixes at a time. One that ends moves down to the finished ones; the search " +
+    "goes on with the rest until none of them could still be among the best.";
   const figure = (number) => number.toFixed(2).replace("-", "−");
 
   Laboratory.Beam = class Beam {

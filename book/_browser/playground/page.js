@@ -156,9 +156,13 @@
         make(this.cut, "span", { class: "pg-piece" }, piece);
     }
 
+    // Pieces for people: a dot before one that continues a word.
     pieces(tokens) {
-      const written = (id) => this.vocabulary.pieces[id].replace("▁", "") || "␣";
-      return tokens.map((id) => (id === UNK ? "⁇" : written(id)));
+      return tokens.map((id) => {
+        const piece = id === UNK ? "⁇" : this.vocabulary.pieces[id];
+        if (piece.startsWith("▁")) return piece.slice(1) || "␣";
+        return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
+      });
     }
 
     lookAt(source, target) {

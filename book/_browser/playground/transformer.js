@@ -1,7 +1,7 @@
 // The Transformer in plain JavaScript: aiayn.model, for one sentence and one position at a time.
 //
 // A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after
-// another, and it has the name that it has in the book's checkpoints. The model has the paper's form
+// another, and its name is that of the book's checkpoints. The model has the paper's form
 // (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one matrix
 // serves both languages and the softmax.
 "use strict";
@@ -87,8 +87,8 @@ globalThis.Laboratory ??= {};
       });
     }
 
-    // Multi-head attention: where one position looks, among those whose keys and values are given,
-    // and what it gets (section 3.2). A silent head looks, but nothing of what it gets is passed on.
+    // Multi-head attention: where one position looks, among those whose keys and values are
+    // given, and what it gets (section 3.2). Of what a silent head gets nothing is passed on.
     attend({ kind, layer, Q, O }, x, { keys, values }, record) {
       const query = linear(Q, x);
       const d_k = this.d_model / this.h;
@@ -111,7 +111,7 @@ globalThis.Laboratory ??= {};
       return linear(O, heads);
     }
 
-    // Read the source. What the decoder needs of it is the memory's keys and values in each layer.
+    // Read the source. What the decoder needs are the memory's keys and values in each layer.
     encode(source, record) {
       let xs = source.map((token, position) => this.embed(token, position));
       for (const { own, feedForward: network, norms } of this.encoder) {
@@ -129,8 +129,8 @@ globalThis.Laboratory ??= {};
       return this.decoder.map(() => ({ keys: [], values: [] }));
     }
 
-    // Take one more target token, and score what may follow. The past is the keys and values of the
-    // target so far. It is not changed but given back longer, so that the prefixes of a beam share it.
+    // Take one more target token, and score what may follow. The past is the keys and values of
+    // the target so far. It is not changed but given back longer, so that prefixes can share it.
     step(token, past, memory, record) {
       let x = this.embed(token, past[0].keys.length);
       past = this.decoder.map(({ own, cross, feedForward: network, norms }, layer) => {
