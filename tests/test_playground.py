@@ -81,6 +81,12 @@ LOGITS = """(examples) => examples.map(([source, target]) => {
   return rows;
 })"""
 
+WATCH = """() => {
+  window.seen = [];
+  new MutationObserver(() => seen.push(document.querySelector(".pg-german")?.textContent))
+    .observe(document.querySelector(".aiayn-playground"), { childList: true, subtree: true });
+}"""
+
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
@@ -92,6 +98,7 @@ def translator() -> Translator:
 def browser() -> Iterator[Browser]:
     """Chromium, as Debian packs it."""
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    expect.set_options(timeout=60_000)  # the machine may be busy
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
         yield chromium
@@ -112,7 +119,7 @@ def model(browser: Browser) -> Iterator[Page]:
 def reader(browser: Browser) -> Iterator[Page]:
     """A phone of a reader who wants no motion; errors and requests that leave the disk fail the test."""
     page = browser.new_page(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
-    page.set_default_timeout(60_000)  # the machine may be busy
+    page.set_default_timeout(60_000)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
@@ -327,9 +334,10 @@ def test_german_grows(browser: Browser) -> None:
     """A reader who does not mind motion sees the beginning before the end."""
     page = browser.new_page()
     page.goto(PAGE.as_uri())
-    page.get_by_role("button", name="Load the model").click()
-    expect(page.locator(".pg-german")).to_have_text("Das Tier", timeout=60_000)
-    expect(page.locator(".pg-german")).to_have_text(GERMAN)
+    page.evaluate(WATCH)
+    load(page)
+    seen = page.evaluate("window.seen")
+    assert seen.index("Das Tier") < seen.index("Das Tier überquerte") < seen.index(GERMAN)
     page.close()
 
 

@@ -1,9 +1,9 @@
-// The Transformer in plain JavaScript: aiayn.model, for one sentence and one position at a time.
+// The Transformer in plain JavaScript: aiayn.model for one sentence, one position at a time.
 //
 // A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after
 // another, and its name is that of the book's checkpoints. The model has the paper's form
-// (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one matrix
-// serves both languages and the softmax.
+// (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one
+// matrix serves both languages and the softmax.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -50,7 +50,8 @@ globalThis.Laboratory ??= {};
         bias: tensors[`${place}.bias`],
       });
       const attention = (place, kind, layer) => {
-        const { data } = tensors[`${place}.projections.weight`]; // W^Q, W^K and W^V, one below the other
+        // W^Q, W^K and W^V, one below the other.
+        const { data } = tensors[`${place}.projections.weight`];
         const [Q, K, V] = range(3).map((third) => ({
           shape: [d_model, d_model],
           data: data.subarray(third * d_model ** 2, (third + 1) * d_model ** 2),
@@ -75,10 +76,11 @@ globalThis.Laboratory ??= {};
       Object.assign(this, { N, h, d_model, embeddings: tensors["target_embeddings.weight"] });
       this.encoder = layers("encoder");
       this.decoder = layers("decoder");
-      this.silent = new Set(); // heads that are off, as "cross 1 2": kind, layer, head, from 0 on
+      // Heads that are off, as "cross 1 2": kind, layer and head, from 0 on.
+      this.silent = new Set();
     }
 
-    // A token's vector times sqrt(d_model), plus the sinusoids of its position (sections 3.4 and 3.5).
+    // A token's vector times sqrt(d_model), plus its position's sinusoids (sections 3.4, 3.5).
     embed(token, position) {
       const { d_model, embeddings } = this;
       return embeddings.data.slice(token * d_model, (token + 1) * d_model).map((value, i) => {
@@ -129,13 +131,16 @@ globalThis.Laboratory ??= {};
       return this.decoder.map(() => ({ keys: [], values: [] }));
     }
 
-    // Take one more target token, and score what may follow. The past is the keys and values of
-    // the target so far. It is not changed but given back longer, so that prefixes can share it.
+    // Take one more target token, and score what may follow. The past is the keys and values
+    // of the target so far. It is not changed but given back longer: prefixes may share it.
     step(token, past, memory, record) {
       let x = this.embed(token, past[0].keys.length);
       past = this.decoder.map(({ own, cross, feedForward: network, norms }, layer) => {
-        const { keys: [key], values: [value] } = project(own, [x]);
-        const longer = { keys: [...past[layer].keys, key], values: [...past[layer].values, value] };
+        const latest = project(own, [x]);
+        const longer = {
+          keys: [...past[layer].keys, ...latest.keys],
+          values: [...past[layer].values, ...latest.values],
+        };
         x = layerNorm(norms[0], plus(x, this.attend(own, x, longer, record)));
         x = layerNorm(norms[1], plus(x, this.attend(cross, x, memory[layer], record)));
         x = layerNorm(norms[2], plus(x, feedForward(network, x)));
@@ -144,10 +149,10 @@ globalThis.Laboratory ??= {};
       return { logits: linear(this.embeddings, x), past };
     }
 
-    // Where every head looks while the model reads a source and writes that target, which ends with
-    // the end token: for each kind and layer, for each position that looks, for each head, a weight
-    // for each position that is looked at. The decoder begins with the start token, and so it writes
-    // each token one place before it reads it.
+    // Where every head looks while the model reads a source and writes that target, which ends
+    // with the end token: for each kind and layer, each position that looks, and each head, a
+    // weight for each position that is looked at. The decoder begins with the start token, and
+    // so it writes each token one place before it reads it.
     attentionOf(source, target) {
       const looks = { encoder: [], decoder: [], cross: [] };
       const record = (kind, layer, weights) => (looks[kind][layer] ??= []).push(weights);
