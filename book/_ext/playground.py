@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,7 @@ def pieces_in_order(vocabulary: Vocabulary) -> list[str]:
     """All pieces; the browser takes their order for their scores, so the two must agree."""
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
     scores = [vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))]
-    assert scores == sorted(scores, reverse=True), (
-        "pieces that were not learned in the order of their numbers"
-    )
+    assert scores == sorted(scores, reverse=True), "some pieces were not learned in their order"
     return pieces
 
 
@@ -71,16 +70,20 @@ def browser_model(model: Transformer, vocabulary: Vocabulary) -> str:
     return f"Laboratory.file = {json.dumps(carried, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
-def write_model(app: Sphinx, config: Config) -> None:
-    """Write the model into a static folder of the build's own, beside the scripts."""
+@cache
+def trained() -> tuple[Translator, bytes]:
+    """The model of the laboratory, and the script that carries it to the browser."""
     model, vocabulary = laboratory_model()
     assert isinstance(model, Transformer)
-    script = browser_model(model, vocabulary).encode()
-    path = Path(app.doctreedir, "browser", MODEL)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(script)
-    app.playground = Translator(model, vocabulary), len(script), hashlib.sha256(script).hexdigest()[:8]
-    config.html_static_path += [str(Path(app.confdir, BROWSER)), str(path.parent.parent)]
+    return Translator(model, vocabulary), browser_model(model, vocabulary).encode()
+
+
+def write_model(app: Sphinx, config: Config) -> None:
+    """Write the model into a static folder of the build's own, beside the scripts."""
+    folder = Path(app.doctreedir, "browser")
+    (folder / MODEL).parent.mkdir(parents=True, exist_ok=True)
+    (folder / MODEL).write_bytes(trained()[1])
+    config.html_static_path += [BROWSER, str(folder)]
 
 
 class Playground(SphinxDirective):
@@ -93,15 +96,16 @@ class Playground(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         examples = [[part.strip() for part in line.split(":", 1)] for line in self.content]
-        translator, size, version = self.env.app.playground
+        translator, script = trained()
+        # Browsers keep files by their address: another model needs another one.
+        version = hashlib.sha256(script).hexdigest()[:8]
         address = f"{'../' * self.env.docname.count('/')}_static/{MODEL}?v={version}"
-        text = f'<div class="aiayn-playground" data-model="{address}" data-size="{size / 1e6:.1f} MB"'
-        text += f' data-examples="{html.escape(json.dumps(examples))}">'
-        text += f'<div class="pg-still">{still(translator, [sentence for _, sentence in examples[:2]])}</div>'
-        text += (
-            "<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, "
-        )
-        text += "which is switched off in your browser.</p></noscript></div>"
+        text = f"""
+<div class="aiayn-playground" data-model="{address}" data-size="{len(script) / 1e6:.1f} MB"
+  data-examples="{html.escape(json.dumps(examples))}">
+<div class="pg-still">{still(translator, [sentence for _, sentence in examples[:2]])}</div>
+<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, which is
+switched off in your browser.</p></noscript></div>"""
         return [nodes.raw("", text, format="html")]
 
 

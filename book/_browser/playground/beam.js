@@ -3,12 +3,14 @@
 globalThis.Laboratory ??= {};
 {
   const { make } = Laboratory;
+  const EXPLANATION =
+    "The beam holds four prefixes at a time. One that ends moves down to the finished ones; the search " +
+    "goes on with the rest until none of them could still be among the best.";
   const figure = (number) => number.toFixed(2).replace("-", "−");
 
   Laboratory.Beam = class Beam {
     constructor(place) {
-      make(place, "p", {}, "The beam holds four prefixes at a time. One that ends moves down to the finished ones; " +
-        "the search goes on with the rest until none of them could still be among the best.");
+      make(place, "p", {}, EXPLANATION);
       const row = make(place, "p", { class: "pg-row" });
       this.label = make(row, "label", { for: "pg-step" });
       this.slider = make(row, "input", { type: "range", id: "pg-step", min: 1, step: 1 });
@@ -28,9 +30,9 @@ globalThis.Laboratory ??= {};
       const { beam, finished } = this.steps[step - 1];
       this.slider.value = step;
       this.label.textContent = `Step ${step} of ${this.steps.length}`;
-      fill(this.live, beam.map((each) => [this.decode(each.tokens), figure(each.logProbability)]));
-      const texts = finished.map((each) => [this.decode(each.tokens), figure(each.logProbability), figure(each.score)]);
-      fill(this.finished, texts);
+      const cells = ({ tokens, logProbability }) => [this.decode(tokens), figure(logProbability)];
+      fill(this.live, beam.map(cells));
+      fill(this.finished, finished.map((each) => [...cells(each), figure(each.score)]));
     }
   };
 
@@ -47,7 +49,7 @@ globalThis.Laboratory ??= {};
     body.replaceChildren();
     for (const [text, ...figures] of rows) {
       const row = make(body, "tr");
-      make(row, "td", { lang: "de" }, text || "‹end›"); // the empty translation, which some searches finish first
+      make(row, "td", { lang: "de" }, text || "‹end›"); // some searches first finish the empty translation
       for (const each of figures) make(row, "td", {}, each);
     }
   }

@@ -28,7 +28,8 @@ globalThis.Laboratory ??= {};
     const common = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
     for (let i = a.length - 1; i >= 0; i--)
       for (let j = b.length - 1; j >= 0; j--)
-        common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+        common[i][j] =
+          a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
     for (let i = 0, j = 0; i < a.length; i++) {
       while (j < b.length && a[i] !== b[j] && common[i][j + 1] >= common[i + 1][j]) j++;
       const same = j < b.length && a[i] === b[j];

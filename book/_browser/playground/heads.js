@@ -1,4 +1,4 @@
-// Where the heads look: a small picture of each, with a switch; one of them large, with lines from word to word.
+// Where the heads look: a small picture of each, with a switch; one of them large, with lines between words.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -50,9 +50,11 @@ globalThis.Laboratory ??= {};
         for (let number = 0; number < h; number++) {
           const head = `${kind} ${layer} ${number}`;
           const cell = make(row, "div", { class: "pg-head" });
-          const picture = button(cell, "", () => this.choose(head), { "aria-label": Laboratory.nameOf(head) });
+          const name = Laboratory.nameOf(head);
+          const picture = button(cell, "", () => this.choose(head), { "aria-label": name });
           const label = make(cell, "label");
-          const box = make(label, "input", { type: "checkbox", "aria-label": `${number + 1}: ${Laboratory.nameOf(head)} is on` });
+          const said = `${number + 1}: ${name} is on`; // begins with what one sees
+          const box = make(label, "input", { type: "checkbox", "aria-label": said });
           label.append(` ${number + 1}`);
           box.onchange = () => {
             if (box.checked) silent.delete(head);
@@ -90,7 +92,8 @@ globalThis.Laboratory ??= {};
       for (const [each, { picture }] of this.cells) picture.setAttribute("aria-pressed", each === head);
       const [queries, keys] = this.sides[head.split(" ")[0]];
       this.word = Math.min(this.word, queries.length - 1);
-      this.title.textContent = Laboratory.nameOf(head) + (this.model.silent.has(head) ? " (switched off)" : "");
+      const off = this.model.silent.has(head) ? " (switched off)" : "";
+      this.title.textContent = Laboratory.nameOf(head) + off;
       this.from.replaceChildren();
       this.to.replaceChildren();
       queries.forEach((word, index) => {
@@ -121,7 +124,8 @@ globalThis.Laboratory ??= {};
       rows.forEach((row, i) => row.forEach((weight, j) => {
         if (weight < 0.03) return;
         const d = `M0 ${i + 0.5}C40 ${i + 0.5} 60 ${j + 0.5} 100 ${j + 0.5}`;
-        const line = make(this.lines, "path", { d, opacity: (weight * (i === active ? 1 : 0.25)).toFixed(2) });
+        const opacity = (weight * (i === active ? 1 : 0.25)).toFixed(2);
+        const line = make(this.lines, "path", { d, opacity });
         line.style.strokeWidth = `${(0.5 + 5 * weight).toFixed(1)}px`;
       }));
       const words = [...this.to.children].map((item) => item.firstChild.textContent);
@@ -147,8 +151,8 @@ globalThis.Laboratory ??= {};
   // The small picture: a row for each piece that looks, a column for each that is looked at.
   function draw(picture, rows, [queries, keys]) {
     picture.replaceChildren();
-    const box = { viewBox: `0 0 ${keys.length} ${queries.length}`, preserveAspectRatio: "none", "aria-hidden": "true" };
-    const svg = make(picture, "svg", box);
+    const viewBox = `0 0 ${keys.length} ${queries.length}`;
+    const svg = make(picture, "svg", { viewBox, preserveAspectRatio: "none", "aria-hidden": "true" });
     rows.forEach((row, y) => row.forEach((opacity, x) => {
       if (opacity > 0.05) make(svg, "rect", { x, y, width: 1, height: 1, opacity: opacity.toFixed(2) });
     }));

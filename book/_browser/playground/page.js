@@ -1,8 +1,10 @@
 // The page: a sentence goes in, and its translation, the search, and the attention come out.
 "use strict";
 {
-  const { make, button, writeMarked, nameOf, EOS } = Laboratory;
+  const { make, button, writeMarked, nameOf, EOS, UNK } = Laboratory;
   const MOST = 60; // pieces: a picture of more cannot be read
+  const TOO_LONG = `This sentence is too long: the page has room for ${MOST} pieces. Try a shorter one.`;
+  const EMPTY = "There is no sentence yet. Type one, or choose an example.";
   const PAUSE = 140; // milliseconds between two steps, so that one can see the German grow
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -76,9 +78,8 @@
       const sentence = this.input.value;
       const source = sentence.length > 20 * MOST ? null : this.vocabulary.encode(sentence);
       this.found.replaceChildren();
-      if (source?.length === 1) return this.refuse("There is no sentence yet. Type one, or choose an example.");
-      if (!source || source.length > MOST + 1)
-        return this.refuse(`This sentence is too long: the page has room for ${MOST} pieces of words. Try a shorter one.`);
+      if (source?.length === 1) return this.refuse(EMPTY);
+      if (!source || source.length > MOST + 1) return this.refuse(TOO_LONG);
       const search = Laboratory.search(this.model, source, { nBest: 4 });
       Object.assign(this, { source, whole: this.without([], source) });
       this.result.hidden = false;
@@ -122,24 +123,25 @@
           writeMarked(make(this.before, "span", { lang: "de" }), this.whole, text);
         }
       }
-      this.say([...this.notes(sentence), `German: ${text}`]);
+      this.say(this.notes(sentence), text);
     }
 
     // What a reader ought to know about the sentence.
     notes(sentence) {
       const unknown = this.vocabulary.unknown(sentence);
       const notes = [];
-      if (unknown.length) notes.push(`The model has never seen: ${unknown.join(", ")}. It will write something all the same.`);
+      if (unknown.length)
+        notes.push(`The model has never seen: ${unknown.join(", ")}. It writes something all the same.`);
       if (this.vocabulary.wordsOf(sentence).length > this.longest)
         notes.push(`No sentence that it was trained on has more than ${this.longest} words and marks.`);
       return notes;
     }
 
-    // The last of what is said stands on the page already, so it is for readers who listen.
-    say(sentences) {
+    // Say what there is to say. The German stands on the page already, so here it is for readers who listen.
+    say(notes, german = "") {
       this.status.replaceChildren();
-      for (const sentence of sentences)
-        make(this.status, "p", sentence.startsWith("German: ") ? { class: "pg-unseen", lang: "de" } : {}, sentence);
+      for (const note of notes) make(this.status, "p", {}, note);
+      if (german) make(this.status, "p", { class: "pg-unseen", lang: "de" }, german);
     }
 
     refuse(why) {
@@ -150,11 +152,17 @@
     // The sentence in the pieces that the model reads.
     writePieces(source) {
       this.cut.replaceChildren("The model reads ");
-      for (const piece of this.pieces(source.slice(0, -1))) make(this.cut, "span", { class: "pg-piece" }, piece);
+      for (const piece of this.pieces(source.slice(0, -1)))
+        make(this.cut, "span", { class: "pg-piece" }, piece);
     }
 
+    // Pieces for people: a dot before one that continues a word.
     pieces(tokens) {
-      return tokens.map((id) => (id === Laboratory.UNK ? "⁇" : this.vocabulary.pieces[id].replace("▁", "") || "␣"));
+      return tokens.map((id) => {
+        const piece = id === UNK ? "⁇" : this.vocabulary.pieces[id];
+        if (piece.startsWith("▁")) return piece.slice(1) || "␣";
+        return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
+      });
     }
 
     lookAt(source, target) {
@@ -189,9 +197,11 @@
       }
       const [some, rest] = [changed.length, all.length - changed.length];
       this.found.replaceChildren();
-      make(this.found, "p", {}, some
-        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by being off; any one of the other ${rest} can be missed here.`
-        : `Any one of the ${all.length} heads can be missed here.`);
+      const what = some
+        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by being off; ` +
+          `any one of the other ${rest} can be missed here.`
+        : `Any one of the ${all.length} heads can be missed here.`;
+      make(this.found, "p", {}, what);
       const list = make(this.found, "ul");
       for (const [head, text] of changed) {
         const item = make(list, "li");

@@ -44,7 +44,8 @@ globalThis.Laboratory ??= {};
 
     const finish = ({ tokens, logProbability }) => {
       const score = logProbability / lengthPenalty(tokens.length, alpha);
-      finished = [...finished, { tokens, logProbability, score }].sort((a, b) => b.score - a.score).slice(0, size);
+      finished = [...finished, { tokens, logProbability, score }];
+      finished = finished.sort((a, b) => b.score - a.score).slice(0, size);
     };
     // A prefix only loses probability by growing, and no length divides it by more than the limit does.
     const complete = () =>

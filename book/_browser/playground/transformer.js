@@ -1,8 +1,9 @@
-// The Transformer in plain JavaScript: aiayn.model for one sentence at a time, and one position at a time.
+// The Transformer in plain JavaScript: aiayn.model for one sentence, one position at a time.
 //
-// A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after another, and
-// its name is the one it has in the book's checkpoints. The model has the paper's form (chapter 3): sums are
-// normalised after each sub-layer, positions are sinusoids, and one matrix serves both languages and the softmax.
+// A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after
+// another, and its name is that of the book's checkpoints. The model has the paper's form
+// (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one
+// matrix serves both languages and the softmax.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -25,7 +26,8 @@ globalThis.Laboratory ??= {};
   function layerNorm({ weight, bias }, x) {
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
     const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
-    return x.map((value, i) => ((value - mean) / Math.sqrt(variance + 1e-5)) * weight.data[i] + bias.data[i]);
+    const scale = 1 / Math.sqrt(variance + 1e-5);
+    return x.map((value, i) => (value - mean) * scale * weight.data[i] + bias.data[i]);
   }
 
   function softmax(scores) {
@@ -43,9 +45,13 @@ globalThis.Laboratory ??= {};
 
   Laboratory.Transformer = class Transformer {
     constructor({ N, h, d_model }, tensors) {
-      const parts = (place) => ({ weight: tensors[`${place}.weight`], bias: tensors[`${place}.bias`] });
+      const parts = (place) => ({
+        weight: tensors[`${place}.weight`],
+        bias: tensors[`${place}.bias`],
+      });
       const attention = (place, kind, layer) => {
-        const { data } = tensors[`${place}.projections.weight`]; // W^Q, W^K and W^V, one below the other
+        // W^Q, W^K and W^V, one below the other.
+        const { data } = tensors[`${place}.projections.weight`];
         const [Q, K, V] = range(3).map((third) => ({
           shape: [d_model, d_model],
           data: data.subarray(third * d_model ** 2, (third + 1) * d_model ** 2),
@@ -58,17 +64,23 @@ globalThis.Laboratory ??= {};
           return {
             own: attention(`${place}.self_attention`, stack, layer),
             cross: stack === "decoder" && attention(`${place}.memory_attention`, "cross", layer),
-            feedForward: { W_1: parts(`${place}.feed_forward.W_1`), W_2: parts(`${place}.feed_forward.W_2`) },
-            norms: range(stack === "encoder" ? 2 : 3).map((sub) => parts(`${place}.residuals.${sub}.norm`)),
+            feedForward: {
+              W_1: parts(`${place}.feed_forward.W_1`),
+              W_2: parts(`${place}.feed_forward.W_2`),
+            },
+            norms: range(stack === "encoder" ? 2 : 3).map((sublayer) =>
+              parts(`${place}.residuals.${sublayer}.norm`),
+            ),
           };
         });
       Object.assign(this, { N, h, d_model, embeddings: tensors["target_embeddings.weight"] });
       this.encoder = layers("encoder");
       this.decoder = layers("decoder");
-      this.silent = new Set(); // heads that are switched off, as "cross 1 2": kind, layer, head, from 0 on
+      // Heads that are off, as "cross 1 2": kind, layer and head, from 0 on.
+      this.silent = new Set();
     }
 
-    // A token's vector times sqrt(d_model), plus the sinusoids of its position (sections 3.4 and 3.5).
+    // A token's vector times sqrt(d_model), plus its position's sinusoids (sections 3.4, 3.5).
     embed(token, position) {
       const { d_model, embeddings } = this;
       return embeddings.data.slice(token * d_model, (token + 1) * d_model).map((value, i) => {
@@ -77,8 +89,8 @@ globalThis.Laboratory ??= {};
       });
     }
 
-    // Multi-head attention: where one position looks, among those whose keys and values are given, and what
-    // it gets (section 3.2). A head that is silent looks, but nothing of what it gets is passed on.
+    // Multi-head attention: where one position looks, among those whose keys and values are
+    // given, and what it gets (section 3.2). Of what a silent head gets nothing is passed on.
     attend({ kind, layer, Q, O }, x, { keys, values }, record) {
       const query = linear(Q, x);
       const d_k = this.d_model / this.h;
@@ -101,7 +113,7 @@ globalThis.Laboratory ??= {};
       return linear(O, heads);
     }
 
-    // Read the source. What the decoder needs of it is the memory's keys and values, in each of its layers.
+    // Read the source. What the decoder needs are the memory's keys and values in each layer.
     encode(source, record) {
       let xs = source.map((token, position) => this.embed(token, position));
       for (const { own, feedForward: network, norms } of this.encoder) {
@@ -119,13 +131,16 @@ globalThis.Laboratory ??= {};
       return this.decoder.map(() => ({ keys: [], values: [] }));
     }
 
-    // Take one more target token, and score what may follow. The past is the keys and values of the target
-    // so far. It is not changed but given back longer, so that the prefixes of a beam can share it.
+    // Take one more target token, and score what may follow. The past is the keys and values
+    // of the target so far. It is not changed but given back longer: prefixes may share it.
     step(token, past, memory, record) {
       let x = this.embed(token, past[0].keys.length);
       past = this.decoder.map(({ own, cross, feedForward: network, norms }, layer) => {
-        const { keys: [key], values: [value] } = project(own, [x]);
-        const longer = { keys: [...past[layer].keys, key], values: [...past[layer].values, value] };
+        const latest = project(own, [x]);
+        const longer = {
+          keys: [...past[layer].keys, ...latest.keys],
+          values: [...past[layer].values, ...latest.values],
+        };
         x = layerNorm(norms[0], plus(x, this.attend(own, x, longer, record)));
         x = layerNorm(norms[1], plus(x, this.attend(cross, x, memory[layer], record)));
         x = layerNorm(norms[2], plus(x, feedForward(network, x)));
@@ -134,9 +149,10 @@ globalThis.Laboratory ??= {};
       return { logits: linear(this.embeddings, x), past };
     }
 
-    // Where every head looks while the model reads a source and writes that target, which ends with the end
-    // token: for each kind and layer, for each position that looks, for each head, a weight for each that is
-    // looked at. The decoder reads the start and the target, and writes each token one place before it reads it.
+    // Where every head looks while the model reads a source and writes that target, which ends
+    // with the end token: for each kind and layer, each position that looks, and each head, a
+    // weight for each position that is looked at. The decoder begins with the start token, and
+    // so it writes each token one place before it reads it.
     attentionOf(source, target) {
       const looks = { encoder: [], decoder: [], cross: [] };
       const record = (kind, layer, weights) => (looks[kind][layer] ??= []).push(weights);
@@ -148,5 +164,8 @@ globalThis.Laboratory ??= {};
     }
   };
 
-  const project = ({ K, V }, xs) => ({ keys: xs.map((x) => linear(K, x)), values: xs.map((x) => linear(V, x)) });
+  const project = ({ K, V }, xs) => ({
+    keys: xs.map((x) => linear(K, x)),
+    values: xs.map((x) => linear(V, x)),
+  });
 }

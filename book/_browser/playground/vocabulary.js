@@ -30,7 +30,8 @@ globalThis.Laboratory ??= {};
         parts.splice(at, 2, parts[at] + parts[at + 1]);
       }
       const tokens = parts.map((part) => this.ids.get(part) ?? UNK);
-      return [...tokens.filter((id, i) => id !== UNK || tokens[i - 1] !== UNK), EOS]; // unknown letters in a row are one
+      // Unknown letters in a row are one unknown token.
+      return [...tokens.filter((id, i) => id !== UNK || tokens[i - 1] !== UNK), EOS];
     }
 
     // Plain text again; special tokens vanish, and an unknown one is shown as sentencepiece shows it.
