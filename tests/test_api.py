@@ -118,6 +118,12 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
     }
     assert ("book/05-training.html", "Translator.load", "aiayn.translation.Translator.load") in found
     assert ("book/06-3-constituency-parsing.html", "beam_search", "aiayn.search.beam_search") in found
+    assert ("book/09-launch.html", "aiayn launch", "aiayn-launch") in found
+    assert (
+        "book/09-launch.html",
+        "aiayn evaluate --average 20",
+        "aiayn-evaluate",
+    ) not in found  # mentioned before
     assert not {"train", "attention", "step", "IN", "aiayn"} & {text for _, text, _ in found}
 
 

@@ -19,7 +19,7 @@ PAGES = [
     for path in sorted(SITE.rglob("*.html"))
     if "_static" not in path.parts and 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()
 ]
-CHART_PAGES = [page for page in PAGES if "aiayn-chart" in (SITE / page).read_text(encoding="utf-8")]
+CHART_PAGES = [page for page in PAGES if 'class="aiayn-chart"' in (SITE / page).read_text(encoding="utf-8")]
 
 pytestmark = [
     pytest.mark.browser,

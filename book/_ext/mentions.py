@@ -1,4 +1,5 @@
 """Mentions: names of the package that stand as code in running text lead to their entries in the reference.
+Commands (`aiayn train …`) lead to what the verb can be told.
 
 In a chapter they do so at the first mention, and not in the chapter that explains them: there the cell itself
 is near. In the reference, docstrings name their neighbours, and "section 3.2.1" leads to the chapter.
@@ -16,6 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+COMMANDS = "api/command-line"
 NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 TELLING = re.compile(r"\w_|[A-Z]\w*[a-z]|\.|\)$")  # what tells a name from an ordinary word, such as train
 SECTIONS = re.compile(r"(?<=\bsection )\d(?:\.\d)*|(?<=\bsections )\d(?:\.\d)*|(?<=\bchapter )\d(?:\.\d)*")
@@ -47,19 +49,31 @@ class Mentions(SphinxPostTransform):
                 isinstance(node, nodes.title | nodes.reference | addnodes.pending_xref) for node in around
             ):
                 continue
-            name = self.mentioned(
-                code.astext(), page, [each for each in around if isinstance(each, addnodes.desc)]
-            )
-            if name and (page.startswith("api/") or name not in linked):
-                linked.add(name)
-                entry = self.env.domains["py"].data["objects"][name]
-                place = f"{self.app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
+            described = [each for each in around if isinstance(each, addnodes.desc)]
+            place = self.verb(code.astext(), page) or self.entry(code.astext(), page, described)
+            if place and (page.startswith("api/") or place not in linked):
+                linked.add(place)
+                path, _, anchor = place.partition("#")
+                target = f"{self.app.builder.get_relative_uri(page, path)}#{anchor}"
                 link = nodes.reference(
-                    "", "", code.deepcopy(), refuri=place, internal=True, classes=["aiayn-name"]
+                    "", "", code.deepcopy(), refuri=target, internal=True, classes=["aiayn-name"]
                 )
                 code.replace_self(link)
         if page.startswith("api/"):
             self.link_sections(page)
+
+    def verb(self, text: str, page: str) -> str | None:
+        """The section about the verb of a command such as `aiayn train --data multi30k`."""
+        known = {program for program, _ in self.env.domains["std"].data["progoptions"]}
+        found = re.match(r"aiayn (\w+)", text)
+        name = f"aiayn-{found[1]}" if found else ""  # as Sphinx writes both the program and the section's id
+        return f"{COMMANDS}#{name}" if name in known and page != COMMANDS else None
+
+    def entry(self, text: str, page: str, described: list[addnodes.desc]) -> str | None:
+        """The place in the reference of what code names."""
+        name = self.mentioned(text, page, described)
+        found = self.env.domains["py"].data["objects"].get(name)
+        return f"{found.docname}#{found.node_id}" if found else None
 
     def mentioned(self, text: str, page: str, described: list[addnodes.desc]) -> str | None:
         """The full name of what code names, if that is certain, and described elsewhere."""

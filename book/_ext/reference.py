@@ -113,6 +113,8 @@ class Reference:
         line = f"{verb} {chapter} · `Source <../{module.source_page}.html{place}>`__"
         if entry and isinstance(entry.node, ast.ClassDef) and entry.node.bases:
             line += " · a kind of " + ", ".join(f"``{ast.unparse(base)}``" for base in entry.node.bases)
+        if entry is None and module.name != "__init__":
+            line += " · :doc:`All modules <index>`"
         return f".. rst-class:: aiayn-place\n\n{line}"
 
     def entry(self, module: Module, entry: Entry) -> str:
@@ -243,5 +245,6 @@ def prose(text: str) -> str:
         if number % 2:
             parts[number] = f"``{part.strip()}``"
         else:
-            parts[number] = re.sub(r"([\\*|])|(?<=\w)(_)(?!\w)", r"\\\1\2", part)
+            plain = re.sub(r"([\\*|])|(?<=\w)(_)(?!\w)", r"\\\1\2", part)
+            parts[number] = re.sub(r"\$[A-Z_]+", r"``\g<0>``", plain)  # a variable of the environment
     return str(NumpyDocstring("".join(parts), NAPOLEON))
