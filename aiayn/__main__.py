@@ -168,7 +168,9 @@ def sweep(
         How many times each row is trained.
     scale : float
         Of the paper's widths.
-    steps, vocabulary_size : int, optional
+    steps : int, optional
+        Of base, if not the recipe's; big takes three times as many.
+    vocabulary_size : int, optional
         If not the recipe's.
     workers : int, optional
         How many trainings at a time; one for each processor unless given.

@@ -62,7 +62,7 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | None = None
 
 
 def padding_mask(tokens: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor, "batch 1 1 n"]:
-    """Which keys are words rather than padding, shaped to stand beside (batch, h, queries, keys)."""
+    """Which keys are words and not `pad_id`: True where one is, shaped to fit (batch, h, queries, keys)."""
     return (tokens != pad_id)[:, None, None, :]
 
 
@@ -151,6 +151,11 @@ def attend(
         Another compatibility function, such as `AdditiveScore`; it is not scaled.
     relative : RelativeTerms, optional
         What distance adds (`aiayn.positions.RelativePositions`).
+
+    Returns
+    -------
+    heads, weights : Tensor
+        The weighted sums of the values; the weights, which sum to one over the keys.
     """
     scale = 1 / math.sqrt(Q.shape[-1]) if scale is None else scale
     scores = Q @ K.transpose(-2, -1) * scale if score is None else score(Q, K)
@@ -167,7 +172,11 @@ FEW = 64  # queries
 
 
 class Attention(nn.Module):
-    """Attention of all heads, by the fast kernel where that computes the same thing as `attend`."""
+    """Attention of all heads, by the fast kernel where that computes the same thing as `attend`.
+
+    The `h` heads have queries and keys of width `d_k`; a `score` other than "scaled" compares them in another
+    way, and `relative` is what distance adds.
+    """
 
     def __init__(
         self, h: int, d_k: int, score: Score = "scaled", relative: RelativeTerms | None = None

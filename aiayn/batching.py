@@ -79,6 +79,7 @@ class Batch:
     """Pairs of similar length, padded to one length on either side."""
 
     source: Int[Tensor, "batch n"]
+    """What the encoder reads: the sentence with its end."""
     target: Int[Tensor, "batch m"]
     """What the decoder reads: the sentence behind the start token, without its end."""
     labels: Int[Tensor, "batch m"]

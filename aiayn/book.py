@@ -54,12 +54,12 @@ class BookError(Exception):
 # book/00-how-this-book-works.ipynb, cell piece
 @dataclass(frozen=True)
 class Piece:
-    """One exported cell: the chapter it stands in, its id, the module it goes to, and its code."""
+    """One exported cell."""
 
-    notebook: Path
-    cell: str
-    module: str
-    source: str
+    notebook: Path  # the chapter it stands in
+    cell: str  # its id
+    module: str  # the module it goes to
+    source: str  # its code
 
     @property
     def origin(self) -> str:

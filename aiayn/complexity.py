@@ -43,7 +43,7 @@ from aiayn.restricted_attention import restricted_attention
 # book/04-why-self-attention.ipynb, cell sizes
 @dataclass(frozen=True)
 class Sizes:
-    """The letters of Table 1: n positions of d numbers, a kernel of width k, a neighbourhood of r positions.
+    """The letters of Table 1.
 
     Raises
     ------
@@ -51,10 +51,10 @@ class Sizes:
         If one of them is less than 1.
     """
 
-    n: int
-    d: int
-    k: int = 3
-    r: int = 8
+    n: int  # positions
+    d: int  # numbers at each position
+    k: int = 3  # width of a convolution's kernel
+    r: int = 8  # positions in a neighbourhood
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -145,11 +145,11 @@ def multiply_adds(layer: Callable[[Tensor], object], x: Tensor) -> int:
 # book/04-why-self-attention.ipynb, cell power-law
 @dataclass(frozen=True)
 class PowerLaw:
-    """A product of powers of the sizes, and by how much it misses, at worst, what it was fitted to."""
+    """A product of powers of the sizes n, d, k, r."""
 
-    constant: float
-    exponents: dict[str, float]
-    error: float
+    constant: float  # by which the powers are multiplied
+    exponents: dict[str, float]  # of each size, by its letter
+    error: float  # by how much it misses what it was fitted to, at worst, as a share of that
 
     def __str__(self) -> str:
         factors = [] if f"{self.constant:.3g}" == "1" else [f"{self.constant:.3g}"]

@@ -71,16 +71,17 @@ class SourceAttention(nn.Module):
 class ConvolutionalConfig(ModelConfig):
     """All that fixes the shape of a convolutional model.
 
-    There are `N` layers in encoder and decoder. Each reads `kernel` places, an odd number, as the encoder's
-    are centred. A layer's dilation is that of the one before, times `growth`: 1 as in ConvS2S, 2 as in
-    ByteNet. `max_length` is the number of positions that are learned: no sequence may be longer.
+    Raises
+    ------
+    ValueError
+        If no such model can be built.
     """
 
-    N: int = 6
-    kernel: int = 3
-    growth: int = 1
-    separable: bool = False
-    max_length: int = 1024
+    N: int = 6  # layers in the encoder, and in the decoder
+    kernel: int = 3  # places that a layer reads, an odd number: the encoder's layers are centred
+    growth: int = 1  # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
+    separable: bool = False  # whether each column is summed up by itself
+    max_length: int = 1024  # positions that are learned: no sequence may be longer
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""

@@ -244,7 +244,7 @@ def multi30k_file(name: str, split: str, language: str) -> Path:
 
 
 def folder_file(name: str, split: str, language: str) -> Path:
-    """The path of a user's own file."""
+    """The path of a user's own file, plain or .gz; an InputError if there is none."""
     for ending in ("", ".gz"):
         path = Path(name, f"{split}.{language}{ending}")
         if os.path.isfile(path):

@@ -30,9 +30,9 @@ from aiayn.data import InputError
 class Workers:
     """The processes that train one model together, as one of them sees it (section 5.2)."""
 
-    rank: int = 0
-    world_size: int = 1
-    device: torch.device = torch.device("cpu")
+    rank: int = 0  # the number of this one, from 0
+    world_size: int = 1  # how many there are
+    device: torch.device = torch.device("cpu")  # where this one computes
 
     def agree(self, *flags: bool) -> list[bool]:
         """Whether the first worker says so, or (for the first flag) any: the same answer for all."""

@@ -27,10 +27,10 @@ from aiayn.embeddings import Embeddings
 class ModelConfig:
     """What the shapes of all models have in common; the defaults are the paper's base model's."""
 
-    vocabulary_size: int = 37000
-    d_model: int = 512
-    dropout: float = 0.1
-    pad_id: int = 0
+    vocabulary_size: int = 37000  # tokens, of both languages together
+    d_model: int = 512  # width of embeddings, and of what goes from layer to layer
+    dropout: float = 0.1  # share of numbers that are set to zero in training
+    pad_id: int = 0  # the token that fills up a batch
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""

@@ -40,8 +40,8 @@ from aiayn.shards import FILES, join_shards, read_shard, run, size_and_crc
 from aiayn.text_files import InputError, Lines, cache_folder
 from aiayn.vocabulary import Vocabulary
 
-CHUNK = 50_000
-UNKNOWN = 0.01
+CHUNK = 50_000  # pairs in a shard, the work of one process at a time
+UNKNOWN = 0.01  # share of unknown tokens from which on there is a warning
 VERSION = 1  # of the files: other versions of this package leave them alone
 
 

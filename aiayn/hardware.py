@@ -111,11 +111,11 @@ def step_flops(config: ModelConfig, tokens: int = 25_000, length: int = 27) -> f
 # book/05-2-hardware-and-schedule.ipynb, cell accelerators
 @dataclass(frozen=True)
 class Accelerator:
-    """A GPU: its dense peak in FLOP/s, as used in training, and the power in watts that it may draw."""
+    """A GPU, by its data sheet."""
 
     name: str
-    peak: float
-    watts: int
+    peak: float  # FLOP/s of dense products, in the precision that training uses
+    watts: int  # the power that it may draw
 
 
 ACCELERATORS = [
@@ -223,14 +223,14 @@ def plan(
 # book/05-2-hardware-and-schedule.ipynb, cell plan-table
 @dataclass(frozen=True)
 class PaperRun:
-    """A training of Table 2, and the seconds a step and the hours that the paper states for it."""
+    """A training of Table 2, and what the paper says it took."""
 
-    model: str
-    pair: str
+    model: str  # base or big
+    pair: str  # languages, source first
     shape: TransformerConfig
     steps: int
-    seconds: float
-    hours: float
+    seconds: float  # of a step
+    hours: float  # of the whole
 
 
 PAPER_RUNS = [

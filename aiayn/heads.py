@@ -48,10 +48,10 @@ from aiayn.sentence_attention import KINDS, Head, Kind, Model, attention_of
 # book/08-attention-visualizations.ipynb, cell examples
 @dataclass(frozen=True)
 class Example:
-    """A pair of the laboratory, and for each kind (layers, heads, queries, keys), by words."""
+    """A pair of the laboratory, and where a model's heads looked while it read the pair."""
 
     pair: Pair
-    words: dict[Kind, Tensor]
+    words: dict[Kind, Tensor]  # for each kind weights (layers, heads, queries, keys), between words
 
 
 def examples_of(model: Model, pairs: Iterable[Pair]) -> list[Example]:
@@ -79,12 +79,12 @@ Candidates = Callable[[Pair], Sequence[int]]
 
 @dataclass(frozen=True)
 class Case:
-    """A word that looks, by each head; the one that it ought to look at; those it may choose from."""
+    """A word that looks, and the word that it ought to look at."""
 
-    weights: Float[Tensor, "layers h keys"]
-    query: int
-    right: int
-    candidates: Sequence[int]
+    weights: Float[Tensor, "layers h keys"]  # which the word that looks gives, by each head
+    query: int  # the word that looks
+    right: int  # the one that it ought to look at
+    candidates: Sequence[int]  # those that it may choose from
 
 
 def all_words(pair: Pair) -> Sequence[int]:

@@ -52,7 +52,7 @@ from aiayn.parsing import evaluate as evaluate_parser
 from aiayn.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation import TooLong, Translator, last_checkpoints
 
-PORT = 29500
+PORT = 29500  # torchrun's own, where an address has none
 OWN_STORE = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 
 

@@ -46,21 +46,23 @@ Positions = Literal["sinusoidal", "learned", "relative", "none"]
 class TransformerConfig(ModelConfig):
     """All that fixes a Transformer's shape. The defaults are the paper's base model (Table 3).
 
-    `d_k` and `d_v` are d_model / h where None. `max_length` bounds learned positions only. `score`, `norm`,
-    `positions` and `attention_bias` default to the paper's way; the rest is what the book compares it with.
+    Raises
+    ------
+    ValueError
+        If no such model can be built.
     """
 
-    N: int = 6
-    d_ff: int = 2048
-    h: int = 8
-    d_k: int | None = None
-    d_v: int | None = None
-    score: Score = "scaled"
-    norm: Norm = "post"
-    positions: Positions = "sinusoidal"
-    max_length: int = 1024
-    attention_bias: bool = False
-    share_embeddings: bool = True
+    N: int = 6  # layers in the encoder, and in the decoder
+    d_ff: int = 2048  # width between the two maps of the feed-forward network
+    h: int = 8  # heads
+    d_k: int | None = None  # width of a head's queries and keys; d_model / h where None
+    d_v: int | None = None  # width of a head's values; d_model / h where None
+    score: Score = "scaled"  # how a query is compared with a key
+    norm: Norm = "post"  # where the norm stands: behind the sum, or before the sub-layer
+    positions: Positions = "sinusoidal"  # how the model is told about order
+    max_length: int = 1024  # of learned positions; the other kinds know no end
+    attention_bias: bool = False  # whether the projections of attention have a bias
+    share_embeddings: bool = True  # one matrix for source, target and output (section 3.4)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""
@@ -95,6 +97,13 @@ PRESETS = {
 
 def config(name: str, **changes: Any) -> TransformerConfig:
     """The configuration of that name, with `changes`: `config("base", N=2)` is a row of Table 3.
+
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `laboratory`.
+    **changes
+        Fields of `TransformerConfig` that are to differ.
 
     Raises
     ------

@@ -44,9 +44,7 @@ class Model:
     run: tyro.conf.Positional[Path]  # a folder that `aiayn train` left
     beam: int | None = None  # prefixes kept at each step: 4, of a parser 21, unless given
     alpha: float | None = None  # strength of the length penalty: 0.6, of a parser 0.3, unless given
-    average: int | None = (
-        None  # how many of the last checkpoints; the configuration's own number unless given
-    )
+    average: int | None = None  # how many of the last checkpoints; the recipe's number unless given
 
     def search(self, n_best: int = 1) -> SearchConfig:
         """How to search: as the paper does with such a model, but for what the flags change."""
@@ -134,7 +132,7 @@ def convert(
     out : Path
         The new folder.
     average : int, optional
-        How many of the last checkpoints; the configuration's own number unless given.
+        How many of the last checkpoints; the recipe's number unless given.
     """
     write_ctranslate2(*load_checkpoint(last_checkpoints(run, average)), out)
 

@@ -109,7 +109,7 @@ class Parser:
         device: str | None = None,
         constrained: bool = True,
     ) -> "Parser":
-        """The model of a run's folder, as for `Translator.load`."""
+        """The parser of a run's folder; arguments and errors are those of `Translator.load` and `Parser`."""
         return cls(Translator.load(folder, average, search, device), constrained)
 
     def __call__(self, sentence: str | Sequence[str | Sequence[str]], progress: bool = False) -> Any:

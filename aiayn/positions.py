@@ -49,7 +49,7 @@ def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
 
 # book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
 class SinusoidalPositions(nn.Module):
-    """Add the sinusoidal encoding; the table grows with the longest sequence, so none is too long."""
+    """Add the sinusoidal encoding; the table, of `n` rows at first, grows, so no sequence is too long."""
 
     def __init__(self, d_model: int, n: int = 256) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class LearnedPositions(nn.Module):
     Parameters
     ----------
     d_model, n : int
-        Width; how many positions there are, and no sequence may be longer.
+        Width; how many positions there are. A longer sequence is a ValueError.
     """
 
     def __init__(self, d_model: int, n: int) -> None:

@@ -27,29 +27,26 @@ from aiayn.recurrent import RECURRENT
 class TrainingConfig:
     """All that fixes a run but its data. The defaults are the paper's base run (section 5).
 
-    `batch_tokens` bounds either side of a batch, padding counted. A batch is cut into `micro_batches`
-    pieces, one for each worker where None. `warmup` and `rate_factor` belong to
-    `aiayn.optimizer.learning_rate`. `label_smoothing` is the share of a label that is spread over the
-    vocabulary. Sentences of more than `max_length` tokens are refused. A checkpoint is written every
-    `checkpoint_minutes`, or every `checkpoint_steps` if they are given; the last `keep` stay, and the last
-    `average` are averaged for translating (section 6.1). After `patience` checkpoints without a better
-    validation loss the run ends. `seed` is that of the weights, the order of batches, and dropout.
+    Raises
+    ------
+    InputError
+        If a number makes no sense.
     """
 
-    model: ModelConfig = TransformerConfig()
-    steps: int = 100_000
-    batch_tokens: int = 25_000
-    micro_batches: int | None = None
-    warmup: int = 4000
-    rate_factor: float = 1.0
-    label_smoothing: float = 0.1
-    max_length: int = 256
-    checkpoint_minutes: float = 10.0
-    checkpoint_steps: int | None = None
-    keep: int = 20
-    average: int = 5
-    patience: int | None = None
-    seed: int = 1
+    model: ModelConfig = TransformerConfig()  # the shape of the model
+    steps: int = 100_000  # after which the run ends
+    batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
+    micro_batches: int | None = None  # pieces of a batch; one for each worker where None
+    warmup: int = 4000  # steps in which the learning rate rises (section 5.3)
+    rate_factor: float = 1.0  # multiplies the learning rate
+    label_smoothing: float = 0.1  # share of a label that is spread over the vocabulary (section 5.4)
+    max_length: int = 256  # tokens; longer sentences are refused
+    checkpoint_minutes: float = 10.0  # from one checkpoint to the next
+    checkpoint_steps: int | None = None  # the same in steps, which count if they are given
+    keep: int = 20  # of the last checkpoints, so many stay
+    average: int = 5  # of the last checkpoints, so many are averaged for translating (section 6.1)
+    patience: int | None = None  # checkpoints without a better validation loss, after which the run ends
+    seed: int = 1  # of the weights, the order of batches, and dropout
 
     def __post_init__(self) -> None:
         positive = "steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average patience"
@@ -127,12 +124,14 @@ RECIPES |= {
 
 
 def recipe(name: str, **changes: Any) -> TrainingConfig:
-    """How the model of that name is trained, with `changes`.
+    """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
+
+    `changes` are fields of `TrainingConfig` that are to differ.
 
     Raises
     ------
     InputError
-        If there is no such configuration.
+        If there is no such configuration, or a number makes no sense.
     """
     try:
         known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))

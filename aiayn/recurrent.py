@@ -43,13 +43,14 @@ SCORES: dict[Looks, Score] = {"additive": "additive", "dot": "unscaled", "genera
 class RecurrentConfig(ModelConfig):
     """All that fixes a recurrent model's shape.
 
-    `d_state` is the width of a state of the decoder, and of the encoder's two directions together.
-    `attention` is how the decoder looks at the encoder's states: not at all; Bahdanau's additive score; or
-    Luong's multiplicative ones, dot and general.
+    Raises
+    ------
+    ValueError
+        If no such model can be built.
     """
 
-    d_state: int = 1000
-    attention: Looks = "additive"
+    d_state: int = 1000  # width of a state of the decoder, and of the encoder's two directions together
+    attention: Looks = "additive"  # not at all, Bahdanau's additive score, or Luong's dot and general
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""

@@ -193,9 +193,9 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Translate a batch (section 6.1) with a model in evaluation mode.
 
-    Sentences that are done leave the batch; what comes out for one does not depend on the others. `allowed`
-    is told which sentences are searched, by their rows in the batch, and the prefixes of each; it answers
-    which tokens may follow.
+    `source` holds sentences with their ends, padded; what comes out for one does not depend on the others.
+    `allowed` is told which sentences are still searched, by their rows in the batch, and the prefixes of
+    each; it answers which tokens may follow.
 
     Returns
     -------

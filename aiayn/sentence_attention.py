@@ -51,11 +51,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Head(NamedTuple):
-    """One head of a model: the encoder's or the decoder's own, or one that looks across; counted from 0."""
+    """One head of a model."""
 
-    kind: Kind
-    layer: int
-    head: int
+    kind: Kind  # the encoder's or the decoder's own, or one that looks across
+    layer: int  # from 0
+    head: int  # from 0
 
     def __str__(self) -> str:
         return f"{self.kind}, layer {self.layer + 1}, head {self.head + 1}"
@@ -67,11 +67,11 @@ WORD = re.compile(r"'s\b|\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Side:
-    """A sentence as a model has it: its words, the pieces they are cut into, and whose piece each is."""
+    """A sentence as a model has it."""
 
-    words: tuple[str, ...]
-    pieces: tuple[str, ...]
-    word_of: tuple[int, ...]
+    words: tuple[str, ...]  # with punctuation marks
+    pieces: tuple[str, ...]  # into which they are cut
+    word_of: tuple[int, ...]  # the word, from 0, to which each piece belongs
 
     def membership(self) -> Float[Tensor, "pieces words"]:
         """1 where a piece belongs to a word."""

@@ -37,12 +37,12 @@ import numpy as np
 from aiayn.text_files import BLOCK, InputError, atomic_file, write_atomically
 from aiayn.vocabulary import UNK_ID, Vocabulary
 
-FILES = ("tokens", "lengths", "starts")
+FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
 
 
 # book/05-1-data-and-batching.ipynb, cell encode-shard
-Job = tuple[Path, Vocabulary, list[str], list[str], int, int]
-Done = tuple[int, tuple[int, int, int] | None]
+Job = tuple[Path, Vocabulary, list[str], list[str], int, int]  # the arguments of `encode_shard`
+Done = tuple[int, tuple[int, int, int] | None]  # what `encode_shard` gives
 
 
 def encode_shard(

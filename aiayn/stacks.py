@@ -62,7 +62,7 @@ class Residual(nn.Module):
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder-layer
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network (section 3.1)."""
+    """Self-attention, then the feed-forward network, each within a `Residual` (section 3.1)."""
 
     def __init__(
         self,
@@ -121,7 +121,10 @@ class LayerCache:
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell decoder-layer
 class DecoderLayer(nn.Module):
-    """Causal self-attention, attention over the memory, then the feed-forward network (section 3.1)."""
+    """Causal self-attention, attention over the memory, then the feed-forward network (section 3.1).
+
+    Around each of the three is a `Residual` with that `dropout` and `norm`.
+    """
 
     def __init__(
         self,

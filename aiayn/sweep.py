@@ -97,12 +97,12 @@ def sweep_config(
 class Job:
     """A run of a sweep: which row, how it is trained, on what, and where."""
 
-    row: str
-    config: TrainingConfig
-    data: str
-    pair: str
-    test: str
-    folder: Path
+    row: str  # its name
+    config: TrainingConfig  # with the seed
+    data: str  # corpus or folder
+    pair: str  # languages, source first
+    test: str  # the split that is translated
+    folder: Path  # where the run is kept until it is done
 
     @property
     def price(self) -> float:

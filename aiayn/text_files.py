@@ -87,8 +87,8 @@ def decode_lines(content: bytes, name: str) -> Iterator[str]:
 
 
 # book/05-1-data-and-batching.ipynb, cell line-blocks
-BLOCK = 1 << 22
-STRIDE = 64
+BLOCK = 1 << 22  # bytes read at a time
+STRIDE = 64  # lines from one whose place in the file is kept to the next
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
@@ -135,7 +135,7 @@ class Lines(Sequence[str]):
     """The lines of a text file, checked once and then read where they are wanted.
 
     The text stays in its file, which is mapped into memory. Lines end at line feeds alone, since other
-    separators may stand inside a sentence; spaces around a line are left out, and `\r` with them.
+    separators may stand inside a sentence; spaces around a line are left out, carriage returns too.
     Messages call the file `name`; `checksum` stands for its content. `survey` says what is refused.
     """
 

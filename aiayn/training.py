@@ -55,7 +55,7 @@ from aiayn.run import Run, restarted, stop_signals
 from aiayn.trees import tree_tokens
 from aiayn.vocabulary import PAD_ID, Vocabulary, load_vocabulary, train_vocabulary
 
-LOG_STEPS = 50
+LOG_STEPS = 50  # from one line of the metrics to the next
 
 
 # book/05-training.ipynb, cell loss
@@ -92,7 +92,13 @@ def training_step(
     config: TrainingConfig,
     workers: Workers = Workers(),
 ) -> dict[str, float]:
-    """One step of Adam on a global batch; sums over its words, the rate, the norm of the gradient."""
+    """One step of Adam on a global batch; gives sums over its words, the rate, the norm of the gradient.
+
+    Raises
+    ------
+    NotFinite
+        If the loss or the gradient is no number; the weights are then as they were.
+    """
     objective.train()
     sums = torch.zeros(2, device=workers.device)
     for k, batch in enumerate(work.micro_batches):
@@ -122,9 +128,9 @@ def training_step(
 class Corpus:
     """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
 
-    vocabulary: Vocabulary
-    train: Encoded
-    valid: list[Batch]
+    vocabulary: Vocabulary  # of both languages together
+    train: Encoded  # the split `train`
+    valid: list[Batch]  # the split `val`, in batches
 
 
 def learn_vocabulary(
@@ -262,10 +268,19 @@ def train(
 ) -> None:
     """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
 
-    It ends after `config.steps`, or after so many `minutes`. `drop_too_long` leaves out pairs longer than
-    `config.max_length`, which are refused otherwise. `resume` goes on with the run in `out`, if there is one.
-    `compile` has torch compile the layers, which takes minutes and pays on a GPU. Under torchrun, all
-    workers call this with the same arguments, and `out` is a folder that all of them see.
+    Under torchrun, all workers call this with the same arguments, and `out` is a folder that all can see. An
+    InputError says if the corpus, the folder or a number is at fault.
+
+    Parameters
+    ----------
+    config, data, pair
+        A `recipe`; corpus or folder, and languages, as for `aiayn.data.load_pairs`.
+    out, minutes
+        A new folder; when to stop, if `config.steps` have not been taken by then.
+    drop_too_long, resume : bool
+        Leave out pairs longer than `config.max_length`, else refused; go on with the run in `out`.
+    tensorboard, compile : bool
+        Write TensorBoard's files, too; have torch compile the layers: takes minutes, and pays on a GPU.
     """
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}

@@ -115,7 +115,8 @@ class Translator:
         return cls(model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary, search)
 
     def __call__(self, text: str | Sequence[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
-        """Translate a sentence, or a list of them; an empty one stays empty."""
+        """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
+        becomes so, with the warning `TooLong`. `batch_tokens` bounds a batch's source."""
         lines = [text] if isinstance(text, str) else text
         best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
         return best[0] if isinstance(text, str) else best
@@ -123,11 +124,11 @@ class Translator:
     def n_best(
         self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
     ) -> list[list[Translation]]:
-        """The `n` best translations of each sentence, best first; none of an empty one."""
+        """The `n` best translations of each sentence, best first; none if it is empty or too long."""
         return translate_lines(self, lines, replace(self.search, n_best=n), batch_tokens, progress)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-        """What the model thinks of translations that are given: the search's own score for its own."""
+        """Score translations that are given, as the search scores its own; see `score_lines`."""
         return score_lines(self, sources, targets)
 
 

@@ -28,11 +28,11 @@ import sentencepiece
 
 from aiayn.data import InputError, write_atomically
 
-SENTENCES = 4_000_000
+SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
 
 
 # book/05-1-data-and-batching.ipynb, cell special-tokens
-PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # padding, unknown letters, start and end of a sentence
 
 
 # book/05-1-data-and-batching.ipynb, cell processor
