@@ -36,8 +36,9 @@ TAKE = r"""
   const own = (id) => `${names[location.href.split("#")[0]]}--${id}`;
   article.querySelectorAll("script, noscript, a.headerlink, .vega-bindings").forEach((node) => node.remove());
   article.querySelectorAll("details").forEach((node) => { node.open = true; });
-  for (const code of article.querySelectorAll("div[class*='highlight-']"))
-    code.classList.toggle("aiayn-long", code.textContent.split("\n").length > 30);
+  for (const code of article.querySelectorAll("pre"))
+    if (code.textContent.split("\n").length > 20)
+      (code.closest(".cell_input") ?? code.closest("[class*='highlight-']"))?.classList.add("aiayn-long");
   // A formula that is wider than the paper gets smaller.
   for (const formula of article.querySelectorAll('mjx-container[display="true"]')) {
     const room = formula.parentElement.clientWidth, math = formula.firstElementChild;
