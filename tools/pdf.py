@@ -21,7 +21,7 @@ import yaml
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH = 665  # pixels between the margins of print.css: 176 mm
+WIDTH = 665  # pixels between the margins of print.css
 DRAWN = """
 () => document.readyState === "complete"
   && [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)
