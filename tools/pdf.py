@@ -21,7 +21,7 @@ import yaml
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH = 665  # pixels between the margins of print.css: 176 mm
+WIDTH = 665  # pixels between the margins of print.css
 DRAWN = """
 () => document.readyState === "complete"
   && [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)
@@ -36,6 +36,9 @@ TAKE = r"""
   const own = (id) => `${names[location.href.split("#")[0]]}--${id}`;
   article.querySelectorAll("script, noscript, a.headerlink, .vega-bindings").forEach((node) => node.remove());
   article.querySelectorAll("details").forEach((node) => { node.open = true; });
+  for (const code of article.querySelectorAll("pre"))
+    if (code.textContent.split("\n").length > 20)
+      (code.closest(".cell_input") ?? code.closest("[class*='highlight-']"))?.classList.add("aiayn-long");
   // A formula that is wider than the paper gets smaller.
   for (const formula of article.querySelectorAll('mjx-container[display="true"]')) {
     const room = formula.parentElement.clientWidth, math = formula.firstElementChild;
