@@ -24,6 +24,7 @@ __all__ = [
     "export",
     "project",
     "main",
+    "record_path",
     "claim",
 ]
 
@@ -42,6 +43,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +344,17 @@ def main() -> None:
 # book/00-how-this-book-works.ipynb, cell run
 if __name__ == "__main__" and "__file__" in globals():  # a notebook, too, is __main__, but it is no file
     main()
+
+
+# book/00-how-this-book-works.ipynb, cell record-path
+def record_path(name: str) -> Path:
+    """Where the result of a long run is: in `runs` beside the chapter, else in the package's own copy.
+
+    Where there is none, it is the place beside the chapter: nothing was recorded yet.
+    """
+    beside = Path("runs", name)
+    packaged = Path(str(files("aiayn")), "runs", name)  # for a notebook that is alone, as in Colab
+    return packaged if packaged.exists() and not beside.exists() else beside
 
 
 # book/00-how-this-book-works.ipynb, cell claim

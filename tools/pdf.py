@@ -59,7 +59,7 @@ TAKE = r"""
       const [page, place] = new URL(node.getAttribute("href"), document.baseURI).href.split("#");
       const [inner, outer] = place ? [`--${decodeURIComponent(place)}`, `#${place}`] : ["", ""];
       if (names[page]) node.setAttribute("href", `#${names[page]}${inner}`);
-      else if (page.startsWith(base)) node.href = online + page.slice(base.length) + outer;
+      else if (page.startsWith(base)) node.setAttribute("href", online + page.slice(base.length) + outer);
     }
   }
   const typeset = document.getElementById("MJX-CHTML-styles");
