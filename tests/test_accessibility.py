@@ -16,9 +16,9 @@ pytestmark = [
 
 # Findings that stay, as a part of their words, each with its reason.
 ACCEPTED = {
-    # Tables whose first column names the rows: the corner has nothing to say, and Markdown has no cell without.
+    # Tables whose first column names the rows: the corner has nothing to say.
     "empty-table-header",
-    # Chapter 8 shades words by their weight, 60% at most, and in dark the words stand out less than they should.
+    # Chapter 8 shades words by their weight, up to 60%, which in dark leaves them too little contrast.
     "--seen",
     # Chapter 8's table of roles turns to white words where its cells are only half dark.
     "A table: a row for each role",
@@ -40,7 +40,7 @@ LIGHTEN = """
 STILL = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 # Words (4.5) and marks (3) of charts against what is behind them. Marks that show a number by their shade, or
-# stand back by their opacity, are fainter the less they mean; the axes and the data under the chart say it too.
+# stand back by their opacity, are fainter the less they mean; axes and data say it too.
 CONTRAST = r"""
 () => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
