@@ -56,8 +56,9 @@ def module_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield page, {"title": name, "body": f"{head}</p>{code}"}, "page.html"
     body = (
         "<h1>The package</h1><p>Every module of <code>aiayn</code> is written by a chapter of the book. "
-        'Each piece of it names the cell that it comes from.</p><table class="table"><thead>'
-        f"<tr><th>module</th><th>chapter</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        'Each piece of it names the cell that it comes from.</p><div class="pst-scrollable-table-container">'
+        '<table class="table"><thead>'
+        f"<tr><th>module</th><th>chapter</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
     yield INDEX, {"title": "The package", "body": body}, "page.html"
 
