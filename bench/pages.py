@@ -2,8 +2,9 @@
 
 python bench/pages.py [--site _build/html] [--record] [PAGE ...]
 
-A page is loaded three times, each time with an empty cache, from a server on this machine that compresses as a
-host on the web would, by a browser whose processor is slowed down four times. Nothing is clicked or scrolled.
+A page is loaded three times, each time with an empty cache, from a server on this machine that compresses
+as a host on the web would, by a browser whose processor is slowed down four times. Nothing is clicked or
+scrolled; what the page loads when it rests counts.
 Ends with an error if a page weighs or takes more than it may. With --record, book/runs/pages.json is written.
 """
 
@@ -92,7 +93,7 @@ def served(site: Path) -> Iterator[str]:
 def largest_window(shifts: Sequence[tuple[float, float]]) -> float:
     """The cumulative layout shift: the largest sum of shifts in one burst.
 
-    A burst ends with a second of rest, or after five: https://web.dev/articles/cls. Times are in milliseconds.
+    A burst ends with a second of rest, or after five (https://web.dev/articles/cls). Times are milliseconds.
     """
     best = burst = 0.0
     began = last = -float("inf")
@@ -111,14 +112,16 @@ def load(browser: Browser, address: str, name: str) -> Page:
     page.set_default_timeout(60_000)
     session = context.new_cdp_session(page)
     asked, sizes = set[str](), dict[str, float]()
-    session.on(
-        "Network.requestWillBeSent",
-        lambda event: None if event["request"]["url"].startswith("data:") else asked.add(event["requestId"]),
-    )
-    session.on(
-        "Network.loadingFinished",
-        lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}),
-    )
+
+    def on_request(event: dict[str, Any]) -> None:
+        if not event["request"]["url"].startswith("data:"):
+            asked.add(event["requestId"])
+
+    def on_end(event: dict[str, Any]) -> None:
+        sizes[event["requestId"]] = event["encodedDataLength"]
+
+    session.on("Network.requestWillBeSent", on_request)
+    session.on("Network.loadingFinished", on_end)
     session.send("Network.enable")
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     page.add_init_script(OBSERVE)

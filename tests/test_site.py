@@ -35,6 +35,9 @@ FAULTS = r"""
   if (width > innerWidth) faults.push(`scrolls sideways: ${width} px wide`);
   if (all("h1").filter((h) => h.checkVisibility()).length !== 1) faults.push("not exactly one visible <h1>");
   for (const image of all("img")) if (!image.alt.trim()) faults.push(`no alt text: ${image.src}`);
+  for (const icon of all("[class*=' fa-']"))
+    if (icon.checkVisibility() && !getComputedStyle(icon).maskImage.includes("svg"))
+      faults.push(`an icon that is not drawn: ${icon.className}`);
   for (const drawing of all(".aiayn-drawing"))
     if (!drawing.getAttribute("aria-label")) faults.push("a drawing without a name");
   for (const chart of all(".aiayn-chart")) {

@@ -10,7 +10,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-FOLD = re.compile(r'(<a class="reference[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>')
+FOLD = re.compile(r'(<a class="[^"]*\breference\b[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>')
 
 
 def name_folds(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:

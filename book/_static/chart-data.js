@@ -11,11 +11,20 @@
     return node;
   };
 
+  // What a chart without stored values has calculated, as its sliders stand: the list with the most columns.
+  function fromFormulas(view) {
+    const columns = (rows) => Object.keys(rows[0] ?? {}).length;
+    const names = Object.keys(view.getState({ data: () => true, signals: () => false }).data);
+    const lists = names.filter((name) => /^(source|data)_/.test(name)).map((name) => view.data(name));
+    return lists.sort((one, other) => columns(other) - columns(one))[0] ?? [];
+  }
+
   // Every list of values in a specification, with the titles that its axes and legends give to the fields.
-  function datasets(spec) {
+  function datasets(spec, view) {
     const found = new Map();
+    const calculated = JSON.stringify(spec).includes('"sequence":') ? fromFormulas(view) : [];
     const visit = (part, inherited) => {
-      const own = part.data && (part.data.values ?? spec.datasets?.[part.data.name]);
+      const own = part.data && (part.data.values ?? spec.datasets?.[part.data.name] ?? calculated);
       const values = own ?? inherited;
       if (Array.isArray(values)) {
         if (!found.has(values)) found.set(values, {});
@@ -66,11 +75,13 @@
   }
 
   for (const details of document.querySelectorAll("details.aiayn-data")) {
-    const fill = () => {
-      const spec = JSON.parse(details.previousElementSibling.querySelector(".aiayn-spec").textContent);
+    const chart = details.previousElementSibling;
+    details.addEventListener("toggle", () => {
+      if (!chart.drawn || details.childElementCount > 1) return;
+      const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
       const title = [spec.title?.text ?? spec.title ?? "chart"].flat().join(" ");
-      datasets(spec).forEach(([values, titles], number) => show(details, values, titles, title, number + 1));
-    };
-    details.addEventListener("toggle", fill, { once: true });
+      const found = datasets(spec, chart.drawn.view);
+      found.forEach(([values, titles], number) => show(details, values, titles, title, number + 1));
+    });
   }
 })();

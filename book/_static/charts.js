@@ -7,6 +7,27 @@
   const library = new URL(document.currentScript.dataset.vega, document.currentScript.src);
   const dark = () => root.dataset.theme === "dark";
 
+  // The palette of aiayn.charts has to do for any ground. Here the ground is known: on light paper it is a little
+  // darker, on dark a little lighter, so that words have a contrast of 4.5 and marks of 3.
+  const PALETTE = {
+    "#0072b2": ["#0072b2", "#2b8abf"],
+    "#d55e00": ["#be5400", "#dd6b14"],
+    "#009e73": ["#00835f", "#009e73"],
+    "#cc79a7": ["#a8568a", "#cc79a7"],
+    "#a6761d": ["#8f6516", "#b98a35"],
+    "#56b4e9": ["#2f93c4", "#56b4e9"],
+    "#888888": ["#727272", "#8c8c8c"],
+    gray: ["#6e6e6e", "#8c8c8c"],
+  };
+  const specification = (chart) => {
+    const text = chart.querySelector(".aiayn-spec").textContent;
+    const fit = (colour) => PALETTE[colour.toLowerCase()]?.[Number(dark())] ?? colour;
+    const fitted = text
+      .replace(/"(#[0-9a-f]{6})"/gi, (_, colour) => `"${fit(colour)}"`)
+      .replace(/"(color|fill|stroke)":"gray"/g, (_, key) => `"${key}":"${fit("gray")}"`); // elsewhere it is a word
+    return JSON.parse(fitted);
+  };
+
   function config() {
     const style = getComputedStyle(root);
     const colour = (name) => style.getPropertyValue(name).trim();
@@ -35,7 +56,7 @@
 
   async function draw(chart) {
     await vega();
-    const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
+    const spec = specification(chart);
     delete spec.$schema; // Vega would only complain about a chart stored by an older Altair
     const view = chart.querySelector(".aiayn-view");
     const options = {

@@ -1,0 +1,28 @@
+"""What bench/pages.py makes of the figures that a browser gives."""
+
+import pages
+import pytest
+
+
+def page(**figures: float) -> pages.Page:
+    """A light and quick page, but for what is said."""
+    return pages.Page("a.html", 100, 3, 500.0, "p", 0.0)._replace(**figures)
+
+
+def test_layout_shifts_add_up_within_a_burst_only() -> None:
+    """A second of rest ends a burst, and so do five seconds; the largest counts."""
+    assert pages.largest_window([]) == 0
+    assert pages.largest_window([(0, 0.1), (900, 0.2), (2000, 0.25)]) == pytest.approx(0.3)
+    assert pages.largest_window([(900.0 * k, 0.1) for k in range(8)]) == pytest.approx(0.6)
+
+
+def test_a_page_is_as_slow_as_its_median_load_and_as_heavy_as_its_heaviest() -> None:
+    """One slow load of three is noise; a file that was loaded once has to be paid for."""
+    loads = [page(paint_ms=900.4), page(paint_ms=100, bytes=300, requests=4), page(paint_ms=200, shift=0.1)]
+    assert pages.typical(loads) == page(paint_ms=200, bytes=300, requests=4, shift=0.1)
+
+
+def test_pages_over_a_threshold_are_named() -> None:
+    """Exactly as much as allowed is allowed."""
+    assert not pages.faults([page(bytes=pages.WEIGHT, paint_ms=pages.PAINT)])
+    assert len(pages.faults([page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)])) == 2
