@@ -109,7 +109,7 @@ test: check $(LABORATORY) ## Check everything: also run every chapter, here and 
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)
 	@$(VENV)/jupyter-book build -q -W -n --keep-going $(TRACKED)
 	@printf '\n== Site in a browser ==\n'
-	@AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m browser
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m browser -n $(JOBS) --dist loadfile
 
 serve: book ## Show the book at http://127.0.0.1:8000
 	@$(VENV)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

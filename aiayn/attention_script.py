@@ -39,7 +39,7 @@ STYLE = """
   padding:0 .3em;text-overflow:ellipsis;white-space:nowrap}
 .aiayn-attention [role=option]{cursor:pointer;text-align:right}
 .aiayn-attention [aria-selected=true]{background:color-mix(in srgb,var(--at) 25%,transparent)}
-.aiayn-attention .at-seen li{background:color-mix(in srgb,var(--at) calc(var(--seen,0)*60%),transparent)}
+.aiayn-attention .at-seen li{background:color-mix(in srgb,var(--at) calc(var(--seen,0)*40%),transparent)}
 .aiayn-attention .at-say{margin:.5em 0;min-height:3em}
 """
 
