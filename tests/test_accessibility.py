@@ -123,8 +123,9 @@ FOCUSED = """
   const node = document.activeElement;
   if (!node || node === document.body) return [null, true];
   const marked = (each) => {
-    const { outlineStyle, outlineWidth, boxShadow, opacity } = getComputedStyle(each);
-    const ring = (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none";
+    const { outlineStyle, outlineWidth, boxShadow, opacity, strokeWidth } = getComputedStyle(each);
+    const ring = (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none"
+      || (each.localName === "rect" && parseFloat(strokeWidth) >= 3);
     return ring && opacity !== "0";
   };
   const { opacity } = getComputedStyle(node);
@@ -225,7 +226,10 @@ def test_the_keyboard_reaches_everything(page: Page, name: str, theme: str) -> N
             reached.add(int(number))
             if not visible:
                 unseen.add(int(number))
-    assert not [stops[number] for number in range(len(stops)) if number not in reached]
+    # What the front page says of a block gives way to what it says of the next; what it showed at first comes
+    # back with Escape, as tests/test_front_page.py tries.
+    left = [number for number in range(len(stops)) if number not in reached]
+    assert not [stops[number] for number in left if page.locator(f"[data-stop='{number}']").is_visible()]
     assert not [stops[number] for number in unseen], "has the focus, and nobody sees it"
 
 
