@@ -1,32 +1,19 @@
 """The whole model: torch.nn.Transformer's equal, blind to the future and padding, the same with a cache."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
 from aiayn.model import PRESETS, Transformer, TransformerConfig, config, start, step
 
-V = 40
-ALTERNATIVES: dict[str, dict[str, Any]] = {
-    "paper": {},
-    "learned": {"positions": "learned"},
-    "relative": {"positions": "relative"},
-    "no-positions": {"positions": "none"},
-    "unscaled": {"score": "unscaled"},
-    "general": {"score": "general"},
-    "additive": {"score": "additive"},
-    "pre": {"norm": "pre"},
-    "narrow-keys": {"d_k": 4, "d_v": 12},
-    "wide-keys": {"d_k": 16, "d_v": 5},
-    "odd-heads": {"h": 3, "d_k": 7, "d_v": 9},
-    "bias": {"attention_bias": True},
-    "two-embeddings": {"share_embeddings": False},
-    "all-at-once": {"positions": "relative", "score": "additive", "norm": "pre", "d_k": 6, "d_v": 10},
-}
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 # What PyTorch calls a part, and what the book calls it. Shapes and order are the same.
 RENAMED = {
     "self_attn": "self_attention",
@@ -49,37 +36,14 @@ def in_our_names(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def small(**changes: Any) -> Transformer:
-    """A model without dropout, all its parameters moved: gains must not be 1, biases not 0."""
-    shape = {"vocabulary_size": V, "N": 2, "d_model": 32, "d_ff": 48, "h": 4, "dropout": 0.0, **changes}
-    model = Transformer(TransformerConfig(**shape)).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter += 0.1 * torch.randn(parameter.shape)
+    model = moved(replace(TRANSFORMER, **changes))
+    assert isinstance(model, Transformer)
     return model
 
 
-@pytest.fixture(autouse=True)
-def one_thread(fresh_state: None) -> None:
-    """For models this small a second thread costs more than it brings: 54 s where one takes 8."""
-    torch.set_num_threads(1)
-
-
-@pytest.fixture(params=ALTERNATIVES.values(), ids=ALTERNATIVES.keys())
+@pytest.fixture(params=TRANSFORMERS.values(), ids=TRANSFORMERS.keys())
 def model(request: pytest.FixtureRequest) -> Transformer:
     return small(**request.param)
-
-
-def sentences(*lengths: int, width: int | None = None) -> Tensor:
-    """Random tokens, a row for each length, filled up with padding, which is 0."""
-    rows = [F.pad(torch.randint(1, V, (n,)), (0, (width or max(lengths)) - n)) for n in lengths]
-    return torch.stack(rows)
-
-
-def close(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-
-
-def padded(tokens: Tensor, places: int) -> Tensor:
-    return F.pad(tokens, (0, places))
 
 
 # The same as torch.nn.Transformer
@@ -127,18 +91,7 @@ def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
         close(parameter.grad, matrix.grad if "embeddings" in name else counterparts[name].grad)
 
 
-# Blind to the future and to padding
-
-
-def test_a_later_target_token_changes_nothing_before_it(model: Transformer) -> None:
-    source, target = sentences(6, 4), sentences(8, 8)
-    logits = model(source, target)
-    for j in range(8):
-        other = target.clone()
-        other[:, j] = other[:, j] % (V - 1) + 1
-        changed = model(source, other)
-        assert torch.equal(changed[:, :j], logits[:, :j])
-        assert not torch.equal(changed[:, j], logits[:, j])
+# Blind to padding
 
 
 def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
@@ -152,14 +105,6 @@ def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
     assert torch.equal(model.decode(target, model.encode(source), source)[words], decoded[words])
     # the score of padding itself comes from its embedding
     assert torch.equal(model(source, target)[words][:, 1:], logits[words][:, 1:])
-
-
-def test_how_much_padding_there_is_changes_nothing(model: Transformer) -> None:
-    source, target = sentences(7, 3, 5), sentences(6, 2, 4)
-    words = target != 0
-    logits = model(source, target)
-    close(model(padded(source, 3), padded(target, 5))[:, :6][words], logits[words])
-    close(model.encode(padded(source, 9))[:, :7][source != 0], model.encode(source)[source != 0])
 
 
 def greedy(model: Transformer, source: Tensor, steps: int) -> tuple[Tensor, Tensor]:
@@ -184,35 +129,13 @@ def test_decoding_does_not_depend_on_the_rest_of_the_batch(model: Transformer) -
 # The same with a cache
 
 
-@pytest.mark.parametrize("chunks", [[1] * 8, [3, 1, 1, 1, 1, 1], [8], [2, 4, 2]], ids=str)
-def test_cached_is_uncached(model: Transformer, chunks: list[int]) -> None:
-    source, target = sentences(7, 4, 5), sentences(8, 8, 8)
-    expected = model(source, target)
-    state, end = start(model, source), 0
-    for n in chunks:
-        close(step(model, target[:, end : end + n], state), expected[:, end + n - 1])
-        end += n
-        assert state.length == end
-        # the memory's keys and values were kept: it is not looked at again
-        state.memory = torch.full_like(state.memory, torch.nan)
-
-
-def test_beams_are_reordered_and_sentences_leave(model: Transformer) -> None:
-    source = sentences(7, 4, 5)
-    beams = sentences(*[3] * 6)  # two for each sentence
-    state = start(model, source)
-    found = step(model, beams, state)
-    close(found, model(source.repeat_interleave(2, 0), beams)[:, -1])
-
-    rows = torch.tensor([1, 1, 2, 3, 5, 4])  # the first sentence drops a beam and doubles the other
-    beams = torch.cat([beams[rows], sentences(*[1] * 6)], dim=1)
-    state.select(rows)
-    close(step(model, beams[:, -1:], state), model(source.repeat_interleave(2, 0), beams)[:, -1])
-
-    stay, rows = torch.tensor([0, 2]), torch.tensor([0, 1, 4, 5])
-    beams = torch.cat([beams[rows], sentences(*[1] * 4)], dim=1)
-    state.select(rows, stay)
-    close(step(model, beams[:, -1:], state), model(source[stay].repeat_interleave(2, 0), beams)[:, -1])
+def test_the_memory_is_looked_at_once(model: Transformer) -> None:
+    source, target = sentences(7, 4, 5), sentences(4, 4, 4)
+    expected, state = model(source, target), start(model, source)
+    for t in range(4):
+        close(step(model, target[:, t : t + 1], state), expected[:, t])
+        assert state.length == t + 1
+        state.memory = torch.full_like(state.memory, torch.nan)  # its keys and values were kept
 
 
 def test_beams_that_die_and_branch_are_as_if_each_were_alone(model: Transformer) -> None:
@@ -260,30 +183,6 @@ def test_weights_survive_being_saved(model: Transformer, tmp_path: Path) -> None
 def test_weights_of_another_shape_are_refused() -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         small(d_ff=64).load_state_dict(small().state_dict())
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"N": 0}, "N=0: must be at least 1"),
-        ({"vocabulary_size": -1}, "vocabulary_size=-1"),
-        ({"d_k": 0}, "d_k=0"),
-        ({"dropout": 1.5}, "dropout=1.5: must lie between 0 and 1"),
-        ({"d_model": 100}, "d_model=100 does not divide into h=8 heads: give d_k and d_v"),
-        ({"d_model": 100, "d_k": 16}, "give d_k and d_v"),
-        ({"pad_id": 37000}, "pad_id=37000"),
-        ({"positions": "sinusoid"}, "positions='sinusoid': must be one of sinusoidal, learned"),
-        ({"score": "cosine"}, "score='cosine'"),
-        ({"norm": "none"}, "norm='none'"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_built_is_refused(changes: dict[str, Any], message: str) -> None:
-    shape = TransformerConfig()
-    for name, value in changes.items():  # past the run-time type check, which is first
-        object.__setattr__(shape, name, value)
-    with pytest.raises(ValueError, match=message):
-        shape.__post_init__()
 
 
 def test_a_name_that_is_no_configuration() -> None:
