@@ -12,14 +12,18 @@ __all__ = [
     "sweep",
     "plan",
     "sample",
+    "output_arrives",
     "main",
 ]
 
 
 # book/09-launch.ipynb, cell imports
 import math
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -236,13 +240,31 @@ def sample(
         print(pair.source, pair.target, *tree, *alignment, sep="\t")
 
 
+# book/09-launch.ipynb, cell output-arrives
+@contextmanager
+def output_arrives() -> Iterator[None]:
+    """Within it, output that cannot be written is an error, but not if its reader has seen enough."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is None:  # it may be standard output that fails, and Python would try again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(128 + signal.SIGPIPE)
+        raise
+
+
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
     verbs = (train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
     commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
     try:
-        tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
+        with output_arrives():
+            tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
     except (InputError, OSError) as error:
         print(f"aiayn: {error}", file=sys.stderr)
         sys.exit(2)

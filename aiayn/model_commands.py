@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
+    "RunFolder",
     "Model",
     "told_at_the_end",
     "translate",
@@ -35,13 +36,15 @@ from aiayn.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation import TooLong, Translator, last_checkpoints
 from aiayn.visualization import write_attention
 
-
 # book/09-launch.ipynb, cell model-options
+RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+
+
 @dataclass(frozen=True)
 class Model:
     """Which model, and how it searches."""
 
-    run: tyro.conf.Positional[Path]  # a folder that `aiayn train` left
+    run: RunFolder  # a folder that `aiayn train` left
     beam: int | None = None  # prefixes kept at each step: 4, of a parser 21, unless given
     alpha: float | None = None  # strength of the length penalty: 0.6, of a parser 0.3, unless given
     average: int | None = None  # how many of the last checkpoints; the recipe's number unless given
@@ -121,7 +124,9 @@ def parse(model: Annotated[Model, tyro.conf.arg(name="")], constrained: bool = T
 
 # book/09-launch.ipynb, cell convert-command
 def convert(
-    run: tyro.conf.Positional[Path], out: tyro.conf.Positional[Path], average: int | None = None
+    run: RunFolder,
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
+    average: int | None = None,
 ) -> None:
     """Write a model for CTranslate2, to a new folder.
 

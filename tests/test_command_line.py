@@ -3,6 +3,8 @@
 import json
 import math
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -424,3 +426,23 @@ def test_a_sweep_whose_run_failed_says_so(
     monkeypatch.setattr("aiayn.sweep.train", broken)
     code, printed, _ = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
     assert code == 1 and "base, seed 1: the disk is full" in printed
+
+
+@pytest.mark.parametrize("arguments", ["sample --n 3000", "sample --n 1", "--help"])
+def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
+    command = f"{sys.executable} -m aiayn {arguments} | true; exit ${{PIPESTATUS[0]}}"
+    found = subprocess.run(["bash", "-c", f"{command}"], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_output_that_does_not_fit_is_an_error() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full, which is always full")
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            [sys.executable, "-m", "aiayn", "sample", "--n", "1"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (found.returncode, found.stderr) == (2, "aiayn: [Errno 28] No space left on device\n")
