@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import records
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from browser import NoBrowser, chromium
 
 WEIGHT, PAINT = 1_500_000, 1500.0  # bytes and milliseconds: the most that a page may need
 SLOWDOWN, LOADS = 4, 3
@@ -172,12 +175,10 @@ def measure(site: Path, chosen: Sequence[str]) -> list[Page]:
     """Every page's figures; each is printed as it comes."""
     print(f"{'page':48} {'kB':>8} {'requests':>9} {'LCP ms':>8} {'CLS':>7}  painted")
     found = list[Page]()
-    with served(site) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    with served(site) as address, chromium() as browser:
         for name in chosen or names(site):
             found.append(typical([load(browser, address, name) for _ in range(LOADS)]))
             print(row(found[-1]), flush=True)
-        browser.close()
     return found
 
 
@@ -191,7 +192,10 @@ def main() -> None:
     if not arguments.site.is_dir():
         sys.exit(f"no site in {arguments.site}: run `make book`")
     before = os.getloadavg()[0]
-    pages = measure(arguments.site, arguments.pages)
+    try:
+        pages = measure(arguments.site, arguments.pages)
+    except NoBrowser as error:
+        sys.exit(f"pages cannot be measured: {error}")
     load_average = [round(before, 1), round(os.getloadavg()[0], 1)]
     cores = os.cpu_count() or 1
     print(f"\nload average {load_average[0]} before, {load_average[1]} after, on {cores} cores")

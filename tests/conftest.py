@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,20 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
         (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Chromium. Where there is none, tests are skipped, but not those that are marked as the browser's."""
+    from browser import NoBrowser, chromium
+
+    with ExitStack() as stack:
+        try:
+            yield stack.enter_context(chromium())
+        except NoBrowser as error:
+            if request.node.get_closest_marker("browser"):
+                raise
+            pytest.skip(str(error))
 
 
 @pytest.fixture

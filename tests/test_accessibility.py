@@ -6,7 +6,7 @@ from typing import Any
 import lxml.html
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from test_site import CHART_PAGES, DARK, DRAWN, PAGES, SITE, TYPESET
 
 pytestmark = [
@@ -152,16 +152,14 @@ OPEN_DATA = """
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     """A wide window in which nothing moves, as some readers ask of their system."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page(
-            viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce"
-        )
-        page.set_default_timeout(60_000)  # the machine may be busy
-        yield page
-        browser.close()
+    page = browser.new_page(
+        viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce"
+    )
+    page.set_default_timeout(60_000)  # the machine may be busy
+    yield page
+    page.close()
 
 
 def visit(page: Page, name: str, width: int = 1400) -> None:

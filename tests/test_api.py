@@ -10,9 +10,9 @@ import lxml.html
 import pytest
 from playwright.sync_api import Browser, expect
 from sphinx.util.inventory import InventoryFile
-from test_site import PAGES, SITE, address, anchors, browser, dead, parsed
+from test_site import PAGES, SITE, address, anchors, dead, parsed
 
-__all__ = ["address", "browser"]  # fixtures
+__all__ = ["address"]  # a fixture
 
 pytestmark = [
     pytest.mark.browser,

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import lxml.html
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from test_site import SITE, address, browser  # noqa: F401 (fixtures)
+from test_site import SITE, address  # noqa: F401 (a fixture)
 
 from aiayn import data
 from aiayn.hardware import forward_flops

@@ -6,7 +6,7 @@ from typing import Any
 
 import pdf
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from pypdf import PdfReader
 from test_site import PAGES, SITE
 
@@ -97,15 +97,13 @@ CUT = """
 """
 
 
-def test_nothing_is_cut_at_the_edge_of_the_paper(tmp_path: Path) -> None:
+def test_nothing_is_cut_at_the_edge_of_the_paper(browser: Browser, tmp_path: Path) -> None:
     """As Chromium lays it out for print, on a page as wide as the paper's text."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        text = pdf.combine(browser, SITE.resolve(), CHOSEN)
-        (tmp_path / "book.html").write_text(text, encoding="utf-8")
-        page = browser.new_page(viewport={"width": pdf.WIDTH, "height": 1000}, color_scheme="light")
-        page.emulate_media(media="print")
-        page.goto((tmp_path / "book.html").as_uri())
-        found = page.evaluate(CUT)
-        browser.close()
+    text = pdf.combine(browser, SITE.resolve(), CHOSEN)
+    (tmp_path / "book.html").write_text(text, encoding="utf-8")
+    page = browser.new_page(viewport={"width": pdf.WIDTH, "height": 1000}, color_scheme="light")
+    page.emulate_media(media="print")
+    page.goto((tmp_path / "book.html").as_uri())
+    found = page.evaluate(CUT)
+    page.close()
     assert not found, "\n".join(found)

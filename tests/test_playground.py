@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from aiayn.batching import make_batch
 from aiayn.laboratory import sample
@@ -27,6 +27,7 @@ SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parent.parent / "_build"
 PAGE = SITE.resolve() / "book" / "playground.html"
 STATIC = SITE / "_static" / "playground"
 
+expect.set_options(timeout=60_000)  # the machine may be busy
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
@@ -92,17 +93,6 @@ WATCH = """() => {
 def translator() -> Translator:
     """The model in PyTorch."""
     return Translator(*laboratory_model())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, as Debian packs it."""
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    expect.set_options(timeout=60_000)  # the machine may be busy
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 import yaml
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from pybtex.database import parse_file
 
 ROOT = Path(__file__).parent.parent
@@ -142,21 +142,18 @@ def test_a_chapter_links_a_term_once_and_in_running_text(chapter: str) -> None:
         assert leads_to(chapter, link).tag == "dt"
 
 
-def test_a_definition_is_read_by_keyboard_on_a_phone() -> None:
+def test_a_definition_is_read_by_keyboard_on_a_phone(browser: Browser) -> None:
     """Who reaches a term with the Tab key sees what it means, and the page does not grow wider."""
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
-        phone = browser.new_page(viewport={"width": 390, "height": 844})
-        phone.goto((BOOK / "05-4-regularization.html").resolve().as_uri())
-        for link in phone.locator("a.aiayn-term").all():
-            link.focus()
-            phone.keyboard.press("Shift+Tab")  # focus that a key has brought is shown as such
-            phone.keyboard.press("Tab")
-            shown = link.evaluate("a => [getComputedStyle(a, '::after').content, a.dataset.is]")
-            assert shown[0] == json.dumps(shown[1], ensure_ascii=False)
-            assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-        browser.close()
+    phone = browser.new_page(viewport={"width": 390, "height": 844})
+    phone.goto((BOOK / "05-4-regularization.html").resolve().as_uri())
+    for link in phone.locator("a.aiayn-term").all():
+        link.focus()
+        phone.keyboard.press("Shift+Tab")  # focus that a key has brought is shown as such
+        phone.keyboard.press("Tab")
+        shown = link.evaluate("a => [getComputedStyle(a, '::after').content, a.dataset.is]")
+        assert shown[0] == json.dumps(shown[1], ensure_ascii=False)
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.close()
 
 
 # Errata

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import lxml.html
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parent.parent / "_build" / "html"))
 PAGES = [
@@ -80,16 +80,6 @@ def address() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, as Debian packs it."""
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -243,19 +243,6 @@ def test_a_page_of_nothing_says_so(translator: Translator, tmp_path: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def browser() -> Any:
-    """Chromium, as Debian packs it."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path("/usr/bin/chromium").exists():
-        pytest.skip("needs /usr/bin/chromium")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path="/usr/bin/chromium", args=options)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def page_file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a page with a view of a hostile sentence, and one more."""
     path = tmp_path_factory.mktemp("page") / "attention.html"

@@ -18,7 +18,8 @@ from typing import Any
 import address
 import pikepdf
 import yaml
-from playwright.sync_api import Browser, sync_playwright
+from browser import NoBrowser, chromium
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css
@@ -217,11 +218,8 @@ def numbered(text: str, proof: Path) -> str:
 
 def make(site: Path, output: Path, chosen: list[Entry]) -> None:
     """Print the chosen pages of a built site as one book."""
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
+    with chromium() as browser:
         print_book(browser, combine(browser, site, chosen), output)
-        browser.close()
     with pikepdf.open(output, allow_overwriting_input=True) as book:
         book.docinfo["/Author"] = settings()["author"]
         book.Root.PageMode = pikepdf.Name.UseOutlines  # readers open with the chapters at the side
@@ -230,4 +228,7 @@ def make(site: Path, output: Path, chosen: list[Entry]) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]).resolve(), Path(sys.argv[2]), entries())
+    try:
+        make(Path(sys.argv[1]).resolve(), Path(sys.argv[2]), entries())
+    except NoBrowser as error:
+        sys.exit(f"the book cannot be printed: {error}")

@@ -9,8 +9,9 @@ import re
 import sys
 from pathlib import Path
 
+from browser import chromium
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "book" / "_static"
@@ -56,9 +57,6 @@ def readme(browser: Browser, site: Path) -> None:
 
 
 if __name__ == "__main__":
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-lcd-text", "--force-color-profile=srgb"]
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=options)
-        social(chromium)
-        readme(chromium, Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "_build" / "html"))
-        chromium.close()
+    with chromium("--disable-lcd-text", "--force-color-profile=srgb") as browser:
+        social(browser)
+        readme(browser, Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "_build" / "html"))
