@@ -321,3 +321,14 @@ def test_charts_and_drawings_keep_their_ground_in_forced_colours(page: Page) -> 
     icon = page.locator("button .fa-expand, a .fa-github").first
     assert icon.evaluate("(node) => getComputedStyle(node).maskImage") != "none"
     page.emulate_media(forced_colors="none")
+
+
+def test_german_is_said_to_be_german() -> None:
+    """And English, or a word that may be either, is not."""
+    found = dict[bool, set[str]]({True: set(), False: set()})
+    for name in PAGES:
+        for word in lxml.html.parse(SITE / name).getroot().iter("em"):
+            found[word.get("lang") == "de"].add(word.text_content())
+    assert {"nicht", "die breite Straße", "Alle Bäcker tanzten nicht"} <= found[True]
+    assert {"hat", "the cat on the table", "residual connection"} <= found[False]
+    assert not {text for text in found[False] if set("äöüßÄÖÜ") & set(text)}
