@@ -1,6 +1,6 @@
 """Race recurrent, convolutional and attentive models of equal size, and write book/runs/comparison.json.
 
-python bench/comparison.py --record [--seeds 1 2 3]               # an hour and a half on two quiet cores
+python bench/comparison.py --record [--seeds 1 2 3]               # the better part of an hour on quiet cores
 python bench/comparison.py --models rnn --seeds 1 --steps 200     # a trial: printed, not written
 
 Every model is trained on the laboratory by its own recipe. Its checkpoints, each with the minutes that led to
