@@ -129,6 +129,33 @@ def test_charts_follow_the_theme(phone: tuple[Page, list[str]], address: str) ->
     assert words.get_attribute("fill") != light
 
 
+def test_formulas_have_their_places_before_they_are_set(browser: Browser, address: str) -> None:
+    """So that the text around them does not jump. Without scripts, their TeX is shown."""
+    places = """[...document.querySelectorAll(".math")].map((formula) => {
+      const box = formula.getBoundingClientRect();
+      return [formula.tagName === "SPAN" ? box.width : 0, box.top];
+    })"""
+    name = f"{address}book/03-2-attention.html"
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.route("**/mathjax/**", lambda route: route.abort())
+    page.goto(name)
+    reserved = page.evaluate(places)
+    page.unroute("**/mathjax/**")
+    page.goto(name)
+    page.evaluate(TYPESET)
+    needed = page.evaluate(places)
+    page.close()
+    assert len(needed) == len(reserved) > 100
+    for (width, _), (expected, _) in zip(reserved, needed, strict=True):
+        assert abs(width - expected) < 4 + 0.2 * expected
+    assert abs(reserved[-1][1] - needed[-1][1]) < 0.02 * needed[-1][1]
+
+    bare = browser.new_context(java_script_enabled=False).new_page()
+    bare.goto(name)
+    expect(bare.locator("span.math").first).to_be_visible()
+    bare.context.close()
+
+
 def test_charts_without_javascript(browser: Browser, address: str) -> None:
     """A reader without JavaScript sees every chart's picture."""
     page = browser.new_page(java_script_enabled=False)
