@@ -253,7 +253,7 @@ def output_arrives() -> Iterator[None]:
         if error.filename is None:  # it may be standard output that fails, and Python would try again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
-            sys.exit(128 + signal.SIGPIPE)
+            sys.exit(141)  # what a shell reports of a filter that SIGPIPE ended
         raise
 
 

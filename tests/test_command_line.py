@@ -428,11 +428,12 @@ def test_a_sweep_whose_run_failed_says_so(
     assert code == 1 and "base, seed 1: the disk is full" in printed
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
 @pytest.mark.parametrize("arguments", ["sample --n 3000", "sample --n 1", "--help"])
 def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
     command = f"{sys.executable} -m aiayn {arguments} | true; exit ${{PIPESTATUS[0]}}"
     found = subprocess.run(["bash", "-c", f"{command}"], capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (128 + signal.SIGPIPE, "")
+    assert (found.returncode, found.stderr) == (141, "")
 
 
 def test_output_that_does_not_fit_is_an_error() -> None:
