@@ -19,8 +19,9 @@ FOUND := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' !
 PAGES := $(filter-out $(wildcard book/*.py),$(FOUND))
 
 # Multi30k and WMT: the folder named by AIAYN_DATA, else one beside the checkout (as in CI), else downloaded.
-AIAYN_DATA := $(abspath $(or $(AIAYN_DATA),$(wildcard ../shared/data)))
+AIAYN_DATA := $(or $(AIAYN_DATA),$(wildcard ../shared/data))
 ifneq ($(AIAYN_DATA),)
+AIAYN_DATA := $(shell cd "$(AIAYN_DATA)" 2>/dev/null && pwd || echo "$(AIAYN_DATA)")
 export AIAYN_DATA
 endif
 

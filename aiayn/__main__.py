@@ -32,6 +32,7 @@ import torch
 import tyro
 
 from aiayn import laboratory
+from aiayn.batching import check_shares
 from aiayn.comparison import report as comparison_report
 from aiayn.data import InputError
 from aiayn.fast_paths import keep_heap
@@ -51,7 +52,7 @@ class Training:
     """What to train, and how."""
 
     data: str  # multi30k, wmt14, laboratory, or a folder with train.en, train.de, val.en, val.de
-    config: str  # base, big, small, multi30k or laboratory
+    config: str  # base, big, small, multi30k, laboratory, parser, conv, rnn, …: see RECIPES
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
     minutes: float = math.inf  # stop after so many
@@ -126,18 +127,19 @@ def launch(
     hours : float
         For which the batch file asks.
     """
-    job.settings()
+    pieces = job.settings().micro_batches
     workers = workers or max(1, torch.cuda.device_count())
+    if pieces is not None and min(workers, machines) > 0:
+        check_shares(pieces, workers * machines)
     if slurm:
         print(slurm_script(flags(job), job.out, workers, machines, hours, restarts), end="")
         return
     load_test(job.data, job.pair, None)
     job = replace(job, resume=job.resume or machines > 1)  # a machine knows only its own restarts
+    command = torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
     Run(job.out, job.resume)  # before eight processes find out
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
-    launch_workers(
-        torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
-    )
+    launch_workers(command)
     if machines == 1:
         record = score(job.out, progress=sys.stderr.isatty())
         write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])

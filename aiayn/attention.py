@@ -28,7 +28,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -182,6 +182,8 @@ class Attention(nn.Module):
         self, h: int, d_k: int, score: Score = "scaled", relative: RelativeTerms | None = None
     ) -> None:
         super().__init__()
+        if score not in get_args(Score):
+            raise ValueError(f"score={score!r}: must be one of {', '.join(get_args(Score))}")
         self.scale = 1.0 if score == "unscaled" else 1 / math.sqrt(d_k)
         learned = {"general": GeneralScore, "additive": AdditiveScore}
         self.score = learned[score](h, d_k) if score in learned else None
@@ -307,6 +309,8 @@ class MultiHeadAttention(nn.Module):
         self.attention = Attention(h, self.d_k, score, relative)
         self.W_O = nn.Linear(h * self.d_v, d_model, bias)
         nn.init.xavier_uniform_(self.W_O.weight)
+        if bias:
+            nn.init.zeros_(self.W_O.bias)
 
     def forward(
         self,
@@ -334,10 +338,11 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """
     weights: dict[str, Tensor] = {}
     modules = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
+    before = {module: module.recorder for module in modules.values()}
     try:
         for name, module in modules.items():
             module.recorder = partial(weights.__setitem__, name.removesuffix(".attention"))
         yield weights
     finally:
-        for module in modules.values():
-            module.recorder = None
+        for module, recorder in before.items():
+            module.recorder = recorder

@@ -155,7 +155,8 @@ const update = (view, change) => {
     item.lastChild.textContent = weight < 0.05 ? "" : ` ${percent(weight)}`;
   });
   const best = (row, n) => row.map((weight, j) => [weight, words[j]]).sort((a, b) => b[0] - a[0]).slice(0, n)
-    .filter(([weight]) => weight >= 0.05).map(([weight, word]) => `${word} ${percent(weight)}`).join(", ");
+    .filter(([weight]) => weight >= 0.05).map(([weight, word]) => `${word} ${percent(weight)}`).join(", ")
+    || "no word in particular";
   const who = `${kind} (${KINDS[kind]}), layer ${layer + 1}, ${every ? "all heads" : `head ${head + 1}`}`;
   const word = active === null ? "" : `“${view.from.children[active].title}”`;
   const told = most.map((row, k) => every ? `head ${shown[k] + 1} looks at ${best(row, 1)}` : best(row, 4));
@@ -180,12 +181,13 @@ const draw = (place) => {
     if (pressed) view.buttons.push([node, pressed]);
   };
   const kinds = group("kind of attention"), { state } = view;
-  for (const kind in KINDS) button(kinds, kind, () => ({ kind, word: null }), () => state.kind === kind);
+  const none = { word: null, over: null };
+  for (const kind in KINDS) button(kinds, kind, () => ({ kind, ...none }), () => state.kind === kind);
   view.grid = make(place, "div", { class: "at-grid", role: "group", "aria-label": "heads" });
   const choices = group("what is shown");
   button(choices, "all heads of the layer", () => ({ every: !state.every }), () => state.every);
   if (Object.values(view.sides).some(([words, pieces]) => words.length < pieces.length))
-    button(choices, "pieces", () => ({ pieces: !state.pieces, word: null }), () => state.pieces);
+    button(choices, "pieces", () => ({ pieces: !state.pieces, ...none }), () => state.pieces);
   button(choices, "all words", () => ({ word: null }));
   view.say = make(place, "p", { class: "at-say", "aria-live": "polite" });
   const large = make(place, "div", { class: "at-large" });

@@ -100,6 +100,7 @@ KNOWN_TAGS = [
     *("remove-cell", "remove-input", "remove-output", "remove-stdout", "remove-stderr"),
     *("hide-cell", "hide-input", "hide-output"),
     *("nbval-ignore-output", "nbval-check-output", "nbval-raises-exception", "nbval-skip"),
+    *("exercise", "solution", "check"),
 ]
 
 
@@ -168,6 +169,8 @@ def bound_names(source: str, imports: bool = True) -> list[str]:
             case ast.Name(ctx=ast.Store()):
                 yield node.id
             case _:
+                if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+                    yield node.name
                 for child in ast.iter_child_nodes(node):
                     yield from visit(child)
 
@@ -186,7 +189,8 @@ def used_names(source: str) -> set[str]:
         for child in table.get_children():
             yield from visit(child)
 
-    return {name for name in visit(symtable.symtable(source, "cell", "exec")) if not name.startswith("__")}
+    names = set(visit(symtable.symtable(source, "cell", "exec")))
+    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
 
 
 # book/00-how-this-book-works.ipynb, cell check-names

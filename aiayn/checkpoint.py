@@ -188,7 +188,7 @@ def load_checkpoint(folders: list[Path]) -> tuple[EncoderDecoder, Vocabulary]:
 
 # book/05-training.ipynb, cell same-training
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
-FREE |= {"checkpoint_minutes", "checkpoint_steps"}  # these have no part in what is learned
+FREE |= {"checkpoint_minutes", "checkpoint_steps"}  # no part in what is learned, dropout of pieces aside
 
 
 def check_same_training(folder: Path, model: EncoderDecoder, training: dict[str, Any]) -> dict[str, Any]:

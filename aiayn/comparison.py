@@ -45,7 +45,8 @@ class Comparison:
     Attributes
     ----------
     gain, bar : float
-        The difference of the means, in BLEU or in percent of the perplexity, and how large it must be.
+        The difference of the means, in BLEU or in hundredths of a nat (percent of perplexity, where it is
+        small), and how large it must be.
     seeds : int
         Of the row that has fewer; with less than two of them there is no verdict.
     """

@@ -114,7 +114,7 @@ def ctranslate2_spec(model: Transformer) -> Any:
 def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path) -> None:
     """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
 
-    Its input are the pieces that `vocabulary.model` cuts a sentence into, and its output are pieces.
+    Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output is pieces.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from aiayn.attention import Attention, padding_mask
 from aiayn.cache import stack_beams, unstack_beams
-from aiayn.convolution import GatedConvolution, LastInputs, check_kernel, scaled_sum
+from aiayn.convolution import GatedConvolution, LastInputs, scaled_sum
 from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.positions import LearnedPositions
@@ -89,8 +89,11 @@ class ConvolutionalConfig(ModelConfig):
         for name in ("N", "kernel", "growth", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
-        check_kernel(self.kernel, self.growth, causal=False)
-        if self.growth > 1 and self.growth ** (self.N - 1) > self.max_length:
+        if self.kernel % 2 == 0:
+            raise ValueError(
+                f"kernel={self.kernel}: the encoder's layers are centred, so take an odd one, 3 or 5"
+            )
+        if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
             raise ValueError(
                 f"growth={self.growth}, N={self.N}: the last layer would skip over max_length="
                 f"{self.max_length} positions; take fewer layers"

@@ -49,7 +49,7 @@ class ModelConfig:
 
     def forward_flops(self, n: Any, m: Any) -> Any:
         """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
-        raise NotImplementedError
+        raise NotImplementedError("for a Transformer: aiayn.hardware.forward_flops(config, n, m)")
 
 
 # book/03-model-architecture.ipynb, cell state

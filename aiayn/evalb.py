@@ -145,5 +145,7 @@ def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
 # book/06-3-constituency-parsing.ipynb, cell strict
 def strict(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
     """As `evalb`, but a parse that it would skip has no brackets: so no sentence is left out."""
+    if len(gold) != len(parses):
+        raise InputError(f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs")
     pairs = zip(gold, parses, strict=True)
     return evalb(gold, [None if parse and evalb([tree], [parse]).skipped else parse for tree, parse in pairs])

@@ -26,6 +26,7 @@ __all__ = [
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell imports
+import math
 import re
 import time
 from dataclasses import dataclass
@@ -213,7 +214,7 @@ def plan(
     if not 0 < utilisation <= 1:
         raise InputError(f"utilisation={utilisation}: give a share of the peak between 0 and 1, such as 0.4")
     power = found.watts if watts is None else watts
-    if min(gpus, steps, tokens) < 1 or power <= 0:
+    if min(gpus, steps, tokens) < 1 or not 0 < power < math.inf:
         raise InputError(f"gpus={gpus}, steps={steps}, tokens={tokens}, watts={power}: must be positive")
     seconds = step_flops(config, tokens) / (gpus * found.peak * utilisation)
     hours = steps * seconds / 3600

@@ -139,8 +139,8 @@ LONGEST = 18  # tokens, in a training sentence
 def home(draft: Draft) -> str:
     """The one split in which a sentence may appear; "" if it may appear in none.
 
-    It depends on the English sentence alone, so no two splits can share one. Nor can they share one reading
-    each of a pronoun: sentences that differ in the adjective after too or so have the same home.
+    It depends on the English sentence alone, so no two splits can share one. Sentences that differ only in
+    the adjective after too or so have the same home, so that no split knows half a riddle from another.
     """
     held_out = any(zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations)
     nouns = [word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")]

@@ -26,6 +26,7 @@ __all__ = [
 
 # book/09-launch.ipynb, cell launch-imports
 import json
+import math
 import os
 import platform
 import shlex
@@ -43,7 +44,7 @@ from typing import Any
 
 import torch
 
-from aiayn.bleu import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
+from aiayn.bleu_scores import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.hardware import PAPER_RUNS
@@ -335,13 +336,15 @@ def slurm_script(
     hours : float
         For which a job may have the machines.
     """
-    minutes = round(60 * hours)
-    if minutes < 10:
+    if not 1 / 6 <= hours < math.inf:
         raise InputError(f"hours={hours}: a job needs ten minutes at least, to start, to train and to save")
+    minutes = round(60 * hours)
+    forms = [] if any(word.endswith("-trees") for word in train) else ["--forms"]  # F1 has only one
+    evaluate = ["aiayn", "evaluate", str(out), *forms, "--json", str(out / "bleu.json")]
     program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
     torchrun = shlex.join(torchrun_command(program, workers, machines, "$first:$port", restarts))
     return SLURM.format(
-        name=out.name,
+        name=shlex.quote(out.name),
         machines=machines,
         cpus=4 * workers,
         workers=workers,
@@ -349,5 +352,5 @@ def slurm_script(
         variables="\n".join(f"export {name}={value}" for name, value in OWN_STORE.items()),
         torchrun=torchrun.replace("'$first:$port'", '"$first:$port"'),  # for the shell to fill in
         nearly=60 * minutes - 300,
-        evaluate=shlex.join(["aiayn", "evaluate", str(out), "--forms", "--json", str(out / "bleu.json")]),
+        evaluate=shlex.join(evaluate),
     )

@@ -243,7 +243,9 @@ class DecoderState:
         return seen[:, None]
 
     def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
-        """Keep these rows, in this order, and where given, only these sentences, to which the rows belong.
+        """Keep these rows, and where given, only these sentences.
+
+        The rows come sentence by sentence, as many for each, and each is a row of that sentence.
 
         No key and no value is moved for a row: what changes is who descends from whom.
         """
@@ -272,7 +274,8 @@ def step(
 ) -> Float[Tensor, "rows vocabulary"]:
     """Feed the newest target tokens (one for each row, or a prefix) and score the next one.
 
-    There may be several rows for each sentence of the state, its beams, one after another.
+    There may be several rows for each sentence of the state, its beams, one after another. To branch, call
+    `state.select` first, with a row named once for each of its beams.
     """
     x = model.positions(model.target_embeddings(tokens), state.length)
     seen = state.extend(*tokens.shape)

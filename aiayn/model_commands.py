@@ -87,11 +87,12 @@ def translate(
     if is_parser(model.run):
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
-    translator = Translator.load(model.run, model.average, model.search(n_best or 1))
+    wanted = 1 if n_best is None else n_best
+    translator = Translator.load(model.run, model.average, model.search(wanted))
     content = sys.stdin.buffer.read()
     lines = list(decode_lines(content, "standard input")) if content else []
     with told_at_the_end():
-        found = translator.n_best(lines, n_best or 1, progress=sys.stderr.isatty())
+        found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
         for number, translations in enumerate(found, start=1):
             rows = [(each.score, each.text) for each in translations] or [(0.0, "")]
             for value, text in rows:

@@ -51,7 +51,7 @@ PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
 
 # book/06-3-constituency-parsing.ipynb, cell tokenise
 ROUND = {"(": "-LRB-", ")": "-RRB-"}
-WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)*|\w+(?:-\w+)*|\S"
+WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
 
 
 def tokenise(text: str) -> list[str]:
@@ -140,11 +140,14 @@ def parse_sentences(
     model, vocabulary = parser.translator.model, parser.translator.vocabulary
     device = next(model.parameters()).device
     sources = vocabulary.encode([" ".join(map(plain, words)) for words in sentences])
+    longest = search.max_length
+    if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
+        longest = min(longest, model.config.longest - search.extra_length - 1)
     for number, source in enumerate(sources, start=1):
-        if len(source) > search.max_length:
-            left_out = f"sentence {number} has {len(source):,} tokens, more than {search.max_length:,}"
+        if len(source) > longest:
+            left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
             warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=3)
-    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= search.max_length]
+    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
     examples = [(sources[k], sources[k]) for k in wanted]
     parses: list[list[Parse]] = [[] for _ in sentences]
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)

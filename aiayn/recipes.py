@@ -12,13 +12,15 @@ __all__ = [
 
 
 # book/05-training.ipynb, cell recipes-imports
+import difflib
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 from aiayn.convolutional_model import CONVOLUTIONAL
 from aiayn.data import InputError
 from aiayn.encoder_decoder import ModelConfig
-from aiayn.model import TransformerConfig, config
+from aiayn.model import PRESETS, TransformerConfig, config
 from aiayn.recurrent import RECURRENT
 
 
@@ -56,7 +58,9 @@ class TrainingConfig:
                 raise InputError(f"{name}={value}: must be at least 1")
         if not 0 <= self.seed < 2**31:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**31 - 1}")
-        if not 0 <= self.label_smoothing < 1 or self.rate_factor <= 0:
+        if not self.checkpoint_minutes > 0:
+            raise InputError(f"checkpoint_minutes={self.checkpoint_minutes}: must be more than 0")
+        if not 0 <= self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
             raise InputError(
                 f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
                 "at least 0 and less than 1, the other more than 0"
@@ -133,8 +137,10 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
     InputError
         If there is no such configuration, or a number makes no sense.
     """
-    try:
-        known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    names = list(dict.fromkeys([*PRESETS, *RECIPES]))
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+        raise InputError(f"unknown configuration {name!r}: {hint}")
+    known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
     return replace(known, **changes)

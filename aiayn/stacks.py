@@ -18,7 +18,7 @@ __all__ = [
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell imports
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -47,6 +47,8 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float = 0.1, norm: Norm = "post") -> None:
         super().__init__()
+        if norm not in get_args(Norm):
+            raise ValueError(f"norm={norm!r}: must be one of {', '.join(get_args(Norm))}")
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)
         self.pre = norm == "pre"

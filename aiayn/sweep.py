@@ -44,7 +44,7 @@ import torch
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from aiayn.bleu import bleu
+from aiayn.bleu_scores import bleu
 from aiayn.checkpoint import list_checkpoints, read_description
 from aiayn.comparison import read_record
 from aiayn.data import InputError, load_pairs, write_atomically

@@ -40,7 +40,16 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from aiayn.architectures import build
-from aiayn.batching import Batch, Batches, GlobalBatch, encode_pairs, group_by_length, lengths_of, make_batch
+from aiayn.batching import (
+    Batch,
+    Batches,
+    GlobalBatch,
+    check_shares,
+    encode_pairs,
+    group_by_length,
+    lengths_of,
+    make_batch,
+)
 from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.distribution import Workers, join_workers
 from aiayn.encoder_decoder import EncoderDecoder
@@ -285,6 +294,8 @@ def train(
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
     with join_workers() as workers, fast_products(workers.device, config.model.d_model):
+        pieces = config.micro_batches or workers.world_size
+        check_shares(pieces, workers.world_size)  # before hours of encoding, not after them
         run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)
@@ -293,7 +304,6 @@ def train(
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
-        pieces = config.micro_batches or workers.world_size
         multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
         shared = (pieces, workers.rank, workers.world_size, multiple)
         batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)

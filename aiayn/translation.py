@@ -26,7 +26,7 @@ import torch
 from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, make_batch, pad
-from aiayn.bleu import bleu as bleu
+from aiayn.bleu_scores import bleu as bleu
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder

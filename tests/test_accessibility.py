@@ -320,6 +320,8 @@ def test_charts_and_drawings_keep_their_ground_in_forced_colours(page: Page) -> 
         assert style not in ("rgba(0, 0, 0, 0)", "transparent"), kind
     icon = page.locator("button .fa-expand, a .fa-github").first
     assert icon.evaluate("(node) => getComputedStyle(node).maskImage") != "none"
+    ink = "() => getComputedStyle(document.body).color"  # what the system calls CanvasText
+    assert icon.evaluate("(node) => getComputedStyle(node).backgroundColor") == page.evaluate(ink)
     page.emulate_media(forced_colors="none")
 
 

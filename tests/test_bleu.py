@@ -24,7 +24,7 @@ from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 from sacremoses import MosesTokenizer
 
 from aiayn import translation
-from aiayn.bleu import (
+from aiayn.bleu_scores import (
     Score,
     bleu,
     bleu_in_every_form,

@@ -214,7 +214,8 @@ def test_ids_are_unique(name: str) -> None:
 def test_pages_of_the_package() -> None:
     """Every module has its page, and every piece in it leads to its cell."""
     package = Path(__file__).parent.parent / "aiayn"
-    for module in package.glob("*.py"):
+    for module in package.rglob("*.py"):
         origins = re.findall(r"^# book/.+\.ipynb, cell .+$", module.read_text(encoding="utf-8"), re.MULTILINE)
-        page = parsed(SITE.resolve() / "aiayn" / f"{module.stem}.html")
+        name = ".".join(module.relative_to(package).with_suffix("").parts)
+        page = parsed(SITE.resolve() / "aiayn" / f"{name}.html")
         assert [link.text_content() for link in page.find_class("aiayn-origin")] == origins, module.name

@@ -4,6 +4,7 @@ The archive holds what the notebooks need to run and to be read anywhere: themse
 results of long runs and the licence. The same commit makes the same bytes.
 """
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -19,7 +20,7 @@ README = """\
 Needs Python 3.11 or newer. In this folder:
 
     python -m venv .venv
-    . .venv/bin/activate            (on Windows: .venv\\Scripts\\activate)
+    . .venv/bin/activate            (on Windows: work in WSL)
     pip install "aiayn[book] @ git+{address}" jupyterlab
     jupyter lab 00-how-this-book-works.ipynb
 
@@ -37,7 +38,10 @@ The book as a site, its tests and its history: {address}
 def tracked(*patterns: str) -> list[str]:
     """The files that git tracks, by pattern."""
     listing = ["git", "ls-files", "-z", "--", *patterns]
-    names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    try:
+        names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        sys.exit(f"the notebooks are packed from a git checkout: git clone {address.current()}")
     return sorted(filter(None, names.split("\0")))
 
 
@@ -45,6 +49,10 @@ def contents() -> dict[str, bytes]:
     """The archive's files."""
     found = tracked("book/*.ipynb", "book/_static/*.svg", "book/runs/*.json")
     files = {str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes() for name in found}
+    for name in files:  # the site's other pages are not in the archive
+        if name.endswith(".ipynb"):
+            page = rb"](%b/blob/main/book/\1.md" % address.current().encode()
+            files[name] = re.sub(rb"\]\((\w+)\.md", page, files[name])
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files["README.md"] = README.format(address=address.current()).encode()
     return dict(sorted(files.items()))

@@ -33,7 +33,7 @@ class Noun:
     """A noun in both languages: two English forms, and the German forms from which all eight follow.
 
     `gender` is m, f or n. A `weak` noun takes the ending of its genitive in every case of the singular but
-    the nominative (der Junge, den Jungen). `plurals` has no element for a noun such as milk.
+    the nominative (der Junge, den Jungen). `plurals` is None for a noun such as milk.
     """
 
     singular: str

@@ -22,7 +22,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
-BOXES = {"Paper", "Misread", "Exercise", "Claim", "Note", "Alternative"}
+BOXES = {"Paper", "Misread", "Exercise", "Try", "Note", "Alternative"}
 
 
 def name_cells(app: Sphinx, docname: str, notebook: Notebook) -> None:

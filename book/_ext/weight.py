@@ -32,7 +32,9 @@ ICON_RULES = """\
   vertical-align: -0.125em;
   width: 1.25em;
 }
-@media (forced-colors: active) { [class*=" fa-"] { background: CanvasText; } }
+@media (forced-colors: active) {
+  :is(.fas, .fab, .fa-solid, .fa-brands)[class*=" fa-"] { background: CanvasText; }
+}
 """
 
 # What they stand on they load themselves, in the right order.

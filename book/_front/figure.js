@@ -32,7 +32,8 @@
   // A reader who does not see the panel hears what matters most in it.
   function announce() {
     const title = figure.querySelector(`[data-panel="${shown}"] .aiayn-machine-title`).textContent;
-    status.textContent = `${title}: ${values()[`${shown}.parameters`]} parameters`;
+    const count = values()[`${shown}.parameters`];
+    status.textContent = `${title}: ${count === "none" ? "no" : count} parameters`;
   }
 
   function show(block) {

@@ -77,7 +77,8 @@
   for (const details of document.querySelectorAll("details.aiayn-data")) {
     const chart = details.previousElementSibling;
     details.addEventListener("toggle", () => {
-      if (!chart.drawn || details.childElementCount > 1) return;
+      if (!details.open || details.childElementCount > 1) return;
+      if (!chart.drawn) return void setTimeout(() => details.dispatchEvent(new Event("toggle")), 200);
       const spec = JSON.parse(chart.querySelector(".aiayn-spec").textContent);
       const title = [spec.title?.text ?? spec.title ?? "chart"].flat().join(" ");
       const found = datasets(spec, chart.drawn.view);

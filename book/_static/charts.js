@@ -86,7 +86,11 @@
   const begin = (chart) => {
     begun.add(chart);
     near.unobserve(chart);
-    return draw(chart);
+    return draw(chart).catch((error) => {
+      console.error(error);
+      const still = chart.querySelector("noscript");
+      if (still) still.outerHTML = still.textContent; // the picture for readers without scripts
+    });
   };
   const near = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => begin(entry.target)),

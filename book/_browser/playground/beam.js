@@ -31,8 +31,8 @@ globalThis.Laboratory ??= {};
       this.slider.value = step;
       this.label.textContent = `Step ${step} of ${this.steps.length}`;
       const cells = ({ tokens, logProbability }) => [this.decode(tokens), figure(logProbability)];
-      fill(this.live, beam.map(cells));
-      fill(this.finished, finished.map((each) => [...cells(each), figure(each.score)]));
+      fill(this.live, beam.map(cells), "␣");
+      fill(this.finished, finished.map((each) => [...cells(each), figure(each.score)]), "‹end›");
     }
   };
 
@@ -45,11 +45,12 @@ globalThis.Laboratory ??= {};
     return make(node, "tbody");
   }
 
-  function fill(body, rows) {
+  // `empty` stands for a text without letters: a lone space still in the beam, an empty translation.
+  function fill(body, rows, empty) {
     body.replaceChildren();
     for (const [text, ...figures] of rows) {
       const row = make(body, "tr");
-      make(row, "td", { lang: "de" }, text || "‹end›"); // some searches first finish the empty translation
+      make(row, "td", { lang: "de" }, text || empty);
       for (const each of figures) make(row, "td", {}, each);
     }
   }

@@ -5,6 +5,8 @@
   const MOST = 60; // pieces: a picture of more cannot be read
   const TOO_LONG = `This sentence is too long: the page has room for ${MOST} pieces. Try a shorter one.`;
   const EMPTY = "There is no sentence yet. Type one, or choose an example.";
+  const CUT = "The search was stopped at its limit, the length of the sentence plus 50: this is no whole translation.";
+  const TRYING = "Trying …";
   const PAUSE = 140; // milliseconds between two steps, so that one can see the German grow
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -77,7 +79,7 @@
       const run = ++this.run; // a later one takes over
       const sentence = this.input.value;
       const source = sentence.length > 20 * MOST ? null : this.vocabulary.encode(sentence);
-      this.found.replaceChildren();
+      if (growing || this.found.textContent === TRYING) this.found.replaceChildren(); // else it still holds
       if (source?.length === 1) return this.refuse(EMPTY);
       if (!source || source.length > MOST + 1) return this.refuse(TOO_LONG);
       const search = Laboratory.search(this.model, source, { nBest: 4 });
@@ -134,6 +136,7 @@
         notes.push(`The model has never seen: ${unknown.join(", ")}. It writes something all the same.`);
       if (this.vocabulary.wordsOf(sentence).length > this.longest)
         notes.push(`No sentence that it was trained on has more than ${this.longest} words and marks.`);
+      if (!this.ended) notes.push(CUT);
       return notes;
     }
 
@@ -166,13 +169,13 @@
     }
 
     lookAt(source, target) {
-      const written = target.filter((id) => id !== EOS);
-      const looks = this.model.attentionOf(source, [...written, EOS]);
-      const german = this.pieces(written);
+      this.ended = target.at(-1) === EOS;
+      const looks = this.model.attentionOf(source, target);
+      const writes = [...this.pieces(target.filter((id) => id !== EOS)), ...(this.ended ? ["‹end›"] : [])];
       this.heads.show(looks, {
         source: [...this.pieces(source.slice(0, -1)), "‹end›"],
-        reads: ["‹start›", ...german],
-        writes: [...german, "‹end›"],
+        reads: ["‹start›", ...writes.slice(0, -1)],
+        writes,
       });
     }
 
@@ -188,7 +191,7 @@
       const { source, whole, run } = this;
       const all = Laboratory.allHeads(this.model);
       const changed = [];
-      this.found.textContent = "Trying …";
+      this.found.textContent = TRYING;
       for (const head of all) {
         await new Promise((resolve) => setTimeout(resolve)); // so that the page can be used meanwhile
         if (run !== this.run) return;

@@ -7,13 +7,14 @@
 globalThis.Laboratory ??= {};
 {
   // Gives { model, vocabulary, longest }; asked twice, it loads once.
-  Laboratory.load = (address) => (loading ??= fetchScript(address).then(unpack, forget));
+  Laboratory.load = (address) => (loading ??= fetchScript(address).then(unpack).catch(forget));
   let loading = null;
 
   function fetchScript(address) {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.onload = () => resolve(Laboratory.file);
+      const wrong = () => reject(new Error("What came is not the model."));
+      script.onload = () => (Laboratory.file ? resolve(Laboratory.file) : wrong());
       script.onerror = () => reject(new Error("The model could not be loaded."));
       script.src = address;
       document.head.append(script);
