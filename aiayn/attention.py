@@ -5,15 +5,15 @@ https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
 """
 
 __all__ = [
+    "FEW",
     "causal_mask",
     "padding_mask",
     "attention_weights",
     "GeneralScore",
     "AdditiveScore",
+    "Score",
     "RelativeTerms",
     "attend",
-    "Score",
-    "FEW",
     "Attention",
     "HeadProjections",
     "queries_keys_values",
@@ -37,6 +37,8 @@ from torch import Tensor, nn
 
 from aiayn.cache import KeyValueCache, own_positions, stack_beams, unstack_beams
 from aiayn.fast_paths import small_products
+
+FEW = 64  # queries; for no more than these the written-out form is as fast as the kernel
 
 
 # book/03-2-attention.ipynb, cell masks
@@ -117,6 +119,9 @@ class AdditiveScore(nn.Module):
         return (hidden.tanh() * self.v).sum(-1)
 
 
+Score = Literal["scaled", "unscaled", "general", "additive"]
+
+
 # book/03-2-attention.ipynb, cell relative-terms
 @runtime_checkable
 class RelativeTerms(Protocol):
@@ -167,10 +172,6 @@ def attend(
 
 
 # book/03-2-attention.ipynb, cell attention
-Score = Literal["scaled", "unscaled", "general", "additive"]
-FEW = 64  # queries
-
-
 class Attention(nn.Module):
     """Attention of all heads, by the fast kernel where that computes the same thing as `attend`.
 
@@ -320,10 +321,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
-        """Let each position of `x` attend to `memory`, or to `x` itself where there is none.
-
-        With a cache, `x` holds the newest positions, perhaps of several beams: see `attend_with_beams`.
-        """
+        """Let each position of `x`, with a cache the newest ones, attend to `memory`, or else to `x` itself."""
         Q, K, V = queries_keys_values(self.projections, x, memory, cache, visible)
         kept = memory is None and cache is not None
         return self.W_O(attend_with_beams(self.attention, Q, K, V, visible, causal, kept))

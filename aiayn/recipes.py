@@ -127,6 +127,7 @@ RECIPES |= {
 }
 
 
+# book/05-training.ipynb, cell recipe
 def recipe(name: str, **changes: Any) -> TrainingConfig:
     """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
 

@@ -160,6 +160,7 @@ def prepare(
     config: TrainingConfig, data: str, pair: str, run: Run, drop_too_long: bool, workers: Workers
 ) -> Corpus:
     """Read a corpus, learn its vocabulary, and encode it."""
+    check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
     path, keep = run.folder / "vocabulary.model", run.last is not None
     pairs, held_out = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
     trees = pair.endswith("-trees")
@@ -294,8 +295,6 @@ def train(
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
     with join_workers() as workers, fast_products(workers.device, config.model.d_model):
-        pieces = config.micro_batches or workers.world_size
-        check_shares(pieces, workers.world_size)  # before hours of encoding, not after them
         run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)
@@ -304,6 +303,7 @@ def train(
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
+        pieces = config.micro_batches or workers.world_size
         multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
         shared = (pieces, workers.rank, workers.world_size, multiple)
         batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)

@@ -21,7 +21,8 @@ def test_it_holds_the_chapters_and_what_they_need(tmp_path: Path) -> None:
     assert "{address}" not in (folder / "README.md").read_text(encoding="utf-8")
     for path in folder.glob("*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
-            for link in re.findall(r"\]\((?!https:)([^)#\s]+)", cell.source):
+            links = re.findall(r"\]\((?!https:)([\w./-]+\.\w+)", cell.source)
+            for link in links if cell.cell_type == "markdown" else []:
                 assert (folder / link).is_file(), f"{path.name}: {link}"
 
 
