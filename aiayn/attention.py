@@ -321,7 +321,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
-        """Let each position of `x`, with a cache the newest ones, attend to `memory`, or else to `x` itself."""
+        """Let each position of `x`, with a cache the newest ones, attend to `memory`, or to `x` itself."""
         Q, K, V = queries_keys_values(self.projections, x, memory, cache, visible)
         kept = memory is None and cache is not None
         return self.W_O(attend_with_beams(self.attention, Q, K, V, visible, causal, kept))
