@@ -91,7 +91,7 @@ class ConvolutionalConfig(ModelConfig):
                 raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
         if self.kernel % 2 == 0:
             raise ValueError(
-                f"kernel={self.kernel}: the encoder's layers are centred, so take an odd one, 3 or 5"
+                f"kernel={self.kernel}: the encoder's layers are centred, which takes an odd one"
             )
         if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
             raise ValueError(

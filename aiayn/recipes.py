@@ -58,8 +58,8 @@ class TrainingConfig:
                 raise InputError(f"{name}={value}: must be at least 1")
         if not 0 <= self.seed < 2**31:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**31 - 1}")
-        if not self.checkpoint_minutes > 0:
-            raise InputError(f"checkpoint_minutes={self.checkpoint_minutes}: must be more than 0")
+        if not self.checkpoint_minutes >= 0:
+            raise InputError(f"checkpoint_minutes={self.checkpoint_minutes}: must be at least 0")
         if not 0 <= self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
             raise InputError(
                 f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "

@@ -165,7 +165,7 @@ def test_beam_search_finds_what_the_literal_search_finds(shape: ModelConfig, bea
         (TransformerConfig(), {"positions": "sinusoid"}, "positions='sinusoid': must be one of sinusoidal"),
         (TransformerConfig(), {"score": "cosine"}, "score='cosine'"),
         (TransformerConfig(), {"norm": "none"}, "norm='none'"),
-        (ConvolutionalConfig(), {"kernel": 4}, "kernel=4: an even one has no middle"),
+        (ConvolutionalConfig(), {"kernel": 4}, "kernel=4: the encoder's layers are centred"),
         (ConvolutionalConfig(), {"kernel": 0}, "kernel=0: must be at least 1"),
         (ConvolutionalConfig(), {"growth": 0}, "growth=0: must be at least 1"),
         (ConvolutionalConfig(), {"N": 0}, "N=0: must be at least 1"),

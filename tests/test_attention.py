@@ -294,7 +294,7 @@ def test_projections_start_as_one_matrix() -> None:
     bound = math.sqrt(6 / (64 + 32 + 32 + 128))
     for weight in projections.weight.split([32, 32, 128]):
         assert 0.98 * bound < weight.abs().max() <= bound
-    assert not projections.bias.any()
+    assert not projections.bias.any() and not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
 
 
 def test_some_of_the_projections_are_the_same_as_all() -> None:
@@ -447,3 +447,13 @@ def test_recording_ends_even_after_an_error() -> None:
         assert all(recorder is not None for recorder in watched(model))
         model(torch.randn(1, 5, 9))
     assert watched(model) == [None, None] and not weights
+
+
+def test_recording_within_recording() -> None:
+    model = Two()
+    with recorded_attention(model) as outer:
+        with recorded_attention(model) as inner:
+            model(torch.randn(1, 5, 8))
+        model(torch.randn(2, 4, 8))
+    assert inner["first"].shape == (1, 2, 5, 5) and outer["first"].shape == (2, 2, 4, 4)
+    assert watched(model) == [None, None]

@@ -110,6 +110,7 @@ def test_the_best_hypotheses_with_their_scores(aiayn: Command, run: Path) -> Non
 
 def test_more_hypotheses_than_the_beam_holds(aiayn: Command, run: Path) -> None:
     assert "n_best <= beam" in complaint(aiayn("translate", run, "--n-best", 5, text=b"The dog.\n"))
+    assert "n_best=0" in complaint(aiayn("translate", run, "--n-best", 0, text=b"The dog.\n"))
 
 
 def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_on_several_machines_it_trains_and_may_go_on(
 
 def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
     told = paper_run("big", "en-fr", tmp_path / "run")
-    code, output, _ = aiayn("launch", *told, "--slurm", "--workers", 8, "--machines", 4, "--hours", 12)
+    code, output, _ = aiayn("launch", *told, "--slurm", "--workers", 2, "--machines", 4, "--hours", 12)
     assert code == 0
     assert output.startswith("#!/bin/bash\n") and "#SBATCH --nodes=4\n" in output
     assert "--config big" in output and "--dropout 0.1 --drop-too-long --resume" in output
@@ -218,6 +219,7 @@ def test_the_papers_commands_are_understood() -> None:
         (["--config", "laboratory", "--steps", 0], "steps=0"),
         (["--config", "laboratory", "--data", "nowhere"], "nowhere"),
         (["--config", "laboratory", "--machines", 2], "give the address"),
+        (["--config", "laboratory", "--workers", 3, "--micro-batches", 8], "3 workers cannot share 8"),
         (["--config", "laboratory", "--workers", -1], "workers=-1"),
     ],
 )
@@ -232,6 +234,7 @@ def test_what_launch_refuses_before_it_starts_anything(
     monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     assert says in complaint(aiayn("launch", "--data", sentences, "--out", tmp_path / "run", *told))
+    assert not (tmp_path / "run").exists()
 
 
 def test_launch_does_not_go_on_with_a_run_unasked(

@@ -59,6 +59,9 @@ def test_other_words_are_skipped_and_nothing_scores_nothing() -> None:
 
 def test_strictly_no_sentence_is_left_out() -> None:
     gold, parses = map(list, zip(*map(trees_of, CASES), strict=True))
+    for few in (strict, evalb):
+        with pytest.raises(InputError, match=f"{len(gold)} gold trees, but 1 parses"):
+            few(gold, parses[:1])
     usual, all_of_them = evalb(gold, parses), strict(gold, parses)
     assert usual.skipped == 1 and all_of_them.skipped == 0 and all_of_them.sentences == len(CASES)
     assert (all_of_them.matched, all_of_them.parsed) == (usual.matched, usual.parsed)

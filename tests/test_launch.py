@@ -1,6 +1,7 @@
 """Launching: the commands of torchrun and SLURM, workers that fail, die or are interrupted, and the score."""
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -105,6 +106,17 @@ def submit(cluster: Path, script: str, seconds: int = 0, code: int = 0) -> tuple
 SCRIPT = slurm_script(
     ["--data", "d e", "--out", "runs/big"], Path("runs/big"), workers=8, machines=2, hours=2.0
 )
+
+
+def test_the_batch_file_of_a_parser_scores_it_as_a_parser() -> None:
+    script = slurm_script(["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1)
+    assert "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script and "--job-name='a b'" in script
+
+
+@pytest.mark.parametrize("hours", [0.1, math.nan, math.inf])
+def test_a_job_has_a_time(hours: float) -> None:
+    with pytest.raises(InputError, match=f"hours={hours}"):
+        slurm_script([], Path("run"), 1, hours=hours)
 
 
 def test_the_batch_file_says_what_the_job_needs(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
         ("It didn't, and can't!", "It did n't , and ca n't !"),
         ("a 5.50 well-known e-mail", "a 5.50 well-known e-mail"),
         ("Tea (or milk).", "Tea -LRB- or milk -RRB- ."),
+        ("The 1990s, a 3-year-old, 1,000-mile walks", "The 1990s , a 3-year-old , 1,000-mile walks"),
         ("☕ 日本 \x00 \u2028 ⟦NP", "☕ 日本 \x00 ⟦ NP"),
         ("", ""),
     ],

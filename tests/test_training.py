@@ -292,7 +292,14 @@ def test_recipes_are_the_papers() -> None:
     assert recipe("small", steps=7, seed=3).steps == 7 and recipe("laboratory").model == config("laboratory")
 
 
-@pytest.mark.parametrize(("name", "hint"), [("bsae", "did you mean 'base'?"), ("xyz", "there are base, big")])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("bsae", "did you mean 'base'?"),
+        ("rnn-aditive", "did you mean 'rnn-additive'?"),
+        ("xyz", "there are base, big"),
+    ],
+)
 def test_an_unknown_configuration(name: str, hint: str) -> None:
     message = complaint(recipe, name)
     assert f"unknown configuration {name!r}" in message and hint in message
@@ -304,6 +311,19 @@ POSITIVE = "steps batch_tokens micro_batches warmup max_length checkpoint_steps 
 @pytest.mark.parametrize("name", POSITIVE.split())
 def test_configurations_that_cannot_be_trained(name: str) -> None:
     assert f"{name}=0: must be at least 1" in complaint(recipe, "small", **{name: 0})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rate_factor", math.nan),
+        ("rate_factor", math.inf),
+        ("checkpoint_minutes", math.nan),
+        ("rate_factor", 0.0),
+    ],
+)
+def test_numbers_that_are_none(name: str, value: float) -> None:
+    assert f"{name}={value}" in complaint(recipe, "small", **{name: value})
 
 
 def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
