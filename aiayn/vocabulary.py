@@ -71,9 +71,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return int(self.processor.GetPieceSize())
 
-    def encode(self, sentences: list[str]) -> list[list[int]]:
+    def encode(self, sentences: Iterable[str]) -> list[list[int]]:
         """Tokens of each sentence, with the end-of-sentence token."""
-        return [[*tokens, EOS_ID] for tokens in self.processor.Encode(sentences)]
+        if isinstance(sentences, str):
+            raise TypeError("encode takes several sentences: put a single one into a list")
+        return [[*tokens, EOS_ID] for tokens in self.processor.Encode(list(sentences))]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again; special tokens vanish."""

@@ -451,6 +451,17 @@ def test_text_comes_back_as_it_was(vocabulary: Vocabulary, sentences: list[str])
         assert all(0 <= token < len(vocabulary) for token in tokens)
 
 
+def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:
+    sentences = ["The dog sleeps.", "Der Hund schläft."]
+    assert (
+        vocabulary.encode(tuple(sentences))
+        == vocabulary.encode(iter(sentences))
+        == vocabulary.encode(sentences)
+    )
+    with pytest.raises(TypeError, match="several sentences"):
+        vocabulary.encode("The dog sleeps.")
+
+
 @given(st.text())
 def test_any_text_can_be_encoded(vocabulary: Vocabulary, text: str) -> None:
     tokens = vocabulary.encode([text])[0]
