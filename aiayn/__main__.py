@@ -25,6 +25,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,8 +38,18 @@ from aiayn.comparison import report as comparison_report
 from aiayn.data import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.hardware import plan_table
+from aiayn.launch import (
+    how_trained,
+    load_test,
+    plain_words,
+    report,
+    score,
+    slurm_script,
+    torchrun_command,
+    write_record,
+)
 from aiayn.launch import launch as launch_workers
-from aiayn.launch import load_test, plain_words, report, score, slurm_script, torchrun_command, write_record
+from aiayn.metrics import Metrics
 from aiayn.model_commands import convert, evaluate, parse, translate
 from aiayn.recipes import TrainingConfig, recipe
 from aiayn.run import Run
@@ -51,7 +62,7 @@ from aiayn.training import train as train_model
 class Training:
     """What to train, and how."""
 
-    data: str  # multi30k, wmt14, laboratory, or a folder with train.en, train.de, val.en, val.de
+    data: str  # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
     config: str  # base, big, small, multi30k, laboratory, parser, conv, rnn, …: see RECIPES
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
@@ -70,6 +81,8 @@ class Training:
 
     def settings(self) -> TrainingConfig:
         """The recipe, with what the flags change."""
+        if not self.minutes > 0:
+            raise InputError(f"minutes={self.minutes}: must be more than 0")
         run = ("steps", "batch_tokens", "micro_batches", "checkpoint_steps", "seed")
         changes, shape = (
             {name: value for name in names if (value := getattr(self, name)) is not None}
@@ -87,6 +100,10 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     keep_heap()
     options = (job.minutes, job.drop_too_long, job.resume, job.tensorboard, job.compile)
     train_model(settings, job.data, job.pair, job.out, *options)
+    step = how_trained(job.out)["step"]
+    if "TORCHELASTIC_RUN_ID" not in os.environ and step not in Metrics(job.out).validations():
+        print(f"aiayn: stopped after step {step}, which is saved; --resume goes on", file=sys.stderr)
+        sys.exit(130)
 
 
 # book/09-launch.ipynb, cell flags
@@ -142,8 +159,8 @@ def launch(
     launch_workers(command)
     if machines == 1:
         record = score(job.out, progress=sys.stderr.isatty())
-        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])
         print(report(record))
+        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])
 
 
 # book/09-launch.ipynb, cell sweep-command
@@ -250,7 +267,8 @@ def output_arrives() -> Iterator[None]:
         try:
             yield
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # a shell may have closed it
+                sys.stdout.flush()
     except OSError as error:
         if error.filename is None:  # it may be standard output that fails, and Python would try again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -264,6 +282,8 @@ def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
     verbs = (train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
     commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as standard input is, whatever the locale
     try:
         with output_arrives():
             tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")

@@ -201,6 +201,8 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "batch h n d_v"]:
         """Weighted sums of the values; `causal` hides from each of the last n positions what follows it."""
         n, m = Q.shape[-2], K.shape[-2]
+        if visible is not None and visible.dtype != torch.bool:
+            raise TypeError(f"visible is {visible.dtype}: give a bool, True where a query may look")
         plain = self.score is None and self.relative is None and self.recorder is None
         if causal and n > 1 and not (plain and visible is None and n == m):
             mask = causal_mask(n, m, Q.device)

@@ -8,9 +8,11 @@ __all__ = [
     "check_lines",
     "bleu",
     "split_hyphens",
+    "MOSES",
     "GERMAN_QUOTES",
     "prepare_as_paper",
     "prepare_as_multi30k",
+    "check_language",
     "Score",
     "multi_bleu",
     "bleu_in_every_form",
@@ -72,6 +74,7 @@ def split_hyphens(line: str) -> str:
 
 
 # book/06-1-machine-translation.ipynb, cell preparing
+MOSES = set(NonbreakingPrefixes().available_langs.values())  # languages
 GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})  # which the Moses script leaves as they are
 
 
@@ -88,6 +91,15 @@ def prepare_as_multi30k(lines: Sequence[str], language: str) -> list[str]:
     # The Perl script sees the end of the line, too, and moves a full stop before a quote that stands there.
     texts = [plain.normalize(line.lower() + "\n") for line in lines]
     return [tokenizer.tokenize(text, return_str=True) for text in texts]
+
+
+def check_language(language: str) -> None:
+    """Raise an InputError if the Moses tokenizer has no rules for a language, named by its two letters."""
+    if language not in MOSES:
+        known = ", ".join(sorted(MOSES))
+        raise InputError(
+            f"language {language!r}: the Moses tokenizer is for one of {known}; leave out --forms"
+        )
 
 
 # book/06-1-machine-translation.ipynb, cell score
@@ -141,13 +153,10 @@ def bleu_in_every_form(
     Raises
     ------
     InputError
-        As `check_lines` does, or if the Moses tokenizer has no rules for the language.
+        As `check_lines` and `check_language` do.
     """
     check_lines(translations, references)
-    if language not in (known := set(NonbreakingPrefixes().available_langs.values())):
-        raise InputError(
-            f"language {language!r}: wanted is the one translated into, one of {', '.join(sorted(known))}"
-        )
+    check_language(language)
     intl = sacrebleu.metrics.BLEU(tokenize="intl")
     value = float(intl.corpus_score(translations, [references]).score)
     moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"

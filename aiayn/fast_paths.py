@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 
 __all__ = [
     "keep_heap",
+    "precision",
     "small_products",
     "product_error",
     "fast_products",
@@ -15,8 +16,9 @@ __all__ = [
 # book/05-training.ipynb, cell fast-paths
 import ctypes
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -33,18 +35,35 @@ def keep_heap() -> None:
     libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
-# book/05-training.ipynb, cell fast-products
+# book/05-training.ipynb, cell precision
+_LOCK = threading.Lock()
+_WISHES: list[list[str]] = []  # of all threads, which share one setting
+_USUAL: list[str] = []  # what it was before the first wish
+
+
 @contextmanager
-def small_products() -> Iterator[None]:
-    """Within it, products do not go through oneDNN, whose start takes longer than a small product."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+def precision(name: str) -> Iterator[None]:
+    """Within it, float32 products have that precision; the last thread to leave brings back the usual one."""
+    wish = [name]
+    with _LOCK:
+        if not _WISHES:
+            _USUAL[:] = [torch.get_float32_matmul_precision()]
+        _WISHES.append(wish)
+        torch.set_float32_matmul_precision(name)
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        with _LOCK:
+            _WISHES[:] = [each for each in _WISHES if each is not wish]
+            torch.set_float32_matmul_precision((_WISHES[-1] if _WISHES else _USUAL)[0])
 
 
+def small_products() -> AbstractContextManager[None]:
+    """Within it, products do not go through oneDNN, whose start takes longer than a small product."""
+    return precision("highest")
+
+
+# book/05-training.ipynb, cell fast-products
 def product_error() -> float:
     """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))
@@ -57,20 +76,16 @@ def fast_products(device: torch.device, width: int) -> Iterator[bool]:
 
     `width` is the model's d_model: narrow products are left as they are.
     """
-    before = torch.get_float32_matmul_precision()
     for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(cache, "32")  # read when the first product is made
     able = device.type == "cpu" and width >= 128 and torch.backends.mkldnn.is_available()
     able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
-    try:
+    with ExitStack() as settings:
         if able:
-            torch.set_float32_matmul_precision("medium")
+            settings.enter_context(precision("medium"))
             able = product_error() < 1e-3
         if able:
-            with sdpa_kernel(SDPBackend.MATH):
-                yield True
+            settings.enter_context(sdpa_kernel(SDPBackend.MATH))
         else:
-            torch.set_float32_matmul_precision(before)
-            yield False
-    finally:
-        torch.set_float32_matmul_precision(before)
+            settings.close()
+        yield able

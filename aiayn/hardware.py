@@ -127,6 +127,7 @@ ACCELERATORS = [
     Accelerator("T4", 65e12, 70),
     Accelerator("A10", 125e12, 150),
     Accelerator("A100", 312e12, 400),
+    Accelerator("A100 PCIe", 312e12, 300),
     Accelerator("RTX 3090", 71e12, 350),
     Accelerator("RTX 4090", 165e12, 450),
     Accelerator("L4", 121e12, 72),

@@ -15,6 +15,7 @@ __all__ = [
     "TEST_SETS",
     "load_test",
     "scores_of",
+    "how_trained",
     "is_parser",
     "score",
     "report",
@@ -44,7 +45,7 @@ from typing import Any
 
 import torch
 
-from aiayn.bleu_scores import Score, bleu, bleu_in_every_form, bleu_on_newstest2014
+from aiayn.bleu_scores import MOSES, Score, bleu, bleu_in_every_form, bleu_on_newstest2014, check_language
 from aiayn.checkpoint import read_description
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.hardware import PAPER_RUNS
@@ -209,10 +210,14 @@ def scores_of(
 
 
 # book/09-launch.ipynb, cell is-parser
+def how_trained(run: Path) -> dict[str, Any]:
+    """What the last checkpoint of a run says of its training; nothing, if it was saved by other means."""
+    return dict(read_description(last_checkpoints(run)[-1]).get("training", {}))
+
+
 def is_parser(run: Path) -> bool:
     """Whether a run trained its model on trees (section 6.3)."""
-    training = read_description(last_checkpoints(run)[-1])["training"]
-    return str(training.get("pair")).endswith("-trees")
+    return str(how_trained(run).get("pair")).endswith("-trees")
 
 
 # book/09-launch.ipynb, cell score
@@ -221,27 +226,31 @@ def score(
     search: SearchConfig | None = None,
     average: int | None = None,
     tests: tuple[str | None, str | None, str | None] = (None, None, None),
-    forms: bool = True,
+    forms: bool | None = None,
     progress: bool = False,
 ) -> dict[str, Any]:
     """Translate a test set with the model that a run has left, and score it (section 6.1).
 
     `tests` are corpus, pair of languages, and split: where None, those of the training, and `load_test`'s.
-    Without `forms` there is sacreBLEU alone. A parser is scored by `aiayn.parsing.evaluate`. An `InputError`
-    says if there is no model or no such test set.
+    Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has. A
+    parser is scored by `aiayn.parsing.evaluate`. An `InputError` says if there is no model or no such test.
     """
-    training = read_description(last_checkpoints(run)[-1])["training"]
-    data, pair = tests[0] or training["data"], tests[1] or training["pair"]
+    training = how_trained(run)
+    data, pair = tests[0] or training.get("data"), tests[1] or training.get("pair")
+    if not (data and pair):
+        raise InputError(f"{run}: does not say on what it was trained; give --data and --pair")
     if is_parser(run):
         search = search or PARSING_SEARCH
         return evaluate_parser(run, search, average, data, tests[2] or "test", progress=progress)
-    search = search or PAPER_SEARCH
+    search, language = search or PAPER_SEARCH, pair.partition("-")[2]
+    if forms:
+        check_language(language)  # before hours of work, not after them
     sets = load_test(data, pair, tests[2])
     sources = next(iter(sets.values())).source
     translator = Translator.load(run, average, search)
     with plain_words():
         translations = translator(sources, progress=progress)
-    found = scores_of(translations, sets, pair.partition("-")[2], forms)
+    found = scores_of(translations, sets, language, language in MOSES if forms is None else forms)
     checkpoints = [folder.name for folder in last_checkpoints(run, average)]
     here = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
     return {
@@ -251,7 +260,7 @@ def score(
         "beam": search.beam,
         "alpha": search.alpha,
         "checkpoints": checkpoints,
-        "minutes": training["minutes"],
+        "minutes": training.get("minutes"),
         "device": here,
         "torch": torch.__version__,
         "date": date.today().isoformat(),
@@ -339,7 +348,8 @@ def slurm_script(
     if not 1 / 6 <= hours < math.inf:
         raise InputError(f"hours={hours}: a job needs ten minutes at least, to start, to train and to save")
     minutes = round(60 * hours)
-    forms = [] if any(word.endswith("-trees") for word in train) else ["--forms"]  # F1 has only one
+    pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
+    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []  # trees and some languages have one form
     evaluate = ["aiayn", "evaluate", str(out), *forms, "--json", str(out / "bleu.json")]
     program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
     torchrun = shlex.join(torchrun_command(program, workers, machines, "$first:$port", restarts))

@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 __all__ = [
     "RunFolder",
     "Model",
+    "read_lines",
     "told_at_the_end",
     "translate",
     "parse",
@@ -57,6 +58,12 @@ class Model:
 
 
 # book/09-launch.ipynb, cell told-at-the-end
+def read_lines() -> list[str]:
+    """The lines of standard input; there are none if it is closed."""
+    content = b"" if sys.stdin is None else sys.stdin.buffer.read()
+    return list(decode_lines(content, "standard input")) if content else []
+
+
 @contextmanager
 def told_at_the_end() -> Iterator[None]:
     """Within it, sentences that are too long are left out; standard error says so, and the exit code is 1."""
@@ -89,8 +96,7 @@ def translate(
     keep_heap()
     wanted = 1 if n_best is None else n_best
     translator = Translator.load(model.run, model.average, model.search(wanted))
-    content = sys.stdin.buffer.read()
-    lines = list(decode_lines(content, "standard input")) if content else []
+    lines = read_lines()
     with told_at_the_end():
         found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
         for number, translations in enumerate(found, start=1):
@@ -116,8 +122,7 @@ def parse(model: Annotated[Model, tyro.conf.arg(name="")], constrained: bool = T
         raise InputError(f"{model.run}: no parser; use `aiayn translate`")
     keep_heap()
     parser = Parser.load(model.run, model.average, model.search(), constrained=constrained)
-    content = sys.stdin.buffer.read()
-    lines = list(decode_lines(content, "standard input")) if content else []
+    lines = read_lines()
     with told_at_the_end():
         for tree in parser(lines, progress=sys.stderr.isatty()):
             print("" if tree is None else tree)
@@ -172,10 +177,10 @@ def evaluate(
     keep_heap()
     tests = (data, pair, split)
     record = score(model.run, model.search(), model.average, tests, forms, progress=sys.stderr.isatty())
-    if json is not None:
-        write_record(json, record, ["aiayn", *sys.argv[1:]])
     if forms or "bleu" not in record:
         print(report(record))
     else:
         (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
         print(f"BLEU {first['value']:.2f}  {first['signature']}")
+    if json is not None:
+        write_record(json, record, ["aiayn", *sys.argv[1:]])

@@ -142,7 +142,7 @@ def parse_sentences(
     sources = vocabulary.encode([" ".join(map(plain, words)) for words in sentences])
     longest = search.max_length
     if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
-        longest = min(longest, model.config.longest - search.extra_length - 1)
+        longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
             left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
@@ -156,6 +156,7 @@ def parse_sentences(
             rows = [wanted[k] for k in group.tolist()]
             words = [len(sentences[row]) for row in rows]
             limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
+            limits = [min(limit, model.config.longest or limit) for limit in limits]
             allowed = WellFormed(parser.trees, words, limits) if parser.constrained else None
             found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
             for row, hypotheses in zip(rows, found, strict=True):

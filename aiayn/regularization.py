@@ -31,7 +31,7 @@ class Dropout(nn.Dropout):
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """Drop numbers of x, drawn anew by torch's global generator."""
-        if not self.training or self.p in (0, 1) or x.device.type != "cpu":
+        if not self.training or self.p in (0, 1) or self.inplace or x.device.type != "cpu":
             return super().forward(x)
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         threshold = min(round(2**16 * self.p), 2**16 - 1) - 2**15
@@ -90,6 +90,7 @@ class ProjectedLoss(torch.autograd.Function):
             if wanted:
                 difference = log_p.exp_().sub_(epsilon / V)  # p - q
                 difference[torch.arange(len(label), device=x.device), label] -= 1 - epsilon
+                difference = difference.to(weight.dtype)
                 gradient.copy_(difference @ weight)
                 ctx.gradients[1].add_(difference.T @ part)
         ctx.mark_non_differentiable(nll)

@@ -51,7 +51,8 @@ class SearchConfig:
     alpha : float
         Strength of the length penalty; 0 compares plain log probabilities.
     extra_length : int
-        How many tokens a translation may have beyond those of its source.
+        How many tokens a translation may have, its end among them, beyond the words of its source. No model
+        writes more than it has positions.
     n_best : int
         How many hypotheses to give back, at most `beam`.
     max_length : int
@@ -65,9 +66,9 @@ class SearchConfig:
     max_length: int = 1000
 
     def __post_init__(self) -> None:
-        bounds = self.alpha >= 0 and self.extra_length >= 0 and self.max_length >= 1
-        if not (1 <= self.n_best <= self.beam and bounds):
-            wanted = "1 <= n_best <= beam, alpha >= 0, extra_length >= 0, max_length >= 1"
+        bounds = 0 <= self.alpha <= 10 and self.extra_length >= 0 and self.max_length >= 1
+        if not (isinstance(self.beam, int) and 1 <= self.n_best <= self.beam and bounds):
+            wanted = "1 <= n_best <= beam, alpha >= 0 (at most 10), extra_length >= 0, max_length >= 1"
             raise InputError(f"{self}: wanted are {wanted}")
 
 
@@ -203,7 +204,7 @@ def beam_search(
         For each sentence its `n_best` hypotheses, best first; fewer where fewer end within the limit.
     """
     words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
-    limits = (words + search.extra_length).clamp(min=1)
+    limits = (words + search.extra_length).clamp(min=1, max=model.config.longest)
     width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to

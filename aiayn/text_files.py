@@ -57,6 +57,7 @@ def check_block(block: bytes, name: str, before: int = 0) -> None:
     if nul >= 0:
         line = before + block.count(b"\n", 0, nul) + 1
         raise InputError(f"{name}, line {line}: a NUL byte, as in UTF-16; convert the file, say with iconv")
+    block = block if before else block.removeprefix(codecs.BOM_UTF8)
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -77,6 +78,7 @@ def decode_lines(content: bytes, name: str) -> Iterator[str]:
     InputError
         If a line is not UTF-8.
     """
+    content = content.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with it
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
         try:
             yield line.decode("utf-8").strip()
@@ -160,8 +162,8 @@ class Lines(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
 
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, int):
-            number = range(self.number)[index]
+        if not isinstance(index, slice):
+            number = range(self.number)[index]  # numpy's integers, too
             return self.read(number, number + 1)[0]
         wanted = range(self.number)[index]
         start = min(wanted[0], wanted[-1]) if wanted else 0
@@ -179,7 +181,8 @@ class Lines(Sequence[str]):
 # book/05-1-data-and-batching.ipynb, cell cache-folder
 def cache_folder() -> Path:
     """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
-    return Path(os.environ.get("AIAYN_CACHE", Path.home() / ".cache" / "aiayn"))
+    named = os.environ.get("AIAYN_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "aiayn"
 
 
 # book/05-1-data-and-batching.ipynb, cell atomic-file
@@ -192,6 +195,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     InputError
         If the folder cannot be written to, or the disk is full.
     """
+    if not path.name:
+        raise InputError(f"{path}: is a folder; name a file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -170,8 +170,9 @@ def prepare(
             f"{path}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "
             "choose another --out, or remove it"
         )
-    train = encode_corpus(vocabulary, pairs, config.max_length, drop_too_long, progress=workers.rank == 0)
-    valid = encode_pairs(vocabulary, held_out, config.max_length, drop_too_long)
+    longest = min(config.max_length, config.model.longest or config.max_length)
+    train = encode_corpus(vocabulary, pairs, longest, drop_too_long, progress=workers.rank == 0)
+    valid = encode_pairs(vocabulary, held_out, longest, drop_too_long)
     groups = group_by_length(lengths_of(valid), min(config.batch_tokens, 4096))
     return Corpus(vocabulary, train, [make_batch([valid[i] for i in group.tolist()]) for group in groups])
 
@@ -269,7 +270,7 @@ def train(
     config: TrainingConfig,
     data: str,
     pair: str,
-    out: Path,
+    out: Path | str,
     minutes: float = math.inf,
     drop_too_long: bool = False,
     resume: bool = False,
@@ -295,7 +296,7 @@ def train(
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
     with join_workers() as workers, fast_products(workers.device, config.model.d_model):
-        run = Run(out, resume or restarted(out), tensorboard, writes=workers.rank == 0)
+        run = Run(Path(out), resume or restarted(Path(out)), tensorboard, writes=workers.rank == 0)
         corpus = prepare(config, data, pair, run, drop_too_long, workers)
         torch.manual_seed(config.seed)
         model = build(config.model).to(workers.device)

@@ -10,6 +10,7 @@ __all__ = [
     "different",
     "Translator",
     "TooLong",
+    "check_list",
     "translate_lines",
     "score_lines",
 ]
@@ -17,7 +18,7 @@ __all__ = [
 
 # book/06-1-machine-translation.ipynb, cell imports
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,10 +115,10 @@ class Translator:
         model, vocabulary = load_checkpoint(last_checkpoints(Path(folder), average))
         return cls(model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary, search)
 
-    def __call__(self, text: str | Sequence[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
+    def __call__(self, text: str | Iterable[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
         becomes so, with the warning `TooLong`. `batch_tokens` bounds a batch's source."""
-        lines = [text] if isinstance(text, str) else text
+        lines = [text] if isinstance(text, str) else list(text)
         best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
         return best[0] if isinstance(text, str) else best
 
@@ -137,15 +138,20 @@ class TooLong(UserWarning):
     """A sentence was left out because it has too many tokens."""
 
 
+def check_list(lines: Sequence[str]) -> None:
+    """Refuse a single sentence where several are wanted: it would be taken letter by letter."""
+    if isinstance(lines, str):
+        raise TypeError("several sentences are wanted: put a single one into a list")
+
+
 def translate_lines(
     translator: Translator, lines: Sequence[str], search: SearchConfig, batch_tokens: int, progress: bool
 ) -> list[list[Translation]]:
     """Translate lines in batches of so many tokens; one that is too long is left out with a warning."""
+    check_list(lines)
     model, vocabulary = translator.model, translator.vocabulary
     device = next(model.parameters()).device
-    longest = search.max_length
-    if model.config.longest is not None:
-        longest = min(longest, model.config.longest - search.extra_length - 1)
+    longest = min(search.max_length, model.config.longest or search.max_length)
     sources = vocabulary.encode([line.strip() for line in lines])
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
@@ -177,6 +183,8 @@ def score_lines(translator: Translator, sources: Sequence[str], targets: Sequenc
     InputError
         If there are not as many targets as sources.
     """
+    for side in (sources, targets):
+        check_list(side)
     if len(sources) != len(targets):
         raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
     model, vocabulary = translator.model, translator.vocabulary

@@ -85,9 +85,9 @@ class Vocabulary:
         """The pieces as they are written; ▁ marks the beginning of a word."""
         return [str(self.processor.IdToPiece(token)) for token in tokens]
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the model to a file."""
-        write_atomically(path, self.model)
+        write_atomically(Path(path), self.model)
 
 
 # book/05-1-data-and-batching.ipynb, cell train-vocabulary
@@ -103,6 +103,8 @@ def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str]
     InputError
         If the sentences do not hold so many pieces, or have more letters than that.
     """
+    if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
+        raise InputError(f"a vocabulary of {size}: the special tokens alone are four; ask for more")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -139,7 +141,7 @@ def why_not(error: str) -> str:
 
 
 # book/05-1-data-and-batching.ipynb, cell load-vocabulary
-def load_vocabulary(path: Path) -> Vocabulary:
+def load_vocabulary(path: Path | str) -> Vocabulary:
     """Read a vocabulary that `Vocabulary.save` wrote.
 
     Raises
@@ -148,6 +150,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
         If there is none, or the file is not a sentencepiece model.
     """
     try:
-        return Vocabulary(path.read_bytes())
+        return Vocabulary(Path(path).read_bytes())
     except (OSError, InputError) as error:
         raise InputError(f"{path}: no vocabulary ({error})") from None

@@ -61,9 +61,9 @@ def wmt14_files(pair: str, split: str) -> list[Path]:
         return [folder / f"train.{language}" for language in (source, target)]
     stem, name = NEWSTEST[split]
     both = "" if stem == "newstest2013" else "-" + forward.replace("-", "")
-    data = Path(os.environ.get("AIAYN_DATA", ""), "wmt")
-    here = [data / f"{stem}{both}.{side}" for side in (source, target)]
-    return here if all(map(os.path.isfile, here)) else newstest_files(name, pair, here)
+    data = os.environ.get("AIAYN_DATA")
+    here = [Path(data or "", "wmt", f"{stem}{both}.{side}") for side in (source, target)]
+    return here if data and all(map(os.path.isfile, here)) else newstest_files(name, pair, here)
 
 
 # book/05-1-data-and-batching.ipynb, cell newstest

@@ -75,11 +75,25 @@ def test_resume_without_a_run_begins_one(aiayn: Command, sentences: Path, tmp_pa
     assert (tmp_path / "run" / "checkpoints" / "step-0000003").is_dir()
 
 
+def test_an_interrupted_training_says_so(
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_in_time(self: Any, step: int, *_: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("aiayn.training.Meter.add", stop_in_time)
+    monkeypatch.setattr("aiayn.training.Meter.line", lambda _: {"perplexity": 1.0})
+    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
+    assert code == 130 and "stopped after step 1, which is saved; --resume goes on" in errors
+
+
 def test_tensorboard_and_compile_are_passed_on(
     aiayn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[Any] = []
     monkeypatch.setattr(aiayn_main, "train_model", lambda *arguments: called.append(arguments))
+    monkeypatch.setattr(aiayn_main, "how_trained", lambda _: {"step": 9})
+    monkeypatch.setattr(aiayn_main.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
     told = ["--data", "multi30k", "--config", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
@@ -120,11 +134,11 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     text = b"The dog is old. " * 40 + b"\nThe dog is old.\n"
     code, output, errors = aiayn("translate", tmp_path / "run", text=text)
     assert code == 1 and output.startswith("\n") and output.count("\n") == 2  # the second is translated
-    assert "standard input: sentence 1 has 321 tokens, more than 29: it is not translated" in errors
+    assert "standard input: sentence 1 has 321 tokens, more than 80: it is not translated" in errors
     with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
-    assert "sentence 1 has 321 tokens, more than 29" in complaint(
+    assert "sentence 1 has 321 tokens, more than 80" in complaint(
         aiayn("evaluate", tmp_path / "run", "--split", "long")
     )
 

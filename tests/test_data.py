@@ -451,6 +451,10 @@ def test_text_comes_back_as_it_was(vocabulary: Vocabulary, sentences: list[str])
         assert all(0 <= token < len(vocabulary) for token in tokens)
 
 
+def test_a_mark_of_the_encoding_is_no_letter_on_standard_input() -> None:
+    assert list(decode_lines(b"\xef\xbb\xbfThe dog.\n", "standard input")) == ["The dog."]
+
+
 def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:
     sentences = ["The dog sleeps.", "Der Hund schläft."]
     assert (

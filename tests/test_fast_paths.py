@@ -32,6 +32,17 @@ def backends() -> list[bool]:
     return [getattr(torch.backends.cuda, f"{name}_sdp_enabled")() for name in names]
 
 
+def test_threads_that_overlap_leave_the_setting_as_it_was() -> None:
+    before = torch.get_float32_matmul_precision()
+    first, second, third = (aiayn.fast_paths.precision(name) for name in ("medium", "highest", "medium"))
+    for each in (first, second, third):
+        each.__enter__()
+    assert torch.get_float32_matmul_precision() == "medium"
+    for each, left in ((first, "medium"), (third, "highest"), (second, before)):
+        each.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == left
+
+
 @pytest.fixture
 def able(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that could, as far as its name says."""

@@ -314,6 +314,13 @@ def test_searches_that_cannot_be_are_refused(wrong: dict[str, Any]):
         SearchConfig(**wrong)
 
 
+def test_a_single_sentence_is_no_list(translator: Translator):
+    for wrong in (lambda: translator.n_best("the cat", 1), lambda: translator.score("ab", "cd")):
+        with pytest.raises(TypeError, match="put a single one into a list"):
+            wrong()
+    assert translator(iter(["the cat", "a dog"])) == translator(["the cat", "a dog"])
+
+
 def test_length_penalty_is_that_of_wu_and_others():
     assert length_penalty(1, 0.6) == 1
     assert length_penalty(7, 1.0) == 2
@@ -402,8 +409,14 @@ def test_a_model_with_learned_positions_leaves_out_what_it_has_none_for(vocabula
     model = tiny(7, len(vocabulary), positions="learned", max_length=30)
     translator = Translator(model, vocabulary, SearchConfig(extra_length=8))
     with pytest.warns(TooLong, match="sentence 2 has"):
-        found = translator(["the cat", TEXT, "the dog"])
+        found = translator(["the cat", f"{TEXT} {TEXT}", "the dog"])
     assert found[1] == "" and [found[0], found[2]] == translator(["the cat", "the dog"])
+
+
+def test_no_translation_is_longer_than_the_learned_positions(vocabulary: Vocabulary):
+    model = tiny(7, len(vocabulary), positions="learned", max_length=10)
+    found = Translator(model, vocabulary, SearchConfig(beam=2, n_best=2)).n_best(["the cat", "a dog"], 2)
+    assert all(len(each.tokens) <= 10 for translations in found for each in translations)
 
 
 def test_a_given_translation_scores_what_its_tokens_do_one_by_one(
