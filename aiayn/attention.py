@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from aiayn.cache import KeyValueCache, own_positions, stack_beams, unstack_beams
 from aiayn.fast_paths import small_products
 
-FEW = 64  # queries; for no more than these the written-out form is as fast as the kernel
+FEW = 64  # queries; beyond these the kernel computes without gradients, too
 
 
 # book/03-2-attention.ipynb, cell masks

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -287,6 +288,21 @@ def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
     visible = (torch.arange(6) < 4)[None, None, None].expand(2, 1, 1, 6)
     query = normal(2, 3, 16, seed=8).to(dtype)
     assert torch.equal(attention(query, x, visible), attention(query, later, visible))
+
+
+def test_a_mask_of_floats_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Added to the scores, as torch would take it, ones and zeros would hide nothing."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+    with pytest.raises(TypeError, match=r"visible is torch\.float64: give a bool"):
+        Attention(3, 6)(*heads(), normal(5, 7))
+
+
+def test_a_score_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(
+        ValueError, match="score='aditive': must be one of scaled, unscaled, general, additive"
+    ):
+        Attention(2, 8, score="aditive")  # type: ignore[arg-type]
 
 
 def test_projections_start_as_one_matrix() -> None:

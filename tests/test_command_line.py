@@ -156,6 +156,12 @@ def test_scores_in_every_form_and_in_a_file(aiayn: Command, run: Path, tmp_path:
     assert list(record["bleu"]["test"]) == forms
 
 
+def test_scores_are_printed_before_they_are_written(aiayn: Command, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, output, errors = aiayn("evaluate", run, "--json", tmp_path / "file" / "bleu.json")
+    assert code == 2 and output.startswith("BLEU ") and str(tmp_path / "file") in errors
+
+
 def test_plan(aiayn: Command) -> None:
     assert aiayn("plan", "--gpus", 8, "--gpu", "H100", "--utilisation", 0.4, "--watts", 500) == (
         0,

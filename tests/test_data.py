@@ -23,7 +23,7 @@ import aiayn.text_files
 import aiayn.vocabulary
 from aiayn import data, laboratory
 from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, write_atomically
-from aiayn.text_files import Lines, atomic_file, read_bytes, unpacked
+from aiayn.text_files import Lines, atomic_file, cache_folder, read_bytes, unpacked
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]
@@ -148,6 +148,20 @@ def test_the_place_of_a_fault_is_found(scratch: Path, texts: list[str], draw: st
 def test_a_file_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("The cat\nsleeps.\n", encoding="utf-8-sig")
     assert list(Lines(tmp_path / "file")) == ["The cat", "sleeps."]
+
+
+def test_a_mark_of_the_encoding_alone_is_an_empty_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\nThe cat\n", encoding="utf-8-sig")
+    assert "file, line 1: empty" in complaint(Lines, tmp_path / "file")
+
+
+@pytest.mark.parametrize("named", ["", None])
+def test_a_cache_that_is_not_named_is_in_the_home_folder(
+    named: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.delenv("AIAYN_CACHE") if named is None else monkeypatch.setenv("AIAYN_CACHE", named)
+    assert cache_folder() == tmp_path / ".cache" / "aiayn"
 
 
 def test_a_text_stays_in_its_file(tmp_path: Path) -> None:

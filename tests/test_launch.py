@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +17,10 @@ import torch
 from safetensors.torch import load_file
 
 import aiayn.launch
+from aiayn.checkpoint import list_checkpoints
 from aiayn.data import InputError, Pairs
 from aiayn.launch import (
+    how_trained,
     launch,
     load_test,
     paper_run,
@@ -277,6 +280,27 @@ def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
     assert (record["beam"], record["alpha"], record["pair"]) == (2, 0.0, "de-en")
     assert record["checkpoints"] == ["step-0000004"]
     assert list(record["bleu"]["val"]) == ["sacrebleu"]
+
+
+def test_a_language_without_a_tokenizer_has_one_score(sentences: Path, run: Path) -> None:
+    """Moses has no rules for Klingon: whoever asks for all forms hears it before anything is translated."""
+    for language, side in (("en", "de"), ("tlh", "en")):
+        shutil.copy(sentences / f"val.{side}", sentences / f"klingon.{language}")
+    tests = (str(sentences), "en-tlh", "klingon")
+    assert list(score(run, tests=tests)["bleu"]["klingon"]) == ["sacrebleu"]
+    with pytest.raises(InputError, match="language 'tlh': the Moses tokenizer"):
+        score(run, tests=tests, forms=True)
+
+
+def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Path) -> None:
+    last = list_checkpoints(run)[-1]
+    copy = shutil.copytree(last, tmp_path / "run" / "checkpoints" / last.name)
+    description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    del description["training"]
+    (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
+    assert how_trained(tmp_path / "run") == {}
+    with pytest.raises(InputError, match="does not say on what it was trained; give --data and --pair"):
+        score(tmp_path / "run")
 
 
 def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
 from aiayn.model import PRESETS, Transformer, TransformerConfig, config, start, step
+from aiayn.stacks import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -183,6 +185,12 @@ def test_weights_survive_being_saved(model: Transformer, tmp_path: Path) -> None
 def test_weights_of_another_shape_are_refused() -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         small(d_ff=64).load_state_dict(small().state_dict())
+
+
+def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match="norm='before': must be one of post, pre"):
+        Residual(8, norm="before")  # type: ignore[arg-type]
 
 
 def test_a_name_that_is_no_configuration() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,16 @@ def test_sentences_without_words_and_sentences_too_long(vocabulary: Vocabulary) 
     with pytest.warns(TooLong, match="sentence 2 has 41 tokens, more than 8"):
         trees = parser(["The cat .", "cat " * 40, "cat"])
     assert trees[1] is None and [trees[k].words() for k in (0, 2)] == [["The", "cat", "."], ["cat"]]
+
+
+def test_a_tree_fits_into_the_learned_positions(vocabulary: Vocabulary) -> None:
+    """What cannot fit is left out and named, and no tree is written beyond the last position."""
+    parser = a_parser(vocabulary, SearchConfig(beam=3, alpha=0.3, extra_length=300))
+    shape = replace(parser.translator.model.config, positions="learned", max_length=30)
+    parser.translator.model = Transformer(shape)
+    with pytest.warns(TooLong, match=r"sentence 2 has \d+ tokens, more than 27"):
+        found, left_out = parser.n_best([SENTENCES[0], " ".join(SENTENCES)], 3)
+    assert left_out == [] and all(each.tree.words() == TREES[0].words() for each in found)
 
 
 def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:

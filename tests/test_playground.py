@@ -234,6 +234,20 @@ def test_nothing_is_loaded_unasked(browser: Browser) -> None:
     page.close()
 
 
+@pytest.mark.parametrize("broken", [None, "<title>Please log in</title>", "Laboratory.file = {};"])
+def test_a_model_that_did_not_come_can_be_asked_for_again(browser: Browser, broken: str | None) -> None:
+    """The connection is gone, or a login page or half a file comes instead."""
+    page = browser.new_page(reduced_motion="reduce")
+    where = "**/laboratory-model*"
+    page.route(where, lambda route: route.abort() if broken is None else route.fulfill(body=broken))
+    page.goto(PAGE.as_uri())
+    page.get_by_role("button", name="Load the model").click()
+    expect(page.get_by_role("status").first).to_contain_text("Press the button to try again")
+    page.unroute(where)
+    load(page)
+    page.close()
+
+
 def test_other_pages_load_none_of_it() -> None:
     """The scripts are on the page of the playground only."""
     pages = [path.resolve() for path in SITE.rglob("*.html")]

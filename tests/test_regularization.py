@@ -217,6 +217,15 @@ def test_projected_loss_in_mixed_precision_is_near_and_sums_in_float32():
         assert one.dtype == torch.float32 and (one - other).norm() < 0.02 * other.norm()
 
 
+def test_projected_loss_where_the_model_itself_is_bfloat16():
+    x, weight, labels = projection(200, V=300, dtype=torch.float32)
+    exact = torch.autograd.grad(whole(x, weight, labels)[0], (x, weight))
+    half = [value.detach().bfloat16().requires_grad_() for value in (x, weight)]
+    rough = torch.autograd.grad(projected_loss(*half, labels)[0], half)
+    for one, other in zip(rough, exact, strict=True):
+        assert one.dtype == torch.bfloat16 and (one - other).norm() < 0.02 * other.norm()
+
+
 # Dropout
 
 
@@ -282,6 +291,12 @@ def test_dropout_of_nothing_of_all_and_in_use():
     before = torch.get_rng_state()
     Dropout(0.0)(x), Dropout(0.5).eval()(x)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropout_in_place():
+    x = torch.ones(1000)
+    y = Dropout(0.5, inplace=True)(x)
+    assert y is x and set(x.unique().tolist()) == {0.0, 2.0}
 
 
 def test_dropout_all_but_certain_is_no_error():

@@ -166,6 +166,17 @@ def test_charts_without_javascript(browser: Browser, address: str) -> None:
     page.close()
 
 
+def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
+    """Of a script that does not arrive the reader sees no gap: the pictures stand in for the charts."""
+    page = browser.new_page()
+    page.route("**/*vega*", lambda route: route.abort())
+    page.goto(address + CHART_PAGES[0])
+    charts = page.locator(".aiayn-chart")
+    for number in range(charts.count()):
+        expect(charts.nth(number).locator("img")).to_be_visible()
+    page.close()
+
+
 def test_search(phone: tuple[Page, list[str]], address: str) -> None:
     """The search finds a word of the book."""
     page, _ = phone

@@ -32,6 +32,8 @@ from torch.nn.functional import cross_entropy
 
 from aiayn.batching import Batch, Batches, Example, GlobalBatch, lengths_of, make_batch
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
+from aiayn.convolutional_model import ConvolutionalConfig
+from aiayn.encoder_decoder import ModelConfig
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer
 from aiayn.recipes import TrainingConfig, recipe
@@ -481,6 +483,21 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     assert "max_length=3" in complaint(train, replace(QUICK, max_length=3), str(copy), "en-de", out)
     train(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(TINY, positions="learned", max_length=8),
+        ConvolutionalConfig(60, d_model=16, N=1, max_length=8),
+    ],
+)
+def test_a_pair_longer_than_the_model_has_positions_is_named_before_the_training(
+    shape: ModelConfig, corpus: str, tmp_path: Path
+) -> None:
+    message = complaint(train, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run")
+    assert ", line " in message and "max_length=8" in message
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
 def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(corpus: str, tmp_path: Path) -> None:

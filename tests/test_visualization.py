@@ -317,6 +317,26 @@ def test_pieces_and_all_heads_can_be_shown(browser: Any, page_file: str, transla
 
 
 @pytest.mark.browser
+def test_another_kind_while_a_late_word_is_chosen(browser: Any, page_file: str) -> None:
+    """The other side may have fewer words than the number of the one that was looked at."""
+    page, faults = browser.new_page(), list[str]()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(page_file)
+    page.locator("summary").nth(1).click()
+    view = page.locator(".aiayn-attention").nth(1)
+    kinds = [view.get_by_role("button", name=name, exact=True) for name in ("encoder", "decoder", "cross")]
+    for before in kinds:
+        for after in kinds:
+            before.click()
+            view.get_by_role("option").last.hover()
+            after.evaluate("button => button.click()")  # with the pointer still over the word
+            view.get_by_role("option").last.focus()
+            after.evaluate("button => button.click()")
+    assert not faults and view.locator(".at-say").text_content()
+    page.close()
+
+
+@pytest.mark.browser
 def test_without_javascript_the_table_stays(browser: Any, page_file: str) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(page_file)

@@ -62,6 +62,19 @@ def hugging_face(
     return calls
 
 
+def test_test_sets_are_not_looked_for_in_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Only AIAYN_DATA names a folder; files of the same name beside a reader's notebook are not WMT's."""
+    (tmp_path / "wmt").mkdir()
+    for side in ("en", "de"):
+        (tmp_path / "wmt" / f"newstest2013.{side}").write_text("Mine.\n")
+    monkeypatch.chdir(tmp_path)
+    asked = [tmp_path / "theirs.en", tmp_path / "theirs.de"]
+    monkeypatch.setattr(wmt, "newstest_files", lambda *_: asked)
+    assert wmt14_files("en-de", "newstest2013") == asked
+
+
 # The training text
 
 
