@@ -18,7 +18,7 @@ import multiprocessing
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabular
 SENTENCES, BATCH, LENGTH = 200, 32, 40
 TOKENS = 8000  # of a batch, where sentences end when they end
 Decode = Callable[[Tensor, int], list[list[int]]]  # of a batch of sources, with so many beams
+Found = tuple[str, float]  # a translation and its log probability
 
 
 def learn_vocabulary() -> Vocabulary:
@@ -177,14 +178,24 @@ def work(
             connection.send((seconds, tokens))
 
 
+def processes(names: Iterable[str], target: Callable[..., None], *given: object) -> dict[str, Connection]:
+    """Start one for each name, which is told its name, what is given, and where to answer.
+
+    Side by side in one process, CTranslate2 slows the others: threads of both are more than the cores, and
+    are then put to sleep between products (2.0 seconds for the test set became 3.4).
+    """
+    context, ends = multiprocessing.get_context("spawn"), {}
+    for name in names:
+        ends[name], theirs = context.Pipe()
+        context.Process(target=target, args=(name, *given, theirs), daemon=True).start()
+    return ends
+
+
 def race(
     config: TransformerConfig, vocabulary: Vocabulary, batches: list[Tensor], beams: int, rounds: int
 ) -> dict[str, float]:
     """Output tokens per second of each system; and the share of equal translations."""
-    context, ends = multiprocessing.get_context("spawn"), {}
-    for name in SYSTEMS:
-        ends[name], theirs = context.Pipe()
-        context.Process(target=work, args=(name, config, vocabulary, batches, theirs), daemon=True).start()
+    ends = processes(SYSTEMS, work, config, vocabulary, batches)
     seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
     counts, written, names = {}, {}, list(SYSTEMS)
     for number in range(rounds + 1):
@@ -205,24 +216,34 @@ def race(
     return found | {"as ctranslate2": round(equal, 3)}
 
 
-def real_work(run: Path, rounds: int) -> dict[str, float]:
-    """Sentences per second on the whole test set with a trained model, ours and CTranslate2's."""
+def test_set() -> list[str]:
+    """The sentences of real work."""
+    return list(load_pairs("multi30k", "en-de", "test_2016_flickr").source)
+
+
+def translate_ours(translator: Translator) -> Callable[[], list[Found]]:
+    """The test set by this package."""
+    lines = test_set()
+
+    def translate() -> list[Found]:
+        best = (found[0] for found in translator.n_best(lines, 1, batch_tokens=TOKENS))
+        return [(each.text, each.log_probability) for each in best]
+
+    return translate
+
+
+def translate_theirs(translator: Translator) -> Callable[[], list[Found]]:
+    """The test set by CTranslate2 with the same weights."""
     import ctranslate2
 
-    lines = list(load_pairs("multi30k", "en-de", "test_2016_flickr").source)
-    translator = Translator.load(run, search=SearchConfig(beam=4, alpha=0.0), device="cpu")
-    vocabulary = translator.vocabulary
+    lines, vocabulary = test_set(), translator.vocabulary
     with tempfile.TemporaryDirectory() as folder:
         write_ctranslate2(translator.model, vocabulary, Path(folder, "model"))
         program = ctranslate2.Translator(
             str(Path(folder, "model")), compute_type="float32", intra_threads=torch.get_num_threads()
         )
 
-    def ours() -> list[tuple[str, float]]:
-        best = (found[0] for found in translator.n_best(lines, 1, batch_tokens=TOKENS))
-        return [(each.text, each.log_probability) for each in best]
-
-    def theirs() -> list[tuple[str, float]]:
+    def translate() -> list[Found]:
         found = program.translate_batch(
             [vocabulary.pieces(row[:-1]) for row in vocabulary.encode(lines)],
             beam_size=4,
@@ -235,21 +256,42 @@ def real_work(run: Path, rounds: int) -> dict[str, float]:
         texts = (vocabulary.processor.DecodePieces(each.hypotheses[0]) for each in found)
         return [(text, each.scores[0]) for text, each in zip(texts, found, strict=True)]
 
-    systems = {"aiayn": ours, "ctranslate2": theirs}
-    seconds: dict[str, list[float]] = {name: [] for name in systems}
-    best: dict[str, list[tuple[str, float]]] = {}
+    return translate
+
+
+REAL = {"aiayn": translate_ours, "ctranslate2": translate_theirs}
+
+
+def work_for_real(name: str, run: Path, connection: Connection) -> None:
+    """Be one of the two: tell how long the test set took, and the translations."""
+    keep_heap()
+    translator = Translator.load(run, search=SearchConfig(beam=4, alpha=0.0), device="cpu")
+    translate = REAL[name](translator)
+    while connection.recv():
+        began = time.perf_counter()
+        found = translate()
+        connection.send((time.perf_counter() - began, found))
+
+
+def real_work(run: Path, rounds: int) -> dict[str, float]:
+    """Sentences per second on the whole test set with a trained model, ours and CTranslate2's."""
+    ends = processes(REAL, work_for_real, run)
+    seconds: dict[str, list[float]] = {name: [] for name in REAL}
+    best: dict[str, list[Found]] = {}
     for number in range(rounds + 1):
-        for name in sorted(systems, reverse=number % 2 == 1):
-            began = time.perf_counter()
-            best[name] = systems[name]()
+        for name in sorted(REAL, reverse=number % 2 == 1):
+            ends[name].send(True)
+            took, best[name] = ends[name].recv()
             if number:  # the first warms up
-                seconds[name].append(time.perf_counter() - began)
+                seconds[name].append(took)
+    for end in ends.values():
+        end.send(False)
     pairs = list(zip(best["aiayn"], best["ctranslate2"], strict=True))
     differ = [(one[1], other[1]) for one, other in pairs if one[0] != other[0]]
-    speed = {name: round(len(lines) / statistics.median(found), 1) for name, found in seconds.items()}
+    speed = {name: round(len(pairs) / statistics.median(found), 1) for name, found in seconds.items()}
     return speed | {
-        "sentences": len(lines),
-        "as ctranslate2": round(1 - len(differ) / len(lines), 3),
+        "sentences": len(pairs),
+        "as ctranslate2": round(1 - len(differ) / len(pairs), 3),
         "differ": len(differ),
         "differ, ours likelier": sum(one > other for one, other in differ),
     }

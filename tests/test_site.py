@@ -169,11 +169,16 @@ def test_charts_without_javascript(browser: Browser, address: str) -> None:
 def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
     """Of a script that does not arrive the reader sees no gap: the pictures stand in for the charts."""
     page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(error.message))
     page.route("**/*vega*", lambda route: route.abort())
     page.goto(address + CHART_PAGES[0])
     charts = page.locator(".aiayn-chart")
     for number in range(charts.count()):
         expect(charts.nth(number).locator("img")).to_be_visible()
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")  # for which charts are drawn again
+    page.wait_for_timeout(200)
+    assert not errors
     page.close()
 
 

@@ -110,7 +110,7 @@
   new MutationObserver(() => {
     if (shown !== root.dataset.theme) {
       shown = root.dataset.theme;
-      begun.forEach(draw);
+      begun.forEach(begin);
     }
   }).observe(root, { attributeFilter: ["data-theme"] });
 })();
