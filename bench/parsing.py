@@ -1,6 +1,6 @@
 """Train parsers of equal size, attentive and recurrent, and write book/runs/parsing.json.
 
-python bench/parsing.py --record [--seeds 1 2 3]     # a quarter of an hour on two quiet cores
+python bench/parsing.py --record [--seeds 1 2 3]     # a quarter of an hour on two cores
 python bench/parsing.py --seeds 1 --steps 100        # a trial on few sentences: printed, not written
 
 All learn by the recipe `parser` from the laboratory's trees, the same sentences in the same order, as many
@@ -33,7 +33,7 @@ from aiayn.training import train
 from aiayn.trees import read_tree
 from aiayn.variations import parameters
 
-MODELS = ["parser", "rnn-additive", "rnn"]
+MODELS = ["parser", "rnn-additive"]
 SPLITS = {"test": 500, "novel": 200, "long": 200}  # sentences of each that are parsed
 WORK = records.RUNS.parent.parent / "runs" / "parsing"
 
