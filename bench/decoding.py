@@ -306,6 +306,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="a folder with a model trained on Multi30k")
     parser.add_argument("--record", action="store_true", help="write book/runs/decoding-speed.json")
     arguments = parser.parse_args()
+    records.check_peers()
     keep_heap()
     vocabulary = learn_vocabulary()
     batches, fixed = test_batches(vocabulary), []

@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ def processor() -> str:
         return platform.machine()
     names = {line.partition(":")[2].strip() for line in lines if line.startswith("model name")}
     return ", ".join(sorted(names)) or platform.machine()
+
+
+def check_peers() -> None:
+    """End with a word on what to do if a program that is measured against is not installed."""
+    if missing := [name for name in ("ctranslate2", "transformers") if find_spec(name) is None]:
+        sys.exit(f"{', '.join(missing)}: not installed; first pip install -e '.[bench]'")
 
 
 def head() -> str:

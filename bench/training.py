@@ -293,6 +293,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--record", action="store_true", help="write book/runs/training-speed.json")
     arguments = parser.parse_args()
+    records.check_peers()
     batches = multi30k_batches(arguments.batches)
     words = sum(batch.tokens for batch in batches)
     print(f"{len(batches)} batches, {words:,} tokens on both sides, {torch.get_num_threads()} threads")
