@@ -35,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "The book needs Python 3.11 or newer; name one: make setup PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing the environment in .venv (minutes, the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(VENV)/python -m pip install --quiet -c constraints.txt -e ".[book,test]"
+	@$(VENV)/python -m pip install --quiet -c constraints.txt -e ".[bench,book,test]"
 	@touch $@
 
 book: $(READY) ## Run every chapter that changed and build the site in _build/html
