@@ -10,11 +10,14 @@ __all__ = [
     "PAPER_SEARCH",
     "Hypothesis",
     "BLOCK",
+    "greatest_of_blocks",
     "expand",
     "Finished",
     "Allowed",
     "LEAVING",
     "still_going",
+    "SHORT",
+    "lengthen",
     "beam_search",
 ]
 
@@ -99,6 +102,14 @@ class Hypothesis:
 BLOCK = 64  # words, of which only the greatest is looked at first
 
 
+def greatest_of_blocks(log_p: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows blocks"]:
+    """The greatest number of each `BLOCK` words; the last block may be smaller."""
+    whole = log_p.shape[1] // BLOCK
+    blocks, rest = log_p.tensor_split([whole * BLOCK], dim=1)
+    greatest = blocks.unflatten(1, (whole, BLOCK)).amax(dim=2)
+    return torch.cat([greatest, rest.amax(dim=1, keepdim=True)], dim=1) if rest.numel() else greatest
+
+
 def expand(
     logits: Float[Tensor, "rows vocabulary"],
     live: Float[Tensor, "batch beams"],
@@ -116,7 +127,7 @@ def expand(
     log_p = logits.log_softmax(dim=-1)
     if allowed is not None:
         log_p = log_p.masked_fill(~allowed, -torch.inf)
-    greatest = F.max_pool1d(log_p, BLOCK, ceil_mode=True)  # of each block
+    greatest = greatest_of_blocks(log_p)
     count, words = greatest.shape[1], log_p.shape[1]
     greatest = (greatest + live.view(-1, 1)).view(batch, -1)
     block = greatest.topk(min(width, greatest.shape[1]), dim=-1).indices.unsqueeze(-1)
@@ -184,6 +195,16 @@ def still_going(
     return stay
 
 
+# book/06-1-machine-translation.ipynb, cell lengthen
+SHORT = 16  # keys that a processor's softmax takes at a time
+
+
+def lengthen(source: Int[Tensor, "batch n"], longest: int | None) -> Int[Tensor, "batch _"]:
+    """Pad a batch of less than `SHORT` tokens up to that, or to what the model has positions for."""
+    missing = min(SHORT, longest or SHORT) - source.shape[1]
+    return F.pad(source, (0, max(0, missing)), value=PAD_ID)
+
+
 # book/06-1-machine-translation.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
@@ -208,17 +229,17 @@ def beam_search(
     width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to
-    state = model.start(source)
+    state = model.start(lengthen(source, model.config.longest))
     prefixes = source.new_full((len(source), 1, 1), BOS_ID)
     live = torch.zeros(len(source), 1, device=source.device)
     for length in range(1, 1 + max(limits.tolist())):
         logits = model.step(prefixes[:, :, -1].flatten()[:, None], state)
-        following = None if allowed is None else allowed(going, prefixes)
-        best, origin, token = expand(logits, live, width, following)
+        best, origin, token = expand(logits, live, width, allowed and allowed(going, prefixes))
         prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
         ended = token == EOS_ID
-        for row, column in (ended & best.isfinite()).nonzero().tolist():
-            results[going[row]].add(prefixes[row, column, 1:].tolist(), float(best[row, column]))
+        at = (ended & best.isfinite()).nonzero(as_tuple=True)
+        for row, tokens, log_p in zip(at[0].tolist(), prefixes[at].tolist(), best[at].tolist(), strict=True):
+            results[going[row]].add(tokens[1:], log_p)
         live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
         prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
         rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)

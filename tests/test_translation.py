@@ -14,11 +14,12 @@ import sacrebleu
 import torch
 from torch import Tensor
 
+import aiayn.search
 from aiayn.batching import pad
 from aiayn.checkpoint import save_checkpoint
 from aiayn.data import InputError
 from aiayn.model import DecoderState, Transformer, TransformerConfig
-from aiayn.search import BLOCK, expand
+from aiayn.search import BLOCK, SHORT, expand, lengthen
 from aiayn.translation import (
     Hypothesis,
     SearchConfig,
@@ -28,7 +29,7 @@ from aiayn.translation import (
     bleu,
     length_penalty,
 )
-from aiayn.vocabulary import BOS_ID, EOS_ID, Vocabulary, train_vocabulary
+from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
 WORDS = TEXT.split()
@@ -230,6 +231,25 @@ def test_a_source_without_words_does_not_depend_on_the_batch_either(extra: int):
     together = beam_search(model, pad([[EOS_ID], *SOURCES]), search)
     assert len(alone[0]) == 1 and len(alone[0][0].tokens) == 1
     assert_same(together[0], alone[0])
+
+
+@pytest.mark.parametrize("n", [1, SHORT - 1, SHORT, SHORT + 3])
+@pytest.mark.parametrize("longest", [None, 9, 100])
+def test_a_narrow_batch_is_filled_up_with_padding_as_far_as_there_are_positions(n: int, longest: int | None):
+    source = torch.full((2, n), 4)
+    wider = lengthen(source, longest)
+    assert wider.shape == (2, max(n, min(SHORT, longest or SHORT)))
+    assert torch.equal(wider[:, :n], source) and bool((wider[:, n:] == PAD_ID).all())
+
+
+@pytest.mark.parametrize("change", [{}, {"positions": "learned", "max_length": 9}, {"positions": "relative"}])
+def test_the_padding_of_a_narrow_batch_changes_nothing(change: dict[str, Any]):
+    model = tiny(3, **change)
+    found = beam_search(model, pad(SOURCES))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aiayn.search, "SHORT", 1)
+        for padded, plain in zip(found, beam_search(model, pad(SOURCES)), strict=True):
+            assert_same(padded, plain)
 
 
 def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
