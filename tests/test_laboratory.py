@@ -58,8 +58,7 @@ def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pai
 
 @cache
 def all_drawn() -> list[list[Pair]]:
-    calls: list[dict[str, Any]] = [{"n": 3000, "seed": 5, "split": split} for split in SPLITS]
-    return draw_apart([*calls, {"n": 100_000}])
+    return draw_apart([{"n": 3000, "seed": 5, "split": split} for split in SPLITS])
 
 
 def drawn(split: str) -> list[Pair]:
@@ -67,9 +66,11 @@ def drawn(split: str) -> list[Pair]:
     return all_drawn()[SPLITS.index(split)]
 
 
+@cache
 def training() -> list[Pair]:
     """100,000 pairs to learn from."""
-    return all_drawn()[-1]
+    (pairs,) = draw_apart([{"n": 100_000}])
+    return pairs
 
 
 def everything() -> list[Pair]:
