@@ -5,162 +5,30 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
-    "Training",
-    "train",
-    "flags",
-    "launch",
     "sweep",
     "plan",
     "sample",
-    "output_arrives",
     "main",
 ]
 
 
 # book/09-launch.ipynb, cell imports
-import math
-import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import torch
-import tyro
+from typing import Literal
 
 from aiayn import laboratory
-from aiayn.batching import check_shares
+from aiayn.command_line import open_streams, output_arrives, read_command, show_progress
 from aiayn.comparison import report as comparison_report
 from aiayn.data import InputError
-from aiayn.fast_paths import keep_heap
 from aiayn.hardware import plan_table
-from aiayn.launch import (
-    how_trained,
-    load_test,
-    plain_words,
-    report,
-    score,
-    slurm_script,
-    torchrun_command,
-    write_record,
-)
-from aiayn.launch import launch as launch_workers
-from aiayn.metrics import Metrics
+from aiayn.launch import plain_words
 from aiayn.model_commands import convert, evaluate, parse, translate
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.run import Run
 from aiayn.sweep import sweep as run_sweep
-from aiayn.training import train as train_model
-
-
-# book/09-launch.ipynb, cell train-options
-@dataclass(frozen=True)
-class Training:
-    """What to train, and how."""
-
-    data: str  # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
-    config: str  # base, big, small, multi30k, laboratory, parser, conv, rnn, …: see RECIPES
-    out: Path  # a new folder, for metrics and checkpoints
-    pair: str = "en-de"  # languages, source first
-    minutes: float = math.inf  # stop after so many
-    steps: int | None = None  # stop after so many
-    batch_tokens: int | None = None  # of a step on either side, of all workers together
-    micro_batches: int | None = None  # pieces of a batch; one for each worker unless given
-    checkpoint_steps: int | None = None  # from one checkpoint to the next
-    vocabulary_size: int | None = None  # pieces, of both languages together
-    dropout: float | None = None  # share of numbers that are set to zero
-    seed: int = 1  # of everything that is drawn
-    drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
-    resume: bool = False  # go on with the run in the folder, if there is one
-    tensorboard: bool = False  # write TensorBoard's files, too
-    compile: bool = False  # have torch compile the layers: takes minutes, and pays on a GPU
-
-    def settings(self) -> TrainingConfig:
-        """The recipe, with what the flags change."""
-        if not self.minutes > 0:
-            raise InputError(f"minutes={self.minutes}: must be more than 0")
-        run = ("steps", "batch_tokens", "micro_batches", "checkpoint_steps", "seed")
-        changes, shape = (
-            {name: value for name in names if (value := getattr(self, name)) is not None}
-            for names in (run, ("vocabulary_size", "dropout"))
-        )
-        with plain_words():
-            settings = recipe(self.config, **changes)
-            return replace(settings, model=replace(settings.model, **shape))
-
-
-# book/09-launch.ipynb, cell train-command
-def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
-    """Train a model."""
-    settings = job.settings()
-    keep_heap()
-    options = (job.minutes, job.drop_too_long, job.resume, job.tensorboard, job.compile)
-    train_model(settings, job.data, job.pair, job.out, *options)
-    step = how_trained(job.out)["step"]
-    if "TORCHELASTIC_RUN_ID" not in os.environ and step not in Metrics(job.out).validations():
-        print(f"aiayn: stopped after step {step}, which is saved; --resume goes on", file=sys.stderr)
-        sys.exit(130)
-
-
-# book/09-launch.ipynb, cell flags
-def flags(job: Training) -> list[str]:
-    """The flags from which `aiayn train` reads a job back."""
-    told = []
-    for field in fields(job):
-        value, flag = getattr(job, field.name), "--" + field.name.replace("_", "-")
-        if value != field.default:
-            told += [flag] if value is True else [flag, str(value)]
-    return told
-
-
-# book/09-launch.ipynb, cell launch-verb
-def launch(
-    job: Annotated[Training, tyro.conf.arg(name="")],
-    workers: int = 0,
-    machines: int = 1,
-    address: str | None = None,
-    restarts: int = 3,
-    slurm: bool = False,
-    hours: float = 24.0,
-) -> None:
-    """Train with several workers, then score the mean of the last checkpoints in every form.
-
-    Parameters
-    ----------
-    workers : int
-        On each machine; as many as there are GPUs unless given.
-    machines : int
-        How many take part; call the same command on each of them.
-    address : str, optional
-        Where several machines meet: the name of one of them, perhaps with a port.
-    restarts : int
-        How often to go on from the last checkpoint after a worker has failed.
-    slurm : bool
-        Print a batch file for SLURM instead.
-    hours : float
-        For which the batch file asks.
-    """
-    pieces = job.settings().micro_batches
-    workers = workers or max(1, torch.cuda.device_count())
-    if pieces is not None and min(workers, machines) > 0:
-        check_shares(pieces, workers * machines)
-    if slurm:
-        print(slurm_script(flags(job), job.out, workers, machines, hours, restarts), end="")
-        return
-    load_test(job.data, job.pair, None)
-    job = replace(job, resume=job.resume or machines > 1)  # a machine knows only its own restarts
-    command = torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
-    Run(job.out, job.resume)  # before eight processes find out
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
-    launch_workers(command)
-    if machines == 1:
-        record = score(job.out, progress=sys.stderr.isatty())
-        print(report(record))
-        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])
+from aiayn.training_commands import launch, prepare, train
 
 
 # book/09-launch.ipynb, cell sweep-command
@@ -203,7 +71,8 @@ def sweep(
         options = (pair, seeds, scale, steps, vocabulary_size, workers, sys.stderr.isatty())
         record = run_sweep(rows, data, out, *options)
     print(comparison_report(record))
-    if any("error" in run for run in record["runs"]):
+    if failed := sum("error" in run for run in record["runs"]):
+        print(f"aiayn: {failed} of {len(record['runs'])} runs failed; {out} says why", file=sys.stderr)
         sys.exit(1)
 
 
@@ -251,6 +120,8 @@ def sample(
     with_alignment : bool
         Also the alignment, as pairs of word numbers.
     """
+    if n > 1_000_000:  # they are all drawn before the first is printed
+        raise InputError(f"n={n}: must be at most 1,000,000; for more, take several seeds")
     with plain_words():
         pairs = laboratory.sample(n, seed, split, span)
     for pair in pairs:
@@ -259,36 +130,20 @@ def sample(
         print(pair.source, pair.target, *tree, *alignment, sep="\t")
 
 
-# book/09-launch.ipynb, cell output-arrives
-@contextmanager
-def output_arrives() -> Iterator[None]:
-    """Within it, output that cannot be written is an error, but not if its reader has seen enough."""
-    try:
-        try:
-            yield
-        finally:
-            if sys.stdout is not None:  # a shell may have closed it
-                sys.stdout.flush()
-    except OSError as error:
-        if error.filename is None:  # it may be standard output that fails, and Python would try again
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            sys.exit(141)  # what a shell reports of a filter that SIGPIPE ended
-        raise
-
-
 # book/09-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    verbs = (train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
-    commands: dict[str, Any] = {verb.__name__: verb for verb in verbs}
+    verbs = (prepare, train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as standard input is, whatever the locale
     try:
+        open_streams()
+        show_progress()
         with output_arrives():
-            tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
+            read_command(verbs)()
     except (InputError, OSError) as error:
-        print(f"aiayn: {error}", file=sys.stderr)
+        with suppress(OSError):  # standard error may be full
+            print(f"aiayn: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -43,6 +43,6 @@ def describe(config: ModelConfig) -> dict[str, Any]:
 
 def understand(description: dict[str, Any]) -> ModelConfig:
     """The configuration that `describe` wrote; without a name for its kind it is a Transformer's."""
-    fields = dict(description)
+    fields = {**description}
     shape, _ = ARCHITECTURES[fields.pop("architecture", "transformer")]
     return shape(**fields)

@@ -92,7 +92,9 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch elsewhere."""
-        return Batch(self.source.to(device), self.target.to(device), self.labels.to(device))
+        pin = device.type == "cuda" and not self.source.is_cuda  # a copy from there need not wait
+        sides = (s.pin_memory() if pin else s for s in (self.source, self.target, self.labels))
+        return Batch(*(side.to(device, non_blocking=True) for side in sides))
 
 
 # book/05-1-data-and-batching.ipynb, cell make-batch
@@ -221,6 +223,8 @@ class Batches(torch.utils.data.Dataset[GlobalBatch]):
         return group_by_length(self.lengths, self.tokens, np.random.default_rng([self.seed, epoch]))
 
     def __getitem__(self, step: int) -> GlobalBatch:
+        if step < 1:
+            raise InputError(f"step {step}: there is no such step, the first is 1")
         epoch, place = divmod(step - 1, self.steps_per_epoch)
         if epoch != self.epoch:
             self.epoch, self.groups = epoch, self.draw(epoch)

@@ -126,12 +126,16 @@ def read_record(out: Path) -> dict[str, Any] | None:
     """
     try:
         record: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-        if all(run["row"] in ROWS and run["seed"] > 0 for run in record["runs"]):
-            return record
-        raise ValueError("a run of no row or no seed")
+        for run in record["runs"]:
+            if run["row"] not in ROWS or not run["seed"] > 0:
+                raise ValueError("a run of no row or no seed")
+            scored = "error" in run or (0 < run["perplexity"] < math.inf and 0 <= run["bleu"] <= 100)
+            if not scored or not run.get("parameters", "error" in run) > 0:
+                raise ValueError(f"{run['row']}, seed {run['seed']}: its numbers make no sense")
+        return record
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{out}: not the record of a sweep ({error}); take another --out") from None
 
 

@@ -18,7 +18,7 @@ __all__ = [
 
 # book/06-1-machine-translation.ipynb, cell conversion-imports
 import os
-import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Pat
     if config.score != "scaled" or config.positions == "relative" or config.d_k != config.d_v:
         shape = f"score={config.score!r}, positions={config.positions!r}, d_k={config.d_k}, d_v={config.d_v}"
         raise InputError(f"CTranslate2 has no model with {shape}")
-    if folder.exists():
+    if os.path.lexists(folder):
         raise InputError(f"{folder}: is there already; choose another folder, or remove it")
     try:
         spec = ctranslate2_spec(model)
@@ -141,13 +141,13 @@ def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Pat
     spec.config.add_source_eos = True
     spec.validate()
     spec.optimize()
-    part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
     try:
-        part.mkdir(parents=True)
-        spec.save(str(part))
-        (part / "vocabulary.model").write_bytes(vocabulary.model)
-        os.rename(part, folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
+            part = Path(place, "model")
+            part.mkdir()
+            spec.save(str(part))
+            (part / "vocabulary.model").write_bytes(vocabulary.model)
+            os.rename(part, folder)
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None

@@ -32,6 +32,7 @@ from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.positions import LearnedPositions
 from aiayn.regularization import Dropout
+from aiayn.text_files import InputError
 
 
 # book/02-background.ipynb, cell source-attention
@@ -73,7 +74,7 @@ class ConvolutionalConfig(ModelConfig):
 
     Raises
     ------
-    ValueError
+    InputError
         If no such model can be built.
     """
 
@@ -86,15 +87,12 @@ class ConvolutionalConfig(ModelConfig):
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         super().__post_init__()
-        for name in ("N", "kernel", "growth", "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
         if self.kernel % 2 == 0:
-            raise ValueError(
+            raise InputError(
                 f"kernel={self.kernel}: the encoder's layers are centred, which takes an odd one"
             )
         if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
-            raise ValueError(
+            raise InputError(
                 f"growth={self.growth}, N={self.N}: the last layer would skip over max_length="
                 f"{self.max_length} positions; take fewer layers"
             )

@@ -11,6 +11,7 @@ __all__ = [
     "laboratory_pairs",
     "tree_pairs",
     "treebank_pairs",
+    "trees_of",
     "MULTI30K",
     "MULTI30K_SHA256",
     "check_sha256",
@@ -25,18 +26,19 @@ __all__ = [
 import hashlib
 import os
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
+from aiayn.files import InputError as InputError
+from aiayn.files import NotFetched, read_bytes
+from aiayn.files import cache_folder as cache_folder
+from aiayn.files import write_atomically as write_atomically
 from aiayn.laboratory import sample
-from aiayn.text_files import InputError as InputError
-from aiayn.text_files import Lines, check_filled, read_bytes, unpacked
-from aiayn.text_files import cache_folder as cache_folder
+from aiayn.text_files import Lines, check_filled, unpacked
 from aiayn.text_files import decode_lines as decode_lines
-from aiayn.text_files import write_atomically as write_atomically
-from aiayn.trees import SECTIONS, Tree, linearise, plain, read_tree, treebank
+from aiayn.trees import SECTIONS, IllFormed, Tree, delinearise, linearise, plain, read_tree, treebank
 from aiayn.wmt import wmt14_files
 
 
@@ -164,6 +166,24 @@ def treebank_pairs(pair: str, split: str) -> Pairs:
     return tree_pairs(treebank(Path(folder), split), folder)
 
 
+def trees_of(pairs: Pairs) -> Iterator[Tree]:
+    """The trees of a corpus of sentences and trees, one after another.
+
+    Raises
+    ------
+    InputError
+        If a line of its target is not the tree of the same line of its source.
+    """
+    for number, (source, target) in enumerate(zip(pairs.source, pairs.target, strict=True), start=1):
+        try:
+            yield delinearise(target, source.split())
+        except IllFormed as error:
+            raise InputError(
+                f"{pairs.target_name}, line {number}: no tree ({error}) of the same line of "
+                f"{pairs.source_name}; mend it, or remove the line from both files"
+            ) from None
+
+
 # book/05-1-data-and-batching.ipynb, cell multi30k
 MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 MULTI30K_SHA256 = {
@@ -205,7 +225,7 @@ def download(url: str, path: Path, sha256: str) -> None:
         with urllib.request.urlopen(url, timeout=60) as response:
             content = response.read()
     except (OSError, HTTPException) as error:  # the latter if the connection breaks off halfway
-        raise InputError(
+        raise NotFetched(
             f"{url}: cannot be fetched ({error}); fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
         ) from None
     check_sha256(content, sha256, url)
@@ -247,7 +267,7 @@ def folder_file(name: str, split: str, language: str) -> Path:
     """The path of a user's own file, plain or .gz; an InputError if there is none."""
     for ending in ("", ".gz"):
         path = Path(name, f"{split}.{language}{ending}")
-        if os.path.isfile(path):
+        if os.path.exists(path) and not os.path.isdir(path):
             return path
     raise InputError(
         f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) nor a folder with "

@@ -5,6 +5,9 @@ https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
 """
 
 __all__ = [
+    "KINDS",
+    "is_of",
+    "check_fields",
     "ModelConfig",
     "State",
     "EncoderDecoder",
@@ -13,19 +16,64 @@ __all__ = [
 
 # book/03-model-architecture.ipynb, cell frame-imports
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, Protocol, get_args, get_origin
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from aiayn.embeddings import Embeddings
+from aiayn.text_files import InputError
+
+# book/03-model-architecture.ipynb, cell check-fields
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "nothing"}
+
+
+def is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type; true and false are no numbers, and some floats are none either."""
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if kind in (int, float):
+        return isinstance(value, kind | int) and not isinstance(value, bool) and value == value
+    return isinstance(value, kind)
+
+
+def check_fields(
+    settings: Any, bounds: dict[str, tuple[float, float]], usual: tuple[float, float] = (1, 100_000)
+) -> None:
+    """Refuse a field of a dataclass whose value is not of its type, or a number that is out of bounds.
+
+    `bounds` are the least and the greatest number by field, and `usual` those of all other numbers.
+
+    Raises
+    ------
+    InputError
+        It names the field and its value.
+    """
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+        if not any(is_of(value, kind) for kind in kinds):
+            known = ", ".join(get_args(kinds[0])) if get_origin(kinds[0]) is Literal else ""
+            wanted = f"one of {known}" if known else " or ".join(KINDS.get(each, str(each)) for each in kinds)
+            raise InputError(f"{field.name}={value!r:.60}: must be {wanted}")
+        low, high = bounds.get(field.name, usual)
+        if {int, float} & {*kinds} and value is not None and not low <= value <= high:
+            limit = f"at least {low:,}" if value < low else f"at most {high:,}"
+            raise InputError(f"{field.name}={value!r:.60}: must be {limit}")
 
 
 # book/03-model-architecture.ipynb, cell model-config
 @dataclass(frozen=True)
 class ModelConfig:
-    """What the shapes of all models have in common; the defaults are the paper's base model's."""
+    """What the shapes of all models have in common; the defaults are the paper's base model's.
+
+    Raises
+    ------
+    InputError
+        If no such model can be built.
+    """
 
     vocabulary_size: int = 37000  # tokens, of both languages together
     d_model: int = 512  # width of embeddings, and of what goes from layer to layer
@@ -34,13 +82,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        for name in ("vocabulary_size", "d_model"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
-        if not 0 <= self.dropout <= 1:
-            raise ValueError(f"dropout={self.dropout}: must lie between 0 and 1")
-        if not 0 <= self.pad_id < self.vocabulary_size:
-            raise ValueError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
+        most = 10_000_000
+        bounds = {"vocabulary_size": (1, most), "max_length": (1, most), "N": (1, 1000), "dropout": (0, 1)}
+        check_fields(self, {**bounds, "pad_id": (0, most)})
+        if self.pad_id >= self.vocabulary_size:
+            raise InputError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
 
     @property
     def longest(self) -> int | None:

@@ -10,7 +10,8 @@ __all__ = [
     "VERSION",
     "Encoded",
     "read_report",
-    "content_key",
+    "fits",
+    "text_key",
     "encode_missing",
     "encode_corpus",
     "checked",
@@ -30,14 +31,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 from jaxtyping import Integer
 from tqdm import tqdm
 
 from aiayn.batching import too_long
 from aiayn.data import Pairs
-from aiayn.shards import FILES, join_shards, read_shard, run, size_and_crc
-from aiayn.text_files import InputError, Lines, cache_folder
+from aiayn.files import InputError, cache_folder, cache_lock, open_file, usable_cache
+from aiayn.shards import join_shards, number_types, read_shard, run, size_and_crc
+from aiayn.text_files import Lines
 from aiayn.vocabulary import Vocabulary
 
 CHUNK = 50_000  # pairs in a shard, the work of one process at a time
@@ -83,20 +84,32 @@ class Encoded:
 
 
 # book/05-1-data-and-batching.ipynb, cell whole
-def read_report(folder: Path) -> dict[str, Any] | None:
-    """What `join_shards` said of the files in a folder; None unless they are all there, byte for byte."""
+def read_report(folder: Path, types: dict[str, str], pairs: int) -> dict[str, Any] | None:
+    """What `join_shards` said of so many pairs; None unless the files are all there, byte for byte."""
     try:
-        report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        seals = [report["files"][name][1:] for name in FILES]
-        whole = seals == [list(size_and_crc(folder / name)) for name in FILES]
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        with open_file(folder / "report.json") as file:
+            report: dict[str, Any] = json.loads(file.read(1 << 16))
+        seals = {name: [kind, *size_and_crc(folder / name)] for name, kind in types.items()}
+        whole = report["files"] == seals and fits(folder, report, pairs)
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return report if whole else None
 
 
-def content_key(vocabulary: Vocabulary, pairs: Pairs, max_length: int) -> str:
-    """A checksum of all that decides on the tokens."""
-    key = hashlib.blake2b(f"{VERSION} {max_length} ".encode() + vocabulary.model, digest_size=20)
+def fits(folder: Path, report: dict[str, Any], pairs: int) -> bool:
+    """Whether a report and the sizes of its files are those of a corpus of so many pairs."""
+    numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in report["files"].items()}
+    dropped, first, kind = report["dropped"], report["first_dropped"], report["files"]["lengths"][0]
+    kept = pairs - dropped
+    lengths = np.memmap(folder / "lengths", kind, mode="r") if kept else np.zeros(0)
+    expected = {"tokens": int(lengths.sum(dtype=np.int64)), "lengths": 2 * kept, "starts": kept}
+    told = [type(number) for number in first] == [int] * 3 if dropped else first is None
+    return numbers == expected and told and 0 <= report["unknown"] <= 1
+
+
+def text_key(pairs: Pairs, *settings: object) -> str:
+    """A checksum of a text and of what decides on what is made of it."""
+    key = hashlib.blake2b(f"{VERSION} {settings}".encode(), digest_size=20)
     for side in (pairs.source, pairs.target):
         if isinstance(side, Lines):
             key.update(side.checksum.encode())
@@ -117,24 +130,24 @@ def encode_missing(
     progress: bool,
 ) -> dict[str, Any]:
     """Encode those shards of a corpus that are not in the folder yet, and join them."""
-    for part in folder.glob(".*.part"):  # of a process that was killed
-        part.unlink()
-    parts = [slice(start, start + CHUNK) for start in range(0, len(pairs), CHUNK)]
-    paths = [folder / f"{number:05}.npz" for number in range(len(parts))]
-    missing = [(path, part) for path, part in zip(paths, parts, strict=True) if read_shard(path) is None]
+    types = number_types(len(vocabulary), max_length)
+    starts = range(0, len(pairs), CHUNK)
+    sizes = {folder / f"{k:05}.npz": min(CHUNK, len(pairs) - start) for k, start in enumerate(starts)}
+    wanted = ((path, start, start + size) for start, (path, size) in zip(starts, sizes.items(), strict=True))
+    missing = [(path, a, b) for path, a, b in wanted if read_shard(path, types, b - a) is None]
     jobs = (
-        (path, vocabulary, list(pairs.source[part]), list(pairs.target[part]), max_length, part.start)
-        for path, part in missing
+        (path, vocabulary, list(pairs.source[a:b]), list(pairs.target[a:b]), max_length, a)
+        for path, a, b in missing
     )
     workers = min(workers or available_cpus(), len(missing))
     bar = tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding")
     with bar, contextlib.closing(run(jobs, workers)) as done:
-        bar.update(len(pairs) - sum(len(range(len(pairs))[part]) for _, part in missing))
+        bar.update(len(pairs) - sum(b - a for _, a, b in missing))
         for number, first in done:
             bar.update(number)
             if first and not drop_too_long:
                 raise too_long(pairs, *first, max_length)
-    return join_shards(folder, paths)
+    return join_shards(folder, sizes, types)
 
 
 # book/05-1-data-and-batching.ipynb, cell encode-corpus
@@ -159,21 +172,16 @@ def encode_corpus(
         If a side has more than `max_length` tokens, unless such pairs are to be dropped; if a worker is
         killed, or the cache cannot be used.
     """
-    folder = cache_folder() / "encoded" / content_key(vocabulary, pairs, max_length)
-    try:
-        report = read_report(folder)
+    folder = cache_folder() / "encoded" / text_key(pairs, max_length, vocabulary.model)
+    types = number_types(len(vocabulary), max_length)
+    with usable_cache(folder.parent):
+        report = read_report(folder, types, len(pairs))
         if report is None:
             check_script()
-            folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(folder / "lock"):
-                report = read_report(folder) or encode_missing(
+            with cache_lock(folder):
+                report = read_report(folder, types, len(pairs)) or encode_missing(
                     folder, vocabulary, pairs, max_length, drop_too_long, workers, progress
                 )
-    except OSError as error:
-        raise InputError(
-            f"{folder.parent}: cannot be used ({error.strerror or error}); "
-            "let AIAYN_CACHE name another folder"
-        ) from None
     return checked(folder, report, pairs, max_length, drop_too_long)
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "OTHER_PRODUCT",
     "find_accelerator",
     "peak_flops",
+    "training_dtype",
     "measured_peak",
     "Plan",
     "plan",
@@ -26,7 +27,6 @@ __all__ = [
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell imports
-import math
 import re
 import time
 from dataclasses import dataclass
@@ -162,6 +162,21 @@ def peak_flops(device: torch.device) -> float | None:
     return found.peak if found else None
 
 
+# book/05-2-hardware-and-schedule.ipynb, cell training-dtype
+def training_dtype(device: torch.device) -> torch.dtype:
+    """The numbers in which training computes products there: those that the table's peak is of (section 5.2).
+
+    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know nothing else, where
+    gradients have to be scaled; else float32.
+    """
+    if device.type != "cuda":
+        return torch.float32
+    with torch.cuda.device(device):
+        if torch.cuda.is_bf16_supported(including_emulation=False):
+            return torch.bfloat16
+    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else torch.float32
+
+
 # book/05-2-hardware-and-schedule.ipynb, cell measured-peak
 def measured_peak(
     device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32, size: int = 2048
@@ -212,11 +227,12 @@ def plan(
     found = find_accelerator(gpu)
     if found is None:
         raise InputError(f"GPU {gpu!r}: not listed; there are {', '.join(a.name for a in ACCELERATORS)}")
-    if not 0 < utilisation <= 1:
+    if not 1e-6 <= utilisation <= 1:
         raise InputError(f"utilisation={utilisation}: give a share of the peak between 0 and 1, such as 0.4")
     power = found.watts if watts is None else watts
-    if min(gpus, steps, tokens) < 1 or not 0 < power < math.inf:
-        raise InputError(f"gpus={gpus}, steps={steps}, tokens={tokens}, watts={power}: must be positive")
+    for name, value in {"gpus": gpus, "steps": steps, "tokens": tokens, "watts": power}.items():
+        if not 0 < value <= 1e9:
+            raise InputError(f"{name}={value!r:.60}: must be more than 0, and at most 1,000,000,000")
     seconds = step_flops(config, tokens) / (gpus * found.peak * utilisation)
     hours = steps * seconds / 3600
     return Plan(seconds, hours, hours * gpus * power / 1000)

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 
 __all__ = [
     "source_path",
+    "without_docstrings",
     "imported",
     "PARSING",
     "fingerprint",
@@ -47,13 +48,22 @@ def source_path(module: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin else None
 
 
+def without_docstrings(tree: ast.Module) -> str:
+    """What a module does, in words for a checksum: no comment and no docstring has a part in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            del node.body[: ast.get_docstring(node) is not None]
+    return ast.dump(tree)
+
+
 def imported(module: str, found: dict[str, str]) -> dict[str, str]:
-    """Add to `found` the source of a module of this package, and of all that it imports from the package."""
+    """Add to `found` what a module of this package does, and all that it imports from the package."""
     path = source_path(module)
     if module in found or path is None:
         return found
-    found[module] = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(found[module])):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found[module] = without_docstrings(tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aiayn."):
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
                 imported(str(name), found)

@@ -6,8 +6,12 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 
 __all__ = [
     "PORT",
-    "OWN_STORE",
+    "ADDRESS",
+    "SHUTDOWN_SECONDS",
+    "ENVIRONMENT",
     "torchrun_command",
+    "FAILURE",
+    "first_failure",
     "reason",
     "launch",
     "paper_run",
@@ -15,22 +19,22 @@ __all__ = [
     "TEST_SETS",
     "load_test",
     "scores_of",
+    "translate_test",
     "how_trained",
     "is_parser",
     "score",
     "report",
     "write_record",
-    "SLURM",
-    "slurm_script",
 ]
 
 
 # book/09-launch.ipynb, cell launch-imports
 import json
-import math
 import os
 import platform
+import re
 import shlex
+import signal
 import subprocess
 import sys
 import warnings
@@ -46,7 +50,7 @@ from typing import Any
 import torch
 
 from aiayn.bleu_scores import MOSES, Score, bleu, bleu_in_every_form, bleu_on_newstest2014, check_language
-from aiayn.checkpoint import read_description
+from aiayn.checkpoint import read_training
 from aiayn.data import InputError, Pairs, load_pairs, write_atomically
 from aiayn.hardware import PAPER_RUNS
 from aiayn.parsing import PARSING_SEARCH
@@ -55,7 +59,13 @@ from aiayn.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation import TooLong, Translator, last_checkpoints
 
 PORT = 29500  # torchrun's own, where an address has none
-OWN_STORE = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"  # of a machine, perhaps with a port
+SHUTDOWN_SECONDS = 120  # in which interrupted workers may save: a checkpoint of big has 2.6 GB
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+    "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),  # before PyTorch 2.12 it is always 30
+}
 
 
 # book/09-launch.ipynb, cell torchrun-command
@@ -80,29 +90,55 @@ def torchrun_command(
     Raises
     ------
     InputError
-        If several machines have no address.
+        If several machines have no address, or a number makes no sense.
     """
-    if min(workers, machines) < 1 or restarts < 0:
-        raise InputError(f"workers={workers}, machines={machines}, restarts={restarts}: too few")
+    if not (1 <= workers <= 1000 and 1 <= machines <= 10_000 and 0 <= restarts <= 1000):
+        numbers = f"workers={workers}, machines={machines}, restarts={restarts}"
+        raise InputError(f"{numbers}: wanted are 1 to 1,000, 1 to 10,000 and 0 to 1,000")
     meeting = ["--standalone"]
     if machines > 1:
         if not address:
             raise InputError(f"{machines} machines: give the address of one of them, where all meet")
-        endpoint = address if ":" in address else f"{address}:{PORT}"
+        if not (found := re.fullmatch(ADDRESS, address)):
+            raise InputError(f"address {address!r}: give a machine's name, with a port or not: node1:{PORT}")
+        endpoint = address if found[2] else f"{address}:{PORT}"
         meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d", "--rdzv-id", "aiayn"]
         meeting += ["--rdzv-endpoint", endpoint]
     many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     return ["torchrun", *meeting, *many, *program]
 
 
-# book/09-launch.ipynb, cell launch
+# book/09-launch.ipynb, cell reason
+FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) ")
+
+
+def first_failure(output: str) -> tuple[int, str] | None:
+    """Exit code of the worker that torchrun reports to have failed first, and a line about it."""
+    victims, _, root = output.rpartition("Root Cause (first observed failure)")
+    found = FAILURE.search(root) if victims else None
+    if found is None:
+        return None
+    code = int(found[2])
+    ranks = sorted({int(found[1]), *(int(rank) for rank, how in FAILURE.findall(victims) if how == found[2])})
+    who = "rank " + ", ".join(map(str, ranks))
+    if code >= 0:
+        return code, f"{who}: ended with exit code {code}; its output says more"
+    names = {each.value: each.name for each in signal.Signals}
+    cause = ", perhaps for lack of memory" if code == -signal.SIGKILL else ""
+    return code, f"{who}: killed by {names.get(-code, f'signal {-code}')}{cause}"
+
+
 def reason(lines: Iterable[str]) -> str:
-    """Why workers failed: the line in which one of them said it, or else the end of the output."""
+    """Why workers failed: what one of them said, how one ended, or else the end of the output."""
     last = [line.rstrip() for line in lines if line.strip()]
+    failure = first_failure("\n".join(last))
     said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
-    return said[0] if said else "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+    if said and (failure is None or failure[0] == 2):  # any other code is not that of who said it
+        return said[0]
+    return failure[1] if failure else "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
 
 
+# book/09-launch.ipynb, cell launch
 def launch(command: list[str], show: bool = True) -> None:
     """Run a command of `torchrun_command` to its end; `show` its output as it comes.
 
@@ -115,7 +151,7 @@ def launch(command: list[str], show: bool = True) -> None:
     """
     torchrun = [sys.executable, "-m", "torch.distributed.run", *command[1:]]  # that of this Python
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(torchrun, env=OWN_STORE | os.environ, start_new_session=True, **pipes)
+    process = subprocess.Popen(torchrun, env=ENVIRONMENT | os.environ, start_new_session=True, **pipes)
     stdout: Any = process.stdout
     last: deque[str] = deque(maxlen=1000)
     # A progress bar comes as lines that end in a carriage return; newline="" leaves them so.
@@ -159,7 +195,8 @@ def paper_run(model: str, pair: str, out: Path) -> list[str]:
     }
     if (model, pair) == ("big", "en-fr"):
         flags["dropout"] = 0.1  # section 6.1
-    return [word for flag, value in flags.items() for word in (f"--{flag}", str(value))] + ["--drop-too-long"]
+    told = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
+    return [*told, "--sparse", "--compile", "--drop-too-long"]
 
 
 # book/09-launch.ipynb, cell plain-words
@@ -209,10 +246,20 @@ def scores_of(
     return {name: bleu_in_every_form(translations, pairs.target, language)}
 
 
+# book/09-launch.ipynb, cell translate-test
+def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
+    """Translate a test set; an `InputError` names its file and the sentence, if that is too long."""
+    try:
+        with plain_words():
+            return list(translator(test.source, progress=progress))
+    except InputError as error:
+        raise InputError(f"{test.source_name}: {error}") from None
+
+
 # book/09-launch.ipynb, cell is-parser
 def how_trained(run: Path) -> dict[str, Any]:
     """What the last checkpoint of a run says of its training; nothing, if it was saved by other means."""
-    return dict(read_description(last_checkpoints(run)[-1]).get("training", {}))
+    return read_training(last_checkpoints(run)[-1])
 
 
 def is_parser(run: Path) -> bool:
@@ -246,10 +293,7 @@ def score(
     if forms:
         check_language(language)  # before hours of work, not after them
     sets = load_test(data, pair, tests[2])
-    sources = next(iter(sets.values())).source
-    translator = Translator.load(run, average, search)
-    with plain_words():
-        translations = translator(sources, progress=progress)
+    translations = translate_test(Translator.load(run, average, search), next(iter(sets.values())), progress)
     found = scores_of(translations, sets, language, language in MOSES if forms is None else forms)
     checkpoints = [folder.name for folder in last_checkpoints(run, average)]
     here = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
@@ -294,73 +338,3 @@ def write_record(path: Path, record: dict[str, Any], command: list[str]) -> None
     """
     text = json.dumps({"command": shlex.join(command), **record}, indent=1, ensure_ascii=False)
     write_atomically(path, f"{text}\n".encode())
-
-
-# book/09-launch.ipynb, cell slurm-template
-SLURM = """\
-#!/bin/bash
-#SBATCH --job-name={name}
-#SBATCH --output=%x-%j.log
-#SBATCH --open-mode=append
-#SBATCH --nodes={machines}
-#SBATCH --ntasks-per-node=1
-#SBATCH --cpus-per-task={cpus}
-#SBATCH --gpus-per-node={workers}
-#SBATCH --time={minutes}
-#SBATCH --signal=TERM@120
-#SBATCH --requeue
-
-# What your cluster wants besides (--partition, --account) and what makes aiayn known comes here, such as:
-# source ~/aiayn/.venv/bin/activate
-
-{variables}
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
-first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-port=$((20000 + SLURM_JOB_ID % 10000))
-
-srun --kill-on-bad-exit=1 {torchrun}
-code=$?
-if ((code != 0 && SECONDS > {nearly})); then
-  exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
-fi
-((code == 0)) || exit $code
-srun --nodes=1 --ntasks=1 {evaluate}
-"""
-
-
-# book/09-launch.ipynb, cell slurm-script
-def slurm_script(
-    train: list[str], out: Path, workers: int, machines: int = 1, hours: float = 24.0, restarts: int = 3
-) -> str:
-    """A batch file for `sbatch` that trains, goes on in another job when the time is over, and scores.
-
-    Parameters
-    ----------
-    train : list of str
-        What `aiayn train` is told, `--out` among it.
-    out : Path
-        The run's folder, which all machines see.
-    workers, machines, restarts : int
-        As for `torchrun_command`; a worker is a GPU.
-    hours : float
-        For which a job may have the machines.
-    """
-    if not 1 / 6 <= hours < math.inf:
-        raise InputError(f"hours={hours}: a job needs ten minutes at least, to start, to train and to save")
-    minutes = round(60 * hours)
-    pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
-    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []  # trees and some languages have one form
-    evaluate = ["aiayn", "evaluate", str(out), *forms, "--json", str(out / "bleu.json")]
-    program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
-    torchrun = shlex.join(torchrun_command(program, workers, machines, "$first:$port", restarts))
-    return SLURM.format(
-        name=shlex.quote(out.name),
-        machines=machines,
-        cpus=4 * workers,
-        workers=workers,
-        minutes=minutes,
-        variables="\n".join(f"export {name}={value}" for name, value in OWN_STORE.items()),
-        torchrun=torchrun.replace("'$first:$port'", '"$first:$port"'),  # for the shell to fill in
-        nearly=60 * minutes - 300,
-        evaluate=shlex.join(evaluate),
-    )

@@ -24,7 +24,7 @@ __all__ = [
 # book/03-model-architecture.ipynb, cell imports
 import difflib
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -37,6 +37,7 @@ from aiayn.feed_forward import FeedForward
 from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
 from aiayn.regularization import Dropout
 from aiayn.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache, Norm
+from aiayn.text_files import InputError
 
 # book/03-model-architecture.ipynb, cell transformer-config
 Positions = Literal["sinusoidal", "learned", "relative", "none"]
@@ -48,7 +49,7 @@ class TransformerConfig(ModelConfig):
 
     Raises
     ------
-    ValueError
+    InputError
         If no such model can be built.
     """
 
@@ -67,15 +68,8 @@ class TransformerConfig(ModelConfig):
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""
         super().__post_init__()
-        for name in ("N", "d_ff", "h", "d_k", "d_v", "max_length"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
-        for name, choices in (("score", Score), ("norm", Norm), ("positions", Positions)):
-            if getattr(self, name) not in get_args(choices):
-                known = ", ".join(get_args(choices))
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {known}")
         if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
-            raise ValueError(
+            raise InputError(
                 f"d_model={self.d_model} does not divide into h={self.h} heads: give d_k and d_v"
             )
 
@@ -107,13 +101,13 @@ def config(name: str, **changes: Any) -> TransformerConfig:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no such configuration.
     """
     if name not in PRESETS:
         near = difflib.get_close_matches(name, PRESETS, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PRESETS)}"
-        raise ValueError(f"unknown configuration {name!r}: {hint}")
+        raise InputError(f"unknown configuration {name!r}: {hint}")
     return replace(PRESETS[name], **changes)
 
 

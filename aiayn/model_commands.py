@@ -12,6 +12,7 @@ __all__ = [
     "translate",
     "parse",
     "convert",
+    "CORPORA",
     "evaluate",
 ]
 
@@ -149,6 +150,9 @@ def convert(
 
 
 # book/09-launch.ipynb, cell evaluate-command
+CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows by name
+
+
 def evaluate(
     model: Annotated[Model, tyro.conf.arg(name="")],
     split: str | None = None,
@@ -182,5 +186,7 @@ def evaluate(
     else:
         (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
         print(f"BLEU {first['value']:.2f}  {first['signature']}")
+    if data is None and record["data"] not in CORPORA:  # a run from elsewhere may name any folder
+        print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
     if json is not None:
         write_record(json, record, ["aiayn", *sys.argv[1:]])

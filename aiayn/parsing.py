@@ -32,8 +32,8 @@ from typing import Any
 from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, pad
-from aiayn.checkpoint import read_description
-from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.checkpoint import read_training
+from aiayn.data import InputError, Pairs, load_pairs, trees_of
 from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import fast_products
@@ -150,9 +150,10 @@ def parse_sentences(
     wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
     examples = [(sources[k], sources[k]) for k in wanted]
     parses: list[list[Parse]] = [[] for _ in sentences]
+    tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
     with bar, fast_products(device, model.config.d_model):
-        for group in group_by_length(lengths_of(examples), BATCH_TOKENS) if wanted else []:
+        for group in group_by_length(lengths_of(examples), tokens) if wanted else []:
             rows = [wanted[k] for k in group.tolist()]
             words = [len(sentences[row]) for row in rows]
             limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
@@ -190,15 +191,11 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
     Raises
     ------
     InputError
-        If a line of its target is not the tree of the same line of its source.
+        If a line of its target is not the tree of the same line of its source, or there is none.
     """
-    trees = []
-    for number, (source, target) in enumerate(zip(pairs.source, pairs.target, strict=True), start=1):
-        try:
-            trees.append(delinearise(target, source.split()))
-        except IllFormed as error:
-            raise InputError(f"{pairs.target_name}, line {number}: no tree ({error})") from None
-    return trees
+    if not len(pairs):
+        raise InputError(f"{pairs.target_name}: no tree to compare with; choose another --split or --data")
+    return list(trees_of(pairs))
 
 
 # book/06-3-constituency-parsing.ipynb, cell evaluate
@@ -215,9 +212,11 @@ def evaluate(
 
     `search`, `average` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
     """
-    training = read_description(last_checkpoints(run)[-1])["training"]
-    data = data or training["data"]
-    trees = gold_trees(load_pairs(data, training["pair"], split))
+    training = read_training(last_checkpoints(run)[-1])
+    data, pair = data or training.get("data"), training.get("pair")
+    if not (data and pair):
+        raise InputError(f"{run}: does not say on what it was trained; give --data and --pair")
+    trees = gold_trees(load_pairs(data, pair, split))
     parser = Parser.load(run, average, search, constrained=constrained)
     parses = parser([tree.words() for tree in trees], progress=progress)
     scores = evalb(trees, parses)
@@ -229,7 +228,7 @@ def evaluate(
         "beam": search.beam,
         "alpha": search.alpha,
         "constrained": constrained,
-        "minutes": training["minutes"],
+        "minutes": training.get("minutes"),
         **{name: getattr(scores, name) for name in names},
         "strict_f1": strict(trees, parses).f1,
         "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),

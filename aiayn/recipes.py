@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 """
 
 __all__ = [
+    "MOST",
     "TrainingConfig",
     "RECIPES",
     "recipe",
@@ -19,9 +20,14 @@ from typing import Any
 
 from aiayn.convolutional_model import CONVOLUTIONAL
 from aiayn.data import InputError
-from aiayn.encoder_decoder import ModelConfig
+from aiayn.encoder_decoder import ModelConfig, check_fields
 from aiayn.model import PRESETS, TransformerConfig, config
 from aiayn.recurrent import RECURRENT
+
+# book/05-training.ipynb, cell check-numbers
+MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)
+MOST |= {"batch_tokens": 10**8, "max_length": 10**6, "keep": 10**6, "average": 10**6}
+MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
 
 
 # book/05-training.ipynb, cell training-config
@@ -32,7 +38,7 @@ class TrainingConfig:
     Raises
     ------
     InputError
-        If a number makes no sense.
+        If a setting is no number, or one that makes no sense.
     """
 
     model: ModelConfig = TransformerConfig()  # the shape of the model
@@ -45,25 +51,19 @@ class TrainingConfig:
     max_length: int = 256  # tokens; longer sentences are refused
     checkpoint_minutes: float = 10.0  # from one checkpoint to the next
     checkpoint_steps: int | None = None  # the same in steps, which count if they are given
+    sparse: bool = False  # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
     keep: int = 20  # of the last checkpoints, so many stay
     average: int = 5  # of the last checkpoints, so many are averaged for translating (section 6.1)
     patience: int | None = None  # checkpoints without a better validation loss, after which the run ends
     seed: int = 1  # of the weights, the order of batches, and dropout
 
     def __post_init__(self) -> None:
-        positive = "steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average patience"
-        for name in positive.split():
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name}={value}: must be at least 1")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"seed={self.seed}: must be between 0 and {2**31 - 1}")
-        if not self.checkpoint_minutes >= 0:
-            raise InputError(f"checkpoint_minutes={self.checkpoint_minutes}: must be at least 0")
-        if not 0 <= self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
+        bounds: dict[str, tuple[float, float]] = {name: (1, most) for name, most in MOST.items()}
+        check_fields(self, {**bounds, "seed": (0, MOST["seed"])}, usual=(0, math.inf))
+        if not self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
             raise InputError(
                 f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
-                "at least 0 and less than 1, the other more than 0"
+                "less than 1, the other more than 0, and finite"
             )
         if self.average > self.keep:
             raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")

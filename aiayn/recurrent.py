@@ -21,7 +21,7 @@ __all__ = [
 
 # book/01-introduction.ipynb, cell imports
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -33,6 +33,7 @@ from aiayn.cache import stack_beams, unstack_beams
 from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.regularization import Dropout
+from aiayn.text_files import InputError
 
 # book/01-introduction.ipynb, cell recurrent-config
 Looks = Literal["none", "additive", "dot", "general"]
@@ -45,7 +46,7 @@ class RecurrentConfig(ModelConfig):
 
     Raises
     ------
-    ValueError
+    InputError
         If no such model can be built.
     """
 
@@ -55,11 +56,8 @@ class RecurrentConfig(ModelConfig):
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         super().__post_init__()
-        if self.d_state < 2 or self.d_state % 2:
-            raise ValueError(f"d_state={self.d_state}: must be even, a half for each direction of reading")
-        if self.attention not in get_args(Looks):
-            known = ", ".join(get_args(Looks))
-            raise ValueError(f"attention={self.attention!r}: must be one of {known}")
+        if self.d_state % 2:
+            raise InputError(f"d_state={self.d_state}: must be even, a half for each direction of reading")
 
     def forward_flops(self, n: Any, m: Any) -> Any:
         """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""

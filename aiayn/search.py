@@ -15,6 +15,7 @@ __all__ = [
     "Finished",
     "Allowed",
     "LEAVING",
+    "check_numbers",
     "still_going",
     "SHORT",
     "lengthen",
@@ -23,6 +24,7 @@ __all__ = [
 
 
 # book/06-1-machine-translation.ipynb, cell search-imports
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,7 +34,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.data import InputError
-from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.encoder_decoder import EncoderDecoder, check_fields
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
@@ -50,9 +52,9 @@ class SearchConfig:
     Attributes
     ----------
     beam : int
-        Prefixes kept at each step; 1 is greedy search.
+        Prefixes kept at each step, at most 1,000; 1 is greedy search.
     alpha : float
-        Strength of the length penalty; 0 compares plain log probabilities.
+        Strength of the length penalty, at most 10; 0 compares plain log probabilities.
     extra_length : int
         How many tokens a translation may have, its end among them, beyond the words of its source. No model
         writes more than it has positions.
@@ -69,10 +71,9 @@ class SearchConfig:
     max_length: int = 1000
 
     def __post_init__(self) -> None:
-        bounds = 0 <= self.alpha <= 10 and self.extra_length >= 0 and self.max_length >= 1
-        if not (isinstance(self.beam, int) and 1 <= self.n_best <= self.beam and bounds):
-            wanted = "1 <= n_best <= beam, alpha >= 0 (at most 10), extra_length >= 0, max_length >= 1"
-            raise InputError(f"{self}: wanted are {wanted}")
+        check_fields(self, {"beam": (1, 1000), "alpha": (0, 10), "extra_length": (0, 100_000)})
+        if self.n_best > self.beam:
+            raise InputError(f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam")
 
 
 PAPER_SEARCH = SearchConfig()
@@ -171,6 +172,12 @@ Allowed = Callable[[list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, 
 LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
 
 
+def check_numbers(log_probabilities: list[float]) -> None:
+    """Refuse what is no number, with an InputError: weights that are too large make all others so, too."""
+    if any(map(math.isnan, log_probabilities)):
+        raise InputError("the model computes no numbers: its weights are too large; use another checkpoint")
+
+
 def still_going(
     results: list[Finished],
     going: list[int],
@@ -179,6 +186,7 @@ def still_going(
 ) -> list[int]:
     """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
     stay, best = [], live[:, 0].tolist()
+    check_numbers(best)
     for row, sentence in enumerate(going):
         result = results[sentence]
         if result.closed:

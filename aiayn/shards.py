@@ -6,10 +6,11 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 
 __all__ = [
     "FILES",
+    "token_type",
+    "number_types",
     "Job",
     "Done",
     "encode_shard",
-    "token_type",
     "read_shard",
     "run",
     "join_shards",
@@ -22,7 +23,6 @@ import contextlib
 import io
 import json
 import multiprocessing
-import zipfile
 import zlib
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -34,10 +34,23 @@ from typing import Any
 
 import numpy as np
 
-from aiayn.text_files import BLOCK, InputError, atomic_file, write_atomically
+from aiayn.files import InputError, atomic_file, open_file, write_atomically
+from aiayn.text_files import BLOCK
 from aiayn.vocabulary import UNK_ID, Vocabulary
 
 FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
+
+
+# book/05-1-data-and-batching.ipynb, cell number-types
+def token_type(number: int) -> str:
+    """The type of number for tokens of a vocabulary of this size."""
+    return "uint16" if number <= 1 << 16 else "uint32"
+
+
+def number_types(vocabulary_size: int, max_length: int) -> dict[str, str]:
+    """The types of the numbers in the files of an encoded corpus."""
+    types = (token_type(vocabulary_size), token_type(max_length + 1), "int64")
+    return dict(zip(FILES, types, strict=True))
 
 
 # book/05-1-data-and-batching.ipynb, cell encode-shard
@@ -58,7 +71,8 @@ def encode_shard(
     InputError
         If the file cannot be written.
     """
-    kind, encode = token_type(len(vocabulary)), vocabulary.processor.Encode
+    types, encode = number_types(len(vocabulary), max_length), vocabulary.processor.Encode
+    kind = types["tokens"]
     tokens, lengths, left_out = [np.empty(0, kind)], list[tuple[int, int]](), list[tuple[int, int, int]]()
     for start in range(0, len(source), 1000):  # lists of numbers take many times the room of arrays
         sides = [encode(side[start : start + 1000], add_eos=True, num_threads=1) for side in (source, target)]
@@ -72,26 +86,27 @@ def encode_shard(
     np.savez(
         shard,
         tokens=np.concatenate(tokens),
-        lengths=np.array(lengths, token_type(max_length + 1)).reshape(-1, 2),
+        lengths=np.array(lengths, types["lengths"]).reshape(-1, 2),
         left_out=np.array(left_out, np.int64).reshape(-1, 3),
     )
     write_atomically(path, shard.getvalue())
     return len(source), left_out[0] if left_out else None
 
 
-def token_type(number: int) -> str:
-    """The type of number for tokens of a vocabulary of this size."""
-    return "uint16" if number <= 1 << 16 else "uint32"
-
-
 # book/05-1-data-and-batching.ipynb, cell read-shard
-def read_shard(path: Path) -> dict[str, np.ndarray] | None:
-    """What `encode_shard` wrote; None if it is not there, or not whole: a zip file holds checksums."""
+def read_shard(path: Path, types: dict[str, str], pairs: int) -> dict[str, np.ndarray] | None:
+    """What `encode_shard` wrote of so many pairs; None if it is not there, not whole, or something else."""
+    names = ("tokens", "lengths", "left_out")
     try:
-        with path.open("rb") as file, np.load(file) as shard:
-            return {name: shard[name] for name in ("tokens", "lengths", "left_out")}
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        with open_file(path) as file, np.load(file, allow_pickle=False) as shard:
+            tokens, lengths, left_out = (shard[name] for name in names)
+        shapes = [(int(lengths.sum()),), (pairs - len(left_out), 2), (len(left_out), 3)]
+    except Exception:  # damaged files make numpy and zipfile raise almost anything
         return None
+    parts = [tokens, lengths, left_out]
+    found = [(part.dtype, part.shape) for part in parts]
+    expected = zip([types["tokens"], types["lengths"], "int64"], shapes, strict=True)
+    return dict(zip(names, parts, strict=True)) if found == list(expected) else None
 
 
 # book/05-1-data-and-batching.ipynb, cell run
@@ -123,33 +138,33 @@ def run(jobs: Iterator[Job], workers: int) -> Generator[Done, None, None]:
 
 
 # book/05-1-data-and-batching.ipynb, cell join-shards
-def join_shards(folder: Path, paths: list[Path]) -> dict[str, Any]:
-    """Put the shards of a corpus together in three files, and say in a fourth what they hold.
+def join_shards(folder: Path, shards: dict[Path, int], types: dict[str, str]) -> dict[str, Any]:
+    """Put the shards of a corpus, with so many pairs each, together; `report.json` says what they hold.
 
     `tokens` has the source and the target of each pair, one behind the other; `lengths` the number of tokens
-    of either; `starts` where a pair begins. `report.json` comes last: without it there is nothing.
+    of either; `starts` where a pair begins. The report comes last: without it there is nothing.
     """
-    end, left_out, unknown, kinds = 0, list[list[int]](), 0, dict[str, str]()
+    end, left_out, unknown = 0, list[list[int]](), 0
     with contextlib.ExitStack() as stack:
         files = {name: stack.enter_context(atomic_file(folder / name)) for name in FILES}
-        for path in paths:
-            with np.load(path) as shard:
-                parts = {name: shard[name] for name in ("tokens", "lengths")}
-                left_out += shard["left_out"].tolist()
+        for path, pairs in shards.items():
+            parts = read_shard(path, types, pairs)
+            if parts is None:
+                raise InputError(f"{path}: damaged just after it was written; start again")
+            left_out += parts.pop("left_out").tolist()
             sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
             parts["starts"] = end + sizes.cumsum() - sizes
             for name, part in parts.items():
                 files[name].write(part.tobytes())
-                kinds[name] = str(part.dtype)
             end, unknown = end + int(sizes.sum()), unknown + int((parts["tokens"] == UNK_ID).sum())
     report = {
-        "files": {name: [kind, *size_and_crc(folder / name)] for name, kind in kinds.items()},
+        "files": {name: [types[name], *size_and_crc(folder / name)] for name in FILES},
         "dropped": len(left_out),
         "first_dropped": left_out[0] if left_out else None,
         "unknown": unknown / max(end, 1),
     }
     write_atomically(folder / "report.json", json.dumps(report).encode())
-    for path in paths:
+    for path in shards:
         path.unlink()
     return report
 
@@ -158,7 +173,7 @@ def join_shards(folder: Path, paths: list[Path]) -> dict[str, Any]:
 def size_and_crc(path: Path) -> tuple[int, int]:
     """The bytes in a file, and their CRC-32."""
     size = crc = 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(BLOCK):
             size, crc = size + len(block), zlib.crc32(block, crc)
     return size, crc

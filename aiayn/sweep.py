@@ -45,7 +45,7 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from aiayn.bleu_scores import bleu
-from aiayn.checkpoint import list_checkpoints, read_description
+from aiayn.checkpoint import list_checkpoints, read_training
 from aiayn.comparison import read_record
 from aiayn.data import InputError, load_pairs, write_atomically
 from aiayn.encoding import available_cpus, check_script
@@ -125,7 +125,7 @@ def run_job(job: Job) -> dict[str, Any]:
     with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
         train(job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True)
         last = list_checkpoints(job.folder)[-1]
-        training = read_description(last)["training"]
+        training = read_training(last)
         if training["step"] < job.config.steps:
             raise InputError(
                 f"interrupted after step {training['step']}, from which the same command goes on"
@@ -276,8 +276,8 @@ def sweep(
     An `InputError` says if a row, the corpus or a number makes no sense, or `out` is another's record.
     """
     check_script()
-    if seeds < 1 or (workers is not None and workers < 1):
-        raise InputError(f"seeds={seeds}, workers={workers}: must be at least 1")
+    if not (1 <= seeds <= 1000 and (workers is None or 1 <= workers <= 1000)):
+        raise InputError(f"seeds={seeds}, workers={workers}: must be 1 to 1,000")
     chosen, options = choose_rows(rows), (scale, steps, vocabulary_size)
     each = [(row, seed) for seed in range(1, seeds + 1) for row in chosen]
     configs = {(row.name, seed): sweep_config(row, data, seed, *options) for row, seed in each}

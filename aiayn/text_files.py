@@ -5,27 +5,25 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
-    "InputError",
+    "LONGEST",
+    "SPACES",
     "check_filled",
+    "decoded",
     "check_block",
     "decode_lines",
     "BLOCK",
     "STRIDE",
     "line_blocks",
     "survey",
+    "mapped",
     "Lines",
-    "cache_folder",
-    "atomic_file",
-    "write_atomically",
     "unpacked",
-    "gunzip",
-    "read_bytes",
+    "unpack",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell text-files-imports
 import codecs
-import contextlib
 import gzip
 import hashlib
 import mmap
@@ -33,40 +31,55 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, overload
+from typing import overload
 
 import numpy as np
 
-
-# book/05-1-data-and-batching.ipynb, cell input-error
-class InputError(ValueError):
-    """Something outside the program is wrong; the message says what, where, and what to do."""
-
+from aiayn.files import InputError as InputError
+from aiayn.files import atomic_file as atomic_file
+from aiayn.files import cache_folder as cache_folder
+from aiayn.files import cache_lock, open_file
+from aiayn.files import read_bytes as read_bytes
+from aiayn.files import write_atomically as write_atomically
 
 # book/05-1-data-and-batching.ipynb, cell check-block
+LONGEST = 1 << 20  # bytes in a line
+SPACES = "▁" + "".join(filter(str.isspace, map(chr, range(0x3001))))  # a vocabulary takes ▁ for a space
+
+
 def check_filled(lines: Sequence[str], name: str, before: int = 0) -> None:
     """Raise an InputError for the first line that is blank; `before` lines came earlier."""
-    if not all(map(str.strip, lines)):
-        number = next(number for number, line in enumerate(lines, before + 1) if not line.strip())
-        raise InputError(f"{name}, line {number}: empty; remove the line from both files")
+    if not all(line.strip(SPACES) for line in lines):
+        number = next(number for number, line in enumerate(lines) if not line.strip(SPACES))
+        what = "nothing but ▁, which counts as a space" if lines[number].strip() else "empty"
+        raise InputError(f"{name}, line {before + number + 1}: {what}; remove the line from both files")
 
 
-def check_block(block: bytes, name: str, before: int = 0) -> None:
-    """Raise an InputError if whole lines of a file hold a NUL byte, are not UTF-8, or are blank."""
+def decoded(block: bytes, name: str, before: int = 0) -> str:
+    """The text of whole lines; an InputError if they hold a NUL byte or are not UTF-8."""
     nul = block.find(b"\0")
     if nul >= 0:
         line = before + block.count(b"\n", 0, nul) + 1
         raise InputError(f"{name}, line {line}: a NUL byte, as in UTF-16; convert the file, say with iconv")
-    block = block if before else block.removeprefix(codecs.BOM_UTF8)
+    block = block if before else block.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with it
     try:
-        text = block.decode("utf-8")
+        return block.decode("utf-8")
     except UnicodeDecodeError as error:
         line = before + block.count(b"\n", 0, error.start) + 1
         byte = error.start - block.rfind(b"\n", 0, error.start)
         raise InputError(
             f"{name}, line {line}: not UTF-8 (byte {byte}); convert it, say with iconv"
         ) from None
-    check_filled(text.removesuffix("\n").split("\n"), name, before)
+
+
+def check_block(block: bytes, name: str, before: int = 0) -> None:
+    """Raise an InputError if whole lines of a file are too long, blank, not UTF-8, or hold a NUL byte."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    too_long = np.diff(ends, prepend=-1, append=len(block)) - 1 > LONGEST
+    if too_long.any():
+        number = before + int(too_long.argmax()) + 1
+        raise InputError(f"{name}, line {number}: longer than {LONGEST:,} bytes, for a sentence; split it")
+    check_filled(decoded(block, name, before).removesuffix("\n").split("\n"), name, before)
 
 
 # book/05-1-data-and-batching.ipynb, cell decode-lines
@@ -76,16 +89,9 @@ def decode_lines(content: bytes, name: str) -> Iterator[str]:
     Raises
     ------
     InputError
-        If a line is not UTF-8.
+        If a line is not UTF-8, or holds a NUL byte.
     """
-    content = content.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with it
-    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
-        try:
-            yield line.decode("utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name}, line {number}: not UTF-8 (byte {error.start + 1}); convert it, say with iconv"
-            ) from None
+    yield from map(str.strip, decoded(content, name).removesuffix("\n").split("\n"))
 
 
 # book/05-1-data-and-batching.ipynb, cell line-blocks
@@ -94,19 +100,19 @@ STRIDE = 64  # lines from one whose place in the file is kept to the next
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
-    """A file in pieces of some megabytes, each of whole lines; a last line without line feed gets one.
+    """A file, plain or .gz, in pieces of some megabytes, each of whole lines for `check_block` to look at.
 
     Raises
     ------
     InputError
-        If the file is not there or cannot be read.
+        If the file is not there, cannot be read, or is no gzip file although its name says so.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as raw, gzip.open(raw) if path.suffix == ".gz" else raw as file:
             while block := file.read(BLOCK):
-                block += file.readline()
-                yield block if block.endswith(b"\n") else block + b"\n"
-    except OSError as error:
+                # The rest of the last line, or enough of it to see that it is too long.
+                yield block + file.readline(LONGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
 
 
@@ -117,10 +123,11 @@ def survey(path: Path, name: str) -> tuple[int, np.ndarray, str]:
     Raises
     ------
     InputError
-        If it cannot be read, is empty, holds a NUL byte or a blank line, or is not UTF-8.
+        If it cannot be read, is empty, holds a NUL byte, a blank or too long line, or is not UTF-8.
     """
     number, position, starts, digest = 0, 0, [np.empty(0, int)], hashlib.blake2b(digest_size=20)
     for block in line_blocks(path):
+        block = block if block.endswith(b"\n") else block + b"\n"  # the last line
         check_block(block, name, number)
         digest.update(block)
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
@@ -130,6 +137,15 @@ def survey(path: Path, name: str) -> tuple[int, np.ndarray, str]:
     if not number:
         raise InputError(f"{name}: empty; there should be a sentence on each line")
     return number, np.append(np.concatenate(starts), position), digest.hexdigest()
+
+
+def mapped(path: Path) -> mmap.mmap:
+    """A file that looks like bytes in memory; an InputError if the system cannot do it."""
+    try:
+        with open_file(path) as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # such as those below /proc
+        raise InputError(f"{path}: cannot be mapped into memory ({error}); copy the file") from None
 
 
 # book/05-1-data-and-batching.ipynb, cell lines
@@ -143,9 +159,8 @@ class Lines(Sequence[str]):
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.number, self.starts, self.checksum = survey(path, name or str(path))
-        with path.open("rb") as file:
-            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if self.map[:3] == codecs.BOM_UTF8:  # some editors begin a file with it
+        self.map = mapped(path)
+        if self.map[:3] == codecs.BOM_UTF8:
             self.starts[0] = 3
 
     def __len__(self) -> int:
@@ -178,52 +193,6 @@ class Lines(Sequence[str]):
         return [line.strip() for line in lines[start - first * STRIDE : stop - first * STRIDE]]
 
 
-# book/05-1-data-and-batching.ipynb, cell cache-folder
-def cache_folder() -> Path:
-    """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
-    named = os.environ.get("AIAYN_CACHE")
-    return Path(named) if named else Path.home() / ".cache" / "aiayn"
-
-
-# book/05-1-data-and-batching.ipynb, cell atomic-file
-@contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that gets its name when it is whole: until then there is the old one, or none.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written to, or the disk is full.
-    """
-    if not path.name:
-        raise InputError(f"{path}: is a folder; name a file")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error}); choose another folder or make room") from None
-    finally:
-        with contextlib.suppress(OSError):  # usually it has got its name, and is there no more
-            part.unlink()
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at every moment there is either the old one or the whole new one.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written to, or the disk is full.
-    """
-    with atomic_file(path) as file:
-        file.write(content)
-
-
 # book/05-1-data-and-batching.ipynb, cell unpacked
 def unpacked(path: Path) -> Path:
     """The path of the plain text: of a .gz file, a copy in the cache that is named after its checksum.
@@ -231,42 +200,27 @@ def unpacked(path: Path) -> Path:
     Raises
     ------
     InputError
-        If the file cannot be read, is no gzip file although its name says so, or the copy cannot be written.
+        If the file or a line of it is at fault, or the copy cannot be written.
     """
     if path.suffix != ".gz":
         return path
     try:
-        with path.open("rb") as packed:
+        with open_file(path) as packed:
             plain = cache_folder() / "unpacked" / hashlib.file_digest(packed, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not os.path.exists(plain):
-        with atomic_file(plain) as file:
-            for block in gunzip(path):
-                file.write(block)
+        with cache_lock(plain.parent):
+            if not os.path.exists(plain):  # nobody made it while we waited
+                unpack(path, plain)
     return plain
 
 
-def gunzip(path: Path) -> Iterator[bytes]:
-    """The content of a .gz file, some megabytes at a time."""
-    try:
-        with gzip.open(path) as file:
-            while block := file.read(BLOCK):
-                yield block
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-
-
-# book/05-1-data-and-batching.ipynb, cell read-bytes
-def read_bytes(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises
-    ------
-    InputError
-        If it is not there or cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+def unpack(path: Path, plain: Path) -> None:
+    """Write the text of a .gz file to another one, and check it on the way."""
+    number = 0
+    with atomic_file(plain) as file:
+        for block in line_blocks(path):
+            check_block(block, str(path), number)
+            number += block.count(b"\n")
+            file.write(block)

@@ -8,29 +8,33 @@ __all__ = [
     "LOG_STEPS",
     "batch_loss",
     "Objective",
+    "add_gradients",
     "NotFinite",
     "training_step",
-    "Corpus",
-    "learn_vocabulary",
-    "prepare",
+    "gradient_scaler",
+    "shrinks",
+    "validation_batches",
     "validation_loss",
     "validate",
     "upcoming",
     "peak_of",
     "versions",
+    "cast",
     "fit",
+    "prepared",
+    "batches_of",
     "train",
 ]
 
 
 # book/05-training.ipynb, cell imports
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
+from functools import partial
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +47,24 @@ from aiayn.architectures import build
 from aiayn.batching import (
     Batch,
     Batches,
+    Examples,
     GlobalBatch,
     check_shares,
-    encode_pairs,
     group_by_length,
-    lengths_of,
     make_batch,
 )
-from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.data import InputError
 from aiayn.distribution import Workers, join_workers
 from aiayn.encoder_decoder import EncoderDecoder
-from aiayn.encoding import Encoded, encode_corpus
 from aiayn.fast_paths import fast_products
-from aiayn.hardware import batch_flops, measured_peak, peak_flops
+from aiayn.hardware import batch_flops, measured_peak, peak_flops, training_dtype
 from aiayn.metrics import Meter, stale
 from aiayn.optimizer import learning_rate, make_optimizer, set_rate
+from aiayn.preparation import Corpus, prepare
 from aiayn.recipes import TrainingConfig
 from aiayn.regularization import projected_loss
 from aiayn.run import Run, restarted, stop_signals
-from aiayn.trees import tree_tokens
-from aiayn.vocabulary import PAD_ID, Vocabulary, load_vocabulary, train_vocabulary
+from aiayn.vocabulary import PAD_ID
 
 LOG_STEPS = 50  # from one line of the metrics to the next
 
@@ -88,6 +90,32 @@ class Objective(nn.Module):
         return batch_loss(self.model, batch, self.epsilon)
 
 
+# book/05-training.ipynb, cell add-gradients
+def add_gradients(
+    objective: Objective | DistributedDataParallel,
+    work: GlobalBatch,
+    step: int,
+    seed: int,
+    workers: Workers,
+    scaler: torch.amp.GradScaler,
+) -> Tensor:
+    """Gradients of a global batch, piece by piece; gives the sums of the loss and of -log p."""
+    dtype, last = training_dtype(workers.device), len(work.micro_batches) - 1
+    sums = torch.zeros(2, device=workers.device)
+    for k, batch in enumerate(work.micro_batches):
+        torch.manual_seed(((seed * 1_000_003 + step) << 12) + workers.rank + k * workers.world_size)
+        waiting: AbstractContextManager[Any] = nullcontext()
+        if isinstance(objective, DistributedDataParallel) and k < last:
+            waiting = objective.no_sync()  # workers add up their gradients once a step, not once a piece
+        with waiting:
+            with torch.autocast(workers.device.type, dtype, enabled=dtype != torch.float32):
+                loss, nll = objective(batch)
+            mean = loss * (workers.world_size / work.words)  # workers' gradients are averaged
+            scaler.scale(mean).backward()
+        sums += torch.stack([loss.detach(), nll.detach()])
+    return sums
+
+
 # book/05-training.ipynb, cell training-step
 class NotFinite(InputError):
     """The loss or the gradient is no number any more."""
@@ -100,8 +128,13 @@ def training_step(
     step: int,
     config: TrainingConfig,
     workers: Workers = Workers(),
+    scaler: torch.amp.GradScaler | None = None,
+    votes: Callable[[], dict[str, float]] = dict,
 ) -> dict[str, float]:
     """One step of Adam on a global batch; gives sums over its words, the rate, the norm of the gradient.
+
+    `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all workers: these wait
+    for each other, and for a GPU, only once a step.
 
     Raises
     ------
@@ -109,81 +142,54 @@ def training_step(
         If the loss or the gradient is no number; the weights are then as they were.
     """
     objective.train()
-    sums = torch.zeros(2, device=workers.device)
-    for k, batch in enumerate(work.micro_batches):
-        torch.manual_seed(((config.seed * 1_000_003 + step) << 12) + workers.rank + k * workers.world_size)
-        waiting: AbstractContextManager[Any] = nullcontext()
-        if isinstance(objective, DistributedDataParallel) and k < len(work.micro_batches) - 1:
-            waiting = objective.no_sync()  # workers add up their gradients once a step, not once a piece
-        with waiting:
-            with torch.autocast(workers.device.type, torch.bfloat16, enabled=workers.device.type == "cuda"):
-                loss, nll = objective(batch)
-            (loss * (workers.world_size / work.words)).backward()  # workers' gradients are averaged
-        sums += torch.stack([loss.detach(), nll.detach()])
-    loss, nll = workers.total(*sums)
-    norm = float(nn.utils.get_total_norm([p.grad for p in objective.parameters() if p.grad is not None]))
-    if not math.isfinite(loss) or not math.isfinite(norm):
+    scaler = gradient_scaler(torch.device("cpu")) if scaler is None else scaler
+    sums = add_gradients(objective, work, step, config.seed, workers, scaler)
+    if scaler.is_enabled():
+        scaler.unscale_(optimizer)
+    norm = nn.utils.get_total_norm([p.grad for p in objective.parameters() if p.grad is not None])
+    mine = norm if workers.rank == 0 else 0 * norm  # all have the same; none may have lost it
+    ballot = votes()
+    loss, nll, length, *agreed = workers.total(*sums, mine, *ballot.values())
+    if not math.isfinite(loss) or not (math.isfinite(length) or shrinks(scaler)):
         pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
-        raise NotFinite(f"step {step}: the loss is {loss}, the gradient {norm}, on the pairs {pairs} …")
+        raise NotFinite(f"step {step}: the loss is {loss}, the gradient {length}, on the pairs {pairs} …")
     rate = learning_rate(step, config.model.d_model, config.warmup, config.rate_factor)
     set_rate(optimizer, rate)
-    optimizer.step()
+    if math.isfinite(length):
+        optimizer.step()
+    if scaler.is_enabled():
+        scaler.update(None if math.isfinite(length) else scaler.get_scale() / 2)
     optimizer.zero_grad()
-    return {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": norm}
+    found = {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": length}
+    return {**found, **dict(zip(ballot, agreed, strict=True))}
 
 
-# book/05-training.ipynb, cell corpus
-@dataclass(frozen=True)
-class Corpus:
-    """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
-
-    vocabulary: Vocabulary  # of both languages together
-    train: Encoded  # the split `train`
-    valid: list[Batch]  # the split `val`, in batches
-
-
-def learn_vocabulary(
-    pairs: Pairs, trees: bool, size: int, path: Path, keep: bool, workers: Workers
-) -> Vocabulary:
-    """The vocabulary at `path`; unless it is to be kept, rank 0 learns it while the others wait."""
-    if workers.rank == 0 and not (keep and path.exists()):
-        if trees:  # on the target side there are no words
-            vocabulary = train_vocabulary(pairs.source, size, tree_tokens(pairs.target, pairs.target_name))
-        else:
-            vocabulary = train_vocabulary(chain(pairs.source, pairs.target), size)
-        vocabulary.save(path)
-    workers.total(0)
-    return load_vocabulary(path)
+# book/05-training.ipynb, cell gradient-scaler
+def gradient_scaler(device: torch.device, state: dict[str, Any] | None = None) -> torch.amp.GradScaler:
+    """A factor for the loss that keeps float16's small gradients above zero; else it does nothing."""
+    scaler = torch.amp.GradScaler(device.type, enabled=training_dtype(device) == torch.float16)
+    if scaler.is_enabled() and state:
+        scaler.load_state_dict(state)
+    return scaler
 
 
-def prepare(
-    config: TrainingConfig, data: str, pair: str, run: Run, drop_too_long: bool, workers: Workers
-) -> Corpus:
-    """Read a corpus, learn its vocabulary, and encode it."""
-    check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
-    path, keep = run.folder / "vocabulary.model", run.last is not None
-    pairs, held_out = load_pairs(data, pair, "train"), load_pairs(data, pair, "val")
-    trees = pair.endswith("-trees")
-    vocabulary = learn_vocabulary(pairs, trees, config.model.vocabulary_size, path, keep, workers)
-    if len(vocabulary) != config.model.vocabulary_size:
-        raise InputError(
-            f"{path}: {len(vocabulary)} pieces, not {config.model.vocabulary_size}; "
-            "choose another --out, or remove it"
-        )
-    longest = min(config.max_length, config.model.longest or config.max_length)
-    train = encode_corpus(vocabulary, pairs, longest, drop_too_long, progress=workers.rank == 0)
-    valid = encode_pairs(vocabulary, held_out, longest, drop_too_long)
-    groups = group_by_length(lengths_of(valid), min(config.batch_tokens, 4096))
-    return Corpus(vocabulary, train, [make_batch([valid[i] for i in group.tolist()]) for group in groups])
+def shrinks(scaler: torch.amp.GradScaler) -> bool:
+    """Whether a gradient that overflowed may be the factor's fault, which is then halved."""
+    return scaler.is_enabled() and scaler.get_scale() > 1
 
 
 # book/05-training.ipynb, cell validation-loss
+def validation_batches(examples: Examples, lengths: Any, tokens: int) -> list[Batch]:
+    """All examples in batches of so many tokens a side, short ones first."""
+    return [make_batch([examples[i] for i in group.tolist()]) for group in group_by_length(lengths, tokens)]
+
+
 @torch.no_grad()
 def validation_loss(model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()) -> float:
     """Mean of -log p over all words, in nats, without dropout and smoothing; workers share the batches."""
     model.eval()
     mine = batches[workers.rank :: workers.world_size]
-    losses = sum(float(batch_loss(model, batch, 0.0)[1]) for batch in mine)
+    losses = sum((batch_loss(model, batch, 0.0)[1].double() for batch in mine), torch.zeros(()).double())
     nll, words = workers.total(losses, sum(int((batch.labels != PAD_ID).sum()) for batch in mine))
     model.train()
     return nll / words
@@ -198,23 +204,55 @@ def validate(
 
 
 # book/05-training.ipynb, cell upcoming
-def upcoming(batches: Batches, first: int, last: int) -> Iterator[tuple[int, GlobalBatch]]:
-    """The batches of some steps, each made while the one before it is used."""
+def upcoming(
+    batches: Batches, first: int, last: int, device: torch.device
+) -> Iterator[tuple[int, GlobalBatch]]:
+    """The batches of some steps on the device, each made and copied while the one before it is used."""
+
+    def ready(step: int) -> GlobalBatch:
+        work = batches[step]
+        return replace(work, micro_batches=[batch.to(device) for batch in work.micro_batches])
+
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(batches.__getitem__, first)
+        waiting = pool.submit(ready, first)
         for step in range(first, last + 1):
-            ready, waiting = waiting.result(), pool.submit(batches.__getitem__, min(step + 1, last))
-            yield step, ready
+            work, waiting = waiting.result(), pool.submit(ready, min(step + 1, last))
+            yield step, work
 
 
 def peak_of(workers: Workers) -> float:
     """Operations per second of all workers' hardware at its best; measured where no data sheet is known."""
-    return workers.world_size * (peak_flops(workers.device) or measured_peak(workers.device.type, size=1024))
+    device = workers.device
+    return workers.world_size * (
+        peak_flops(device) or measured_peak(device, training_dtype(device), size=1024)
+    )
 
 
 def versions() -> dict[str, str]:
     """What a run was made with, for the record."""
     return {name: metadata.version(name) for name in ("aiayn", "torch", "sentencepiece")}
+
+
+# book/05-training.ipynb, cell cast
+def cast(
+    config: TrainingConfig,
+    workers: Workers,
+    step: int,
+    signals: list[int],
+    meter: Meter,
+    saved: float,
+    end: float,
+) -> dict[str, float]:
+    """What this worker says at a step: somebody wants it to stop, time is up, a checkpoint is due.
+
+    `saved` and `end` are minutes: when there was a checkpoint, and when the training has to end.
+    """
+    waited = meter.minutes - saved > config.checkpoint_minutes
+    due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
+    if config.sparse and step <= config.steps - config.keep * (config.checkpoint_steps or 0):
+        due &= waited
+    votes = workers.votes(bool(signals), meter.minutes > end, due)
+    return dict(zip(("stopped", "out_of_time", "due"), votes, strict=True))
 
 
 # book/05-training.ipynb, cell fit
@@ -231,38 +269,65 @@ def fit(
     """Take the steps from where `run` stands up to `config.steps`, or as many as fit into `minutes`."""
     objective: Any = Objective(model, config.label_smoothing)
     objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
-    meter = Meter(run.minutes, peak_of(workers))
-    if workers.agree(run.step > 0 and run.step not in run.metrics.validations())[0]:
+    scaler = gradient_scaler(workers.device, run.scaler)
+    meter = Meter(run.minutes, peak_of(workers), run.sums)
+    if workers.agree(run.step > 0 and run.due and run.step not in run.metrics.validations())[0]:
         validate(model, valid, run, workers, run.step, meter.minutes)  # it was killed between the two
         meter.pause()
     saved = began = meter.minutes
     bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
     with bar, stop_signals() as signals:
-        for step, work in upcoming(batches, run.step + 1, config.steps):
+        for step, work in upcoming(batches, run.step + 1, config.steps, workers.device):
             try:
-                found = training_step(objective, optimizer, work, step, config, workers)
+                votes = partial(cast, config, workers, step, signals, meter, saved, began + minutes)
+                found = training_step(objective, optimizer, work, step, config, workers, scaler, votes)
             except NotFinite as error:
-                run.save(step - 1, meter.minutes, model, optimizer)
+                run.save(step - 1, meter.minutes, model, optimizer, False, scaler.state_dict(), meter.sums)
                 raise NotFinite(f"{error}; step {step - 1} is saved; begin anew with a lower rate") from None
             meter.add(found, work, batch_flops(config.model, batches.lengths[work.numbers]))
             bar.update()
-            waited = meter.minutes - saved > config.checkpoint_minutes
-            due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
-            out_of_time = meter.minutes - began > minutes
-            stopped, over, due = workers.agree(bool(signals), out_of_time, due)
-            over |= stopped or step == config.steps
+            stopped, out_of_time, due = (found[key] > 0 for key in ("stopped", "out_of_time", "due"))
+            over = stopped or out_of_time or step == config.steps
+            sums = dict(meter.sums) if step % LOG_STEPS else {}  # a run that goes on finishes its line
             if over or step % LOG_STEPS == 0:
                 line = meter.line()
                 run.metrics.log(step, **line, rate=found["rate"], gradient_norm=found["gradient_norm"])
                 bar.set_postfix(perplexity=f"{line['perplexity']:.1f}")
             if over or due:
-                run.save(step, meter.minutes, model, optimizer)
+                run.save(step, meter.minutes, model, optimizer, due, scaler.state_dict(), sums)
                 if not stopped:  # whoever sends a signal does not wait long
                     validate(model, valid, run, workers, step, meter.minutes)
                 saved = meter.minutes
                 meter.pause()
             if over or (due and workers.agree(stale(run.metrics.validations(), config.patience))[0]):
                 break
+
+
+# book/05-training.ipynb, cell prepared
+def prepared(
+    config: TrainingConfig, data: str, pair: str, drop_too_long: bool, run: Run, workers: Workers
+) -> Corpus:
+    """`prepare` for a run: with the vocabulary that it has, or that rank 0 has just put there."""
+    check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
+    path, known = run.folder / "vocabulary.model", None
+    if run.last is not None:
+        known = run.last / "vocabulary.model"
+    elif not run.writes:
+        known = path
+    corpus = prepare(config, data, pair, drop_too_long, known, progress=run.writes)
+    if run.writes:
+        corpus.vocabulary.save(path)
+    return corpus
+
+
+def batches_of(config: TrainingConfig, corpus: Corpus, workers: Workers) -> tuple[Batches, list[Batch]]:
+    """The batches to train on, of which each worker has its share, and those to validate on."""
+    multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
+    shared = (config.micro_batches or workers.world_size, workers.rank, workers.world_size, multiple)
+    lengths = corpus.train.lengths
+    batches = Batches(corpus.train, lengths, config.batch_tokens, config.seed, *shared)
+    tokens = min(config.batch_tokens, 4096)
+    return batches, validation_batches(corpus.valid, corpus.valid.lengths, tokens)
 
 
 # book/05-training.ipynb, cell train
@@ -279,8 +344,7 @@ def train(
 ) -> None:
     """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
 
-    Under torchrun, all workers call this with the same arguments, and `out` is a folder that all can see. An
-    InputError says if the corpus, the folder or a number is at fault.
+    Under torchrun, all workers call this with the same arguments, and `out` is a folder that all can see.
 
     Parameters
     ----------
@@ -295,19 +359,20 @@ def train(
     """
     settings = {key: value for key, value in asdict(config).items() if key != "model"}
     settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": versions()}
-    with join_workers() as workers, fast_products(workers.device, config.model.d_model):
-        run = Run(Path(out), resume or restarted(Path(out)), tensorboard, writes=workers.rank == 0)
-        corpus = prepare(config, data, pair, run, drop_too_long, workers)
+    with (
+        join_workers() as workers,
+        fast_products(workers.device, config.model.d_model),
+        Run(Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0) as run,
+    ):
+        corpus = workers.in_turn(lambda: prepared(config, data, pair, drop_too_long, run, workers))
+        workers.connect()
         torch.manual_seed(config.seed)
         model = build(config.model).to(workers.device)
         optimizer = make_optimizer(model)
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
-        pieces = config.micro_batches or workers.world_size
-        multiple = 8 if workers.device.type == "cuda" else 1  # tensor cores want widths of eight
-        shared = (pieces, workers.rank, workers.world_size, multiple)
-        batches = Batches(corpus.train, corpus.train.lengths, config.batch_tokens, config.seed, *shared)
+        batches, valid = batches_of(config, corpus, workers)
         patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
         if workers.agree(patient)[0]:  # or else it had ended already
-            fit(config, model, optimizer, batches, corpus.valid, run, workers, minutes)
+            fit(config, model, optimizer, batches, valid, run, workers, minutes)

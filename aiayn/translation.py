@@ -9,6 +9,7 @@ __all__ = [
     "Translation",
     "different",
     "Translator",
+    "WIDE",
     "TooLong",
     "check_list",
     "translate_lines",
@@ -28,11 +29,11 @@ from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, make_batch, pad
 from aiayn.bleu_scores import bleu as bleu
-from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
+from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_training
 from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.fast_paths import fast_products
-from aiayn.search import PAPER_SEARCH, Hypothesis, length_penalty
+from aiayn.search import PAPER_SEARCH, Hypothesis, check_numbers, length_penalty
 from aiayn.search import SearchConfig as SearchConfig
 from aiayn.search import beam_search as beam_search
 from aiayn.vocabulary import PAD_ID, Vocabulary
@@ -49,7 +50,7 @@ def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
     """
     folders = list_checkpoints(folder)
     if average is None:
-        average = read_description(folders[-1]).get("training", {}).get("average", 1)
+        average = int(read_training(folders[-1]).get("average", 1))
     elif not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
     return folders[-average:]
@@ -134,6 +135,9 @@ class Translator:
 
 
 # book/06-1-machine-translation.ipynb, cell translate-lines
+WIDE = 8  # beams, beyond which fewer sentences are searched at a time, for the sake of memory
+
+
 class TooLong(UserWarning):
     """A sentence was left out because it has too many tokens."""
 
@@ -159,6 +163,7 @@ def translate_lines(
             warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=3)
     wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
     examples = [(sources[k], sources[k]) for k in wanted]
+    batch_tokens = batch_tokens * WIDE // max(WIDE, search.beam)
     translations: list[list[Translation]] = [[] for _ in lines]
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
     with fast_products(device, model.config.d_model):
@@ -197,6 +202,7 @@ def score_lines(translator: Translator, sources: Sequence[str], targets: Sequenc
         log_p = model(batch.source, batch.target).log_softmax(dim=-1)
         log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
         totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
+        check_numbers(totals)
         for row, total in zip(rows, totals, strict=True):
             tokens = examples[row][1]
             score = total / length_penalty(len(tokens), translator.search.alpha)

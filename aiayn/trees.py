@@ -81,7 +81,7 @@ class Tree:
 
 
 # book/06-3-constituency-parsing.ipynb, cell read-trees
-DEEPEST = 200  # brackets open at once
+DEEPEST = 100  # brackets open at once; Python itself, which counts its own calls, allows some 240
 
 
 def read_trees(text: str, name: str) -> list[Tree]:
@@ -98,6 +98,9 @@ def read_trees(text: str, name: str) -> list[Tree]:
         for token in re.findall(r"[()]|[^\s()]+", line):
             if token == "(":
                 pending.append((number, []))
+                if len(pending) > DEEPEST:
+                    why = f"is not closed where {DEEPEST} more are open; mend the file"
+                    raise InputError(f"{name}, line {pending[0][0]}: this bracket {why}")
             elif not pending:
                 raise InputError(f"{name}, line {number}: {token!r} outside of all brackets; mend the file")
             elif token != ")":
@@ -109,8 +112,6 @@ def read_trees(text: str, name: str) -> list[Tree]:
                     pending[-1][1].append(node)
                 else:
                     trees.append(node if isinstance(node, Tree) else Tree("", (node,)))
-        if len(pending) > DEEPEST:
-            break
     if pending:
         raise InputError(f"{name}, line {pending[0][0]}: this bracket is not closed; mend the file")
     return trees
@@ -178,7 +179,7 @@ def tree_tokens(lines: Iterable[str], name: str) -> list[str]:
         for token in new:
             if not (token.startswith(LEFT) or token.endswith(RIGHT)):
                 raise InputError(
-                    f"{name}, line {number}: {token!r} is no part of a tree; linearise the trees"
+                    f"{name}, line {number}: {token[:40]!r} is no part of a tree; linearise the trees"
                 )
         tokens |= new
     return sorted(tokens)
@@ -211,11 +212,13 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
             stack[-1][1].append(Leaf(label, next(given)))
         elif token == f"{LEFT}{label}":
             stack.append((label, []))
+            if len(stack) > DEEPEST:  # with that of a word
+                raise IllFormed(f"{DEEPEST} brackets are open at once")
         elif token == f"{label}{RIGHT}" and len(stack) > 1 and stack[-1][0] == label and stack[-1][1]:
             _, children = stack.pop()
             stack[-1][1].append(Tree(label, tuple(children)))
         else:
-            raise IllFormed(f"{token} cannot follow here")
+            raise IllFormed(f"{token:.40} cannot follow here")
     roots = stack[0][1]
     if len(stack) > 1 or len(roots) != 1 or not isinstance(roots[0], Tree):
         raise IllFormed(f"{len(stack) - 1} brackets are open at the end, {len(roots)} parts are whole")

@@ -10,6 +10,7 @@ __all__ = [
     "UNK_ID",
     "BOS_ID",
     "EOS_ID",
+    "LARGEST",
     "processor",
     "Vocabulary",
     "train_vocabulary",
@@ -26,13 +27,15 @@ from pathlib import Path
 
 import sentencepiece
 
-from aiayn.data import InputError, write_atomically
+from aiayn.files import InputError, open_file, write_atomically
+from aiayn.text_files import LONGEST
 
 SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
 
 
 # book/05-1-data-and-batching.ipynb, cell special-tokens
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # padding, unknown letters, start and end of a sentence
+LARGEST = 1 << 24  # of vocabularies, in pieces: more than anybody uses
 
 
 # book/05-1-data-and-batching.ipynb, cell processor
@@ -42,7 +45,7 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     Raises
     ------
     InputError
-        If it is no such model, or one with other special tokens than ours.
+        If it is no such model, one with other special tokens than ours, or one whose pieces are no text.
     """
     processor = sentencepiece.SentencePieceProcessor()
     try:
@@ -52,6 +55,15 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
         raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
+    for token in range(processor.GetPieceSize()):
+        try:
+            text = processor.IdToPiece(token) + processor.Decode([token])
+        except UnicodeDecodeError:
+            raise InputError(
+                f"a sentencepiece model whose piece {token} is not UTF-8; train another"
+            ) from None
+        if "\n" in text or "\0" in text:
+            raise InputError(f"a sentencepiece model whose piece {token} ends a line; train one with aiayn")
     return processor
 
 
@@ -78,8 +90,9 @@ class Vocabulary:
         return [[*tokens, EOS_ID] for tokens in self.processor.Encode(list(sentences))]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
-        """Plain text again; special tokens vanish."""
-        return [str(text) for text in self.processor.Decode(sequences)]
+        """Plain text again, a line for each sequence; special tokens vanish."""
+        # A model from elsewhere may have rules for rewriting its pieces, and so make line feeds of letters.
+        return [str(text).replace("\n", " ") for text in self.processor.Decode(sequences)]
 
     def pieces(self, tokens: list[int]) -> list[str]:
         """The pieces as they are written; ▁ marks the beginning of a word."""
@@ -105,6 +118,8 @@ def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str]
     """
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
         raise InputError(f"a vocabulary of {size}: the special tokens alone are four; ask for more")
+    if size > LARGEST:
+        raise InputError(f"a vocabulary of {size}: {LARGEST} pieces are the most; ask for fewer")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -116,7 +131,7 @@ def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str]
             shuffle_input_sentence=True,  # of too many, draw some; otherwise it would take the first
             character_coverage=1.0,
             normalization_rule_name="identity",  # what is read is what is scored
-            max_sentence_length=1 << 20,  # sentencepiece leaves out longer ones without an error
+            max_sentence_length=LONGEST,  # sentencepiece leaves out longer ones without an error
             pad_id=PAD_ID,
             unk_id=UNK_ID,
             bos_id=BOS_ID,
@@ -150,6 +165,7 @@ def load_vocabulary(path: Path | str) -> Vocabulary:
         If there is none, or the file is not a sentencepiece model.
     """
     try:
-        return Vocabulary(Path(path).read_bytes())
+        with open_file(Path(path)) as file:
+            return Vocabulary(file.read())
     except (OSError, InputError) as error:
         raise InputError(f"{path}: no vocabulary ({error})") from None

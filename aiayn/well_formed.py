@@ -20,7 +20,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from aiayn.data import InputError
-from aiayn.trees import LEFT, RIGHT
+from aiayn.trees import DEEPEST, LEFT, RIGHT
 from aiayn.vocabulary import EOS_ID, Vocabulary
 
 
@@ -92,7 +92,7 @@ class Stand(NamedTuple):
         """
         depth = len(self.due)
         finish = self.words + depth + 1  # tokens, the end of the sentence among them
-        opens = self.words > 0 and self.run < LONGEST_RUN and room >= finish + 2
+        opens = self.words > 0 and self.run < LONGEST_RUN and depth < DEEPEST - 1 and room >= finish + 2
         closes = depth > 0 and self.run == 0 and (self.words == 0 or depth > 1)
         ends = depth == 0 and self.words == 0
         return opens, depth > 0 and self.words > 0, self.due[-1] if closes else -1, ends

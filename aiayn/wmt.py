@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 
 __all__ = [
     "WMT14",
+    "REVISION",
     "NEWSTEST",
     "wmt14_files",
     "newstest_files",
@@ -25,13 +26,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sacrebleu
-from filelock import FileLock
 from tqdm import tqdm
 
-from aiayn.text_files import InputError, atomic_file, cache_folder, write_atomically
+from aiayn.files import InputError, NotFetched, atomic_file, cache_folder, cache_lock, write_atomically
+from aiayn.text_files import LONGEST, SPACES
 
 # book/05-1-data-and-batching.ipynb, cell wmt-files
 WMT14 = {"en-de": "de-en", "en-fr": "fr-en"}  # our name of a pair, and that of the archive on Hugging Face
+REVISION = "b199e406369ec1b7634206d3ded5ba45de2fe696"  # of that archive
 NEWSTEST = {
     "val": ("newstest2013", "wmt13"),
     "newstest2013": ("newstest2013", "wmt13"),
@@ -75,13 +77,15 @@ def newstest_files(name: str, pair: str, here: list[Path]) -> list[Path]:
     InputError
         If sacrebleu cannot fetch it.
     """
-    try:
-        files = [sacrebleu.get_source_file(name, pair), sacrebleu.get_reference_files(name, pair)[0]]
-    except (Exception, SystemExit) as error:  # it ends the program if a checksum is wrong
-        raise InputError(
-            f"sacrebleu's {name}: cannot be fetched ({one_line(error)}); fetch it elsewhere "
-            f"and put it at wmt/{here[0].name} and wmt/{here[1].name} in the folder that AIAYN_DATA names"
-        ) from None
+    with cache_lock(cache_folder() / "newstest"):  # or one worker reads what another still writes
+        try:
+            files = [sacrebleu.get_source_file(name, pair), sacrebleu.get_reference_files(name, pair)[0]]
+        except (Exception, SystemExit) as error:  # it ends the program if a checksum is wrong
+            raise NotFetched(
+                f"sacrebleu's {name}: cannot be fetched ({one_line(error)}); fetch it elsewhere "
+                f"and put it at wmt/{here[0].name} and wmt/{here[1].name} in the folder that AIAYN_DATA "
+                "names"
+            ) from None
     return [Path(file) for file in files]
 
 
@@ -102,30 +106,24 @@ def train_folder(pair: str) -> Path:
         If the text cannot be fetched or written.
     """
     folder = cache_folder() / "wmt14" / pair
-    report = folder / "report.json"  # written last
-    if not os.path.exists(report):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(folder / "lock"):  # one worker of a machine fetches, the others wait
-                if not report.exists():
-                    write_train(folder, pair)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be used ({error}); let AIAYN_CACHE name another") from None
+    files = [folder / name for name in ("report.json", *(f"train.{side}" for side in pair.split("-")))]
+    if not all(map(os.path.exists, files)):
+        with cache_lock(folder):  # one worker of a machine fetches, the others wait
+            if not all(map(os.path.exists, files)):
+                write_train(folder, pair)
     return folder
 
 
 def write_train(folder: Path, pair: str) -> None:
-    """Fetch the training text, leave out pairs with an empty side, and count."""
-    for part in folder.glob(".*.part"):  # of somebody who was interrupted
-        part.unlink()
+    """Fetch the training text, leave out pairs with an empty side or a too long one, and count."""
     kept = dropped = 0
     with contextlib.ExitStack() as stack:
         files = {side: stack.enter_context(atomic_file(folder / f"train.{side}")) for side in pair.split("-")}
         for sentences in fetch_train(pair):
-            texts = {side: one_sentence(sentences[side]) for side in files}
-            whole = all(texts.values())
+            texts = {side: one_sentence(sentences[side]).encode() for side in files}
+            whole = all(0 < len(text) <= LONGEST for text in texts.values())
             for side, text in texts.items() if whole else ():
-                files[side].write(f"{text}\n".encode())
+                files[side].write(text + b"\n")
             kept, dropped = kept + whole, dropped + (not whole)
     counts = {"corpus": "wmt/wmt14", "pair": pair, "pairs": kept, "dropped": dropped}
     write_atomically(folder / "report.json", (json.dumps(counts, indent=1) + "\n").encode())
@@ -133,8 +131,9 @@ def write_train(folder: Path, pair: str) -> None:
 
 # book/05-1-data-and-batching.ipynb, cell wmt-fetch
 def one_sentence(text: str) -> str:
-    """A text as one line: what would end the line, and NUL, becomes a space."""
-    return text.translate({ord(mark): " " for mark in "\n\r\0"}).strip()
+    """A text as one line: what would end the line, and NUL, becomes a space. It is empty if it is blank."""
+    text = text.translate({ord(mark): " " for mark in "\n\r\0"}).strip()
+    return text if text.strip(SPACES) else ""
 
 
 def fetch_train(pair: str) -> Iterator[dict[str, str]]:
@@ -147,18 +146,22 @@ def fetch_train(pair: str) -> Iterator[dict[str, str]]:
     """
     try:
         import datasets
+        import huggingface_hub
     except ModuleNotFoundError:
         raise InputError("wmt14 train: needs the datasets library: pip install 'aiayn[train]'") from None
+    name = WMT14[pair]
     try:
-        stream = datasets.load_dataset("wmt/wmt14", WMT14[pair], split="train", streaming=True)
-        splits = stream.info.splits or {}
-        total = splits["train"].num_examples if "train" in splits else None
-        with tqdm(desc=f"wmt14 {pair}", total=total, unit="pair", unit_scale=True) as bar:
+        archive = huggingface_hub.snapshot_download(  # what is there already is not fetched again
+            "wmt/wmt14", repo_type="dataset", revision=REVISION, allow_patterns=f"{name}/train-*"
+        )
+        files = sorted(map(str, Path(archive, name).glob("train-*.parquet")))
+        stream = datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)
+        with tqdm(desc=f"wmt14 {pair}", unit="pair", unit_scale=True) as bar:
             for batch in stream.iter(batch_size=1000):
                 yield from batch["translation"]
                 bar.update(len(batch["translation"]))
     except Exception as error:  # whatever the libraries below it raise
-        raise InputError(
+        raise NotFetched(
             f"wmt14 {pair}: cannot be fetched from Hugging Face ({one_line(error)}); try again, or put "
             "train files of your own into a folder and give its name in place of wmt14"
         ) from None

@@ -15,11 +15,13 @@ import numpy as np
 import records
 import torch
 
-from aiayn.batching import make_batch
-from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops
+from aiayn.batching import GlobalBatch, make_batch
+from aiayn.distribution import Workers
+from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops, training_dtype
 from aiayn.model import Transformer, config
-from aiayn.optimizer import make_optimizer, set_rate
-from aiayn.regularization import projected_loss
+from aiayn.optimizer import make_optimizer
+from aiayn.recipes import TrainingConfig
+from aiayn.training import Objective, gradient_scaler, training_step
 
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
 WARM_UP = 10
@@ -45,47 +47,34 @@ def random_pairs(
 def measure(
     model_name: str, device: torch.device, steps: int, parts: int, compiled: bool, tokens: int = TOKENS
 ) -> dict[str, Any]:
-    """Mean time of a step after a warm-up, each batch in so many parts, one after another."""
+    """Mean time of the package's own training step after a warm-up, each batch in so many parts."""
     shape, rng = config(model_name), np.random.default_rng(1)
+    settings, dtype = TrainingConfig(shape), training_dtype(device)
     torch.manual_seed(1)
     model = Transformer(shape).to(device)
-    optimizer = make_optimizer(model)
-    set_rate(optimizer, 1e-4)
-    encode = torch.compile(model.encode, dynamic=True) if compiled else model.encode
-    decode = torch.compile(model.decode, dynamic=True) if compiled else model.decode
-    sixteen = (
-        torch.float16
-        if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] < 8
-        else torch.bfloat16
-    )
+    for layer in model.layers() if compiled else ():
+        layer.compile(dynamic=True)
+    objective, optimizer = Objective(model, settings.label_smoothing), make_optimizer(model)
+    workers, scaler = Workers(device=device), gradient_scaler(device)
 
     batches = [random_pairs(tokens, shape.vocabulary_size, rng) for _ in range(WARM_UP + steps)]
     lengths = [np.array([[len(source), len(target)] for source, target in batch]) for batch in batches]
-    ready = [[make_batch(batch[i::parts]).to(device) for i in range(parts)] for batch in batches]
-    for number, (batch, sizes) in enumerate(zip(ready, lengths, strict=True)):
-        if number == WARM_UP:
+    ready = [global_batch(*each, parts, device) for each in zip(batches, lengths, strict=True)]
+    for number, work in enumerate(ready, start=1):
+        if number == WARM_UP + 1:
             synchronize(device)
             began = time.perf_counter()
-        for part in batch:
-            with torch.autocast(device.type, sixteen):
-                hidden = decode(part.target, encode(part.source), part.source)
-                words = part.labels != shape.pad_id
-                loss, _ = projected_loss(hidden[words], model.target_embeddings.weight, part.labels[words])
-            (loss / int(sizes[:, 1].sum())).backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        training_step(objective, optimizer, work, number, settings, workers, scaler)
     synchronize(device)
     seconds = (time.perf_counter() - began) / steps
-    if not math.isfinite(loss.item()):
-        raise SystemExit(f"{model_name}: the loss is {loss.item()}; the time of such a run means nothing")
 
     flops = sum(batch_flops(shape, sizes) for sizes in lengths[WARM_UP:]) / steps
-    peak, product = peak_flops(device), measured_peak(device, sixteen, 8192 if device.type == "cuda" else 512)
+    peak, product = peak_flops(device), measured_peak(device, dtype, 8192 if device.type == "cuda" else 512)
     planned = next((run.steps for run in PAPER_RUNS if run.model == model_name), steps)
     memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else 0.0
     return {
         "model": model_name,
-        "precision": str(sixteen).removeprefix("torch."),
+        "precision": str(dtype).removeprefix("torch."),
         "parts": parts,
         "compiled": compiled,
         "seconds_per_step": round(seconds, 5),
@@ -97,6 +86,14 @@ def measure(
         "steps": planned,
         "hours": round(planned * seconds / 3600, 2),
     }
+
+
+def global_batch(pairs: list[Any], lengths: np.ndarray, parts: int, device: torch.device) -> GlobalBatch:
+    """Pairs as a worker that is alone gets them, in so many micro-batches."""
+    pieces = [make_batch(pairs[i::parts], multiple=8).to(device) for i in range(parts)]
+    positions = sum(piece.source.numel() + piece.target.numel() for piece in pieces)
+    words, both = int(lengths[:, 1].sum()), int(lengths.sum())
+    return GlobalBatch(pieces, words, both, positions, np.arange(len(pairs)))
 
 
 def synchronize(device: torch.device) -> None:

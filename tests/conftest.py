@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -16,6 +17,10 @@ from jaxtyping import install_import_hook
 # From here on importing the package makes it check the shapes in its annotations. As for mypy, an int will do
 # where a float is asked for.
 install_import_hook("aiayn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+# How long an example takes says how busy the machine is, and nothing of the code.
+hypothesis.settings.register_profile("aiayn", deadline=None)
+hypothesis.settings.load_profile("aiayn")
 
 # A shell has what it starts in the background ignore interrupts, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -154,7 +154,7 @@ def test_beam_search_finds_what_the_literal_search_finds(shape: ModelConfig, bea
         (TransformerConfig(), {"N": 0}, "N=0: must be at least 1"),
         (TransformerConfig(), {"vocabulary_size": -1}, "vocabulary_size=-1"),
         (TransformerConfig(), {"d_k": 0}, "d_k=0"),
-        (TransformerConfig(), {"dropout": 1.5}, "dropout=1.5: must lie between 0 and 1"),
+        (TransformerConfig(), {"dropout": 1.5}, "dropout=1.5: must be at most 1"),
         (
             TransformerConfig(),
             {"d_model": 100},
@@ -173,7 +173,7 @@ def test_beam_search_finds_what_the_literal_search_finds(shape: ModelConfig, bea
         (ConvolutionalConfig(), {"growth": 2, "N": 40}, "growth=2, N=40: .* take fewer layers"),
         (ConvolutionalConfig(), {"dropout": 2.0}, "dropout=2.0"),
         (RecurrentConfig(), {"d_state": 7}, "d_state=7: must be even"),
-        (RecurrentConfig(), {"d_state": 0}, "d_state=0: must be even"),
+        (RecurrentConfig(), {"d_state": 0}, "d_state=0: must be at least 1"),
         (RecurrentConfig(), {"attention": "luong"}, "attention='luong': must be one of none, additive"),
         (RecurrentConfig(), {"d_model": 0}, "d_model=0: must be at least 1"),
         (RecurrentConfig(), {"dropout": 2.0}, "dropout=2.0"),

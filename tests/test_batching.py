@@ -313,6 +313,14 @@ def test_the_step_is_all_that_decides(
         assert torch.equal(batches[step].micro_batches[0].source, fresh.source)
 
 
+@pytest.mark.parametrize("step", [0, -1, -5, -(10**12)])
+def test_there_is_no_step_before_the_first(step: int) -> None:
+    batches = Batches(examples := [([5, EOS_ID], [6, EOS_ID])] * 9, lengths_of(examples), 8, 1)
+    with pytest.raises(InputError, match=f"step {step}: there is no such step, the first is 1"):
+        batches[step]
+    assert batches[1].words == 2
+
+
 def test_a_data_loader_takes_steps_as_they_are() -> None:
     examples = [([4] * n + [EOS_ID], [5] * n + [EOS_ID]) for n in range(1, 30)]
     batches = Batches(examples, lengths_of(examples), 60, 1, micro_batches=2)

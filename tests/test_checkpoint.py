@@ -1,6 +1,8 @@
 """Checkpoints: what is saved comes back, half of it never appears, and what is damaged is refused by name."""
 
+import hashlib
 import json
+import math
 import os
 import random
 import shutil
@@ -21,12 +23,13 @@ from aiayn.checkpoint import (
     list_checkpoints,
     load_checkpoint,
     read_description,
+    read_training,
     read_weights,
-    restore,
     save_checkpoint,
 )
 from aiayn.model import Transformer
 from aiayn.optimizer import make_optimizer
+from aiayn.resume import restore
 from aiayn.run import Run, clear_away
 from aiayn.training import Objective, training_step
 from aiayn.translation import Translator
@@ -107,6 +110,24 @@ def rewrite(folder: Path, **changes: torch.Tensor | None) -> None:
     )
 
 
+def pipe(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+
+
+def link(folder: Path, name: str, target: str) -> None:
+    (folder / name).unlink()
+    (folder / name).symlink_to(target)
+
+
+def flip_vocabulary(folder: Path) -> None:
+    """One letter of a piece is another: still a vocabulary, of the same size."""
+    path = folder / "vocabulary.model"
+    words = Vocabulary(path.read_bytes())
+    piece = max(words.pieces(list(range(4, len(words)))), key=len).encode()
+    path.write_bytes(words.model.replace(piece, piece[:-1] + b"#"))
+
+
 FIRST = "decoder.layers.0.feed_forward.W_1.bias"
 FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "cut short": (
@@ -148,6 +169,48 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         lambda folder: rewrite(folder, **{FIRST: None}),
         [f"{FIRST} is missing, but the configuration wants (32,)"],
     ),
+    "a folder for weights": (
+        lambda folder: ((folder / "model.safetensors").unlink(), (folder / "model.safetensors").mkdir()),
+        ["model.safetensors: damaged or not there (it is a folder; name a file)"],
+    ),
+    "a pipe for weights": (lambda folder: pipe(folder, "model.safetensors"), ["name a file"]),
+    "a pipe for a configuration": (lambda folder: pipe(folder, "config.json"), ["name a file"]),
+    "a device": (lambda folder: link(folder, "model.safetensors", "/dev/zero"), ["name a file"]),
+    "endless": (lambda folder: link(folder, "config.json", "/dev/zero"), ["name a file"]),
+    "long": (
+        lambda folder: (folder / "config.json").write_text(" " * 1_000_001 + "{}"),
+        ["config.json: not the configuration", "more than 1,000,000 bytes"],
+    ),
+    "nested": (lambda folder: (folder / "config.json").write_text("[" * 400_000), ["not the configuration"]),
+    "an escape": (lambda folder: change(folder, "\x1b[2J\nN", 1), ["not the configuration"]),
+    "an endless name": (lambda folder: change(folder, "n" * 9999, 1), ["not the configuration"]),
+    "another kind": (lambda folder: change(folder, "architecture", ["transformer"]), ["not the config"]),
+    "nan": (
+        lambda folder: rewrite(folder, **{FIRST: torch.tensor([0.0] * 31 + [math.nan])}),
+        [f"model.safetensors: {FIRST} has numbers that are not finite; use another checkpoint"],
+    ),
+    "inf": (lambda folder: rewrite(folder, **{FIRST: torch.full((32,), -math.inf)}), ["not finite"]),
+    "beyond float32": (
+        lambda folder: rewrite(folder, **{FIRST: torch.full((32,), 1e300, dtype=torch.float64)}),
+        [f"the mean of {FIRST} is not finite"],
+    ),
+    "complex": (
+        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.complex64)}),
+        [f"{FIRST} is of type C64, not one of F16, BF16, F32, F64"],
+    ),
+    "float8": (
+        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.float8_e4m3fn)}),
+        [f"{FIRST} is of type F8_E4M3"],
+    ),
+    "whole numbers": (
+        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.int64)}),
+        [f"{FIRST} is of type I64"],
+    ),
+    "a name of many lines": (
+        lambda folder: rewrite(folder, **{"a\nb\x1b[2J": torch.zeros(1)}),
+        ["a?b?[2J is (1,), but the configuration wants not to be there"],
+    ),
+    "a flipped bit": (flip_vocabulary, ["the vocabulary does not have the checksum in config.json"]),
     "no vocabulary": (
         lambda folder: (folder / "vocabulary.model").unlink(),
         ["vocabulary.model: no vocabulary"],
@@ -170,6 +233,121 @@ def test_faults_in_checkpoints(saved: tuple[Path, Transformer], fault: str) -> N
     damage(folder)
     message = complaint(load_checkpoint, [folder])
     assert message.startswith(str(folder)) and all(part in message for part in said)
+    assert message.isprintable() and len(message) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("d_model", 10**6),
+        ("d_model", 10**9),
+        ("d_model", 10**400),
+        ("d_model", 16.0),
+        ("d_ff", 10**9),
+        ("d_k", 10**9),
+        ("N", 10**6),
+        ("N", 99_999),
+        ("N", 1.0),
+        ("N", True),
+        ("N", None),
+        ("N", [1]),
+        ("h", True),
+        ("h", 10**9),
+        ("vocabulary_size", 10**9),
+        ("vocabulary_size", "60"),
+        ("max_length", 30_000_000),
+        ("dropout", "0.1"),
+        ("dropout", math.nan),
+        ("dropout", True),
+        ("share_embeddings", 1),
+        ("attention_bias", 0),
+        ("score", ["scaled"]),
+        ("norm", None),
+        ("positions", {}),
+        ("pad_id", False),
+    ],
+)
+def test_a_configuration_that_cannot_be_costs_no_memory(
+    name: str, value: Any, saved: tuple[Path, Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = saved
+    change(folder, name, value)
+    build = aiayn.checkpoint.build
+
+    def without_numbers(config: Any) -> Any:
+        assert torch.get_default_device().type == "meta"
+        return build(config)
+
+    monkeypatch.setattr(aiayn.checkpoint, "build", without_numbers)
+    assert complaint(load_checkpoint, [folder]).startswith(str(folder))
+
+
+@pytest.mark.parametrize("growth", [2, 10**9])
+def test_a_convolution_that_grows_without_end(growth: int, saved: tuple[Path, Transformer]) -> None:
+    """`growth` to the power of N is never computed for an N that is out of all bounds."""
+    folder, _ = saved
+    shape = {"architecture": "convolutional", "vocabulary_size": 60, "growth": growth, "N": 10**9}
+    (folder / "config.json").write_text(json.dumps({"model": shape}))
+    assert "N is more than 100,000" in complaint(load_checkpoint, [folder])
+
+
+@pytest.mark.parametrize(("name", "value"), [("dropout", 0), ("dropout", 1), ("d_k", 8), ("d_v", None)])
+def test_a_configuration_that_somebody_wrote_by_hand(
+    name: str, value: Any, saved: tuple[Path, Transformer]
+) -> None:
+    change(saved[0], name, value)
+    load_checkpoint([saved[0]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_other_precision(dtype: torch.dtype, saved: tuple[Path, Transformer]) -> None:
+    folder, model = saved
+    rewrite(folder, **{name: weight.to(dtype) for name, weight in model.state_dict().items() if "W_" in name})
+    again, _ = load_checkpoint([folder])
+    torch.testing.assert_close(again.state_dict(), model.state_dict(), rtol=1e-2, atol=1e-2)
+
+
+WRONG: dict[str, list[Any]] = {
+    "average": [None, "5", 1.5, -3, 0, True, [5], math.nan],
+    "keep": [0, 2.0],
+    "step": [-5, "3", 3.0, True, None, 10**400],
+    "minutes": ["1", -1, math.inf, math.nan, False, 10**400],
+    "seed": [-1, "x", 1.5],
+    "data": [None, 5, ["a"], {}],
+    "pair": [None, 5, ["en", "de"]],
+    "due": [0, "no", None],
+    "sums": [[], 5, {"loss": None}, {"loss": math.inf}, {"loss": True}],
+    "scaler": ["x", {"scale": "65536"}, {"scale": math.nan}],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]])
+def test_a_training_that_cannot_be(name: str, value: Any, saved: tuple[Path, Transformer]) -> None:
+    path = saved[0] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"training": {name: value}}))
+    message = complaint(read_training, saved[0])
+    assert message.startswith(f"{path}: training has {name}=") and len(message) < len(str(path)) + 150
+
+
+@pytest.mark.parametrize("training", [None, [], "text", 5])
+def test_a_training_that_is_no_description(training: Any, saved: tuple[Path, Transformer]) -> None:
+    path = saved[0] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"training": training}))
+    assert complaint(read_training, saved[0]).startswith(f"{path}: training={training!r} is no description")
+
+
+def test_a_model_that_was_saved_by_other_means(saved: tuple[Path, Transformer]) -> None:
+    path = saved[0] / "config.json"
+    description = json.loads(path.read_text())
+    path.write_text(json.dumps({"model": description["model"]}))  # of earlier versions, without a checksum
+    assert read_training(saved[0]) == {}
+    load_checkpoint([saved[0]])
+
+
+def test_the_root_is_no_checkpoint(vocabulary: Vocabulary) -> None:
+    assert "cannot be a checkpoint" in complaint(
+        save_checkpoint, Path("/"), Transformer(TINY), vocabulary, {}
+    )
 
 
 def test_one_bad_checkpoint_among_several(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
@@ -334,7 +512,10 @@ def test_checkpoints_are_listed_by_their_steps(tmp_path: Path) -> None:
 
 def test_a_checkpoint_says_what_it_is(saved: tuple[Path, Transformer]) -> None:
     folder, _ = saved
-    assert read_description(folder) == {"model": TINY, "training": {"step": 1, "average": 1}}
+    training = {"step": 1, "average": 1}
+    checksum = hashlib.sha256((folder / "vocabulary.model").read_bytes()).hexdigest()
+    assert read_description(folder) == {"model": TINY, "training": training, "vocabulary_sha256": checksum}
+    assert read_training(folder) == training
 
 
 def test_weights_are_read_without_running_anything(saved: tuple[Path, Transformer]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,16 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
+import tyro
+from safetensors.torch import load_file, save_file
 
-from aiayn import __main__ as aiayn_main
-from aiayn import laboratory
-from aiayn.__main__ import Training, flags
+from aiayn import laboratory, training_commands
 from aiayn.data import InputError
 from aiayn.hardware import plan_table
 from aiayn.launch import paper_run
 from aiayn.recipes import recipe
+from aiayn.training import add_gradients
 from aiayn.training import train as train_model
+from aiayn.training_commands import Training, flags
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -67,7 +71,7 @@ def test_resume_goes_on(aiayn: Command, sentences: Path, run: Path) -> None:
     options = ["--config", "laboratory", "--vocabulary-size", 60, "--steps", 5, "--resume"]
     code, _, errors = aiayn("train", "--data", sentences, "--out", run, *options)
     assert code == 0, errors
-    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-0000003", "step-0000005"]
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-0000005"]
 
 
 def test_resume_without_a_run_begins_one(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
@@ -78,11 +82,12 @@ def test_resume_without_a_run_begins_one(aiayn: Command, sentences: Path, tmp_pa
 def test_an_interrupted_training_says_so(
     aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop_in_time(self: Any, step: int, *_: Any) -> None:
-        signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("aiayn.training.Meter.add", stop_in_time)
-    monkeypatch.setattr("aiayn.training.Meter.line", lambda _: {"perplexity": 1.0})
+    def stopped(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return add_gradients(*arguments)
+
+    monkeypatch.setattr("aiayn.training.add_gradients", stopped)
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert code == 130 and "stopped after step 1, which is saved; --resume goes on" in errors
 
@@ -91,9 +96,9 @@ def test_tensorboard_and_compile_are_passed_on(
     aiayn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[Any] = []
-    monkeypatch.setattr(aiayn_main, "train_model", lambda *arguments: called.append(arguments))
-    monkeypatch.setattr(aiayn_main, "how_trained", lambda _: {"step": 9})
-    monkeypatch.setattr(aiayn_main.Metrics, "validations", lambda _: {9: 2.0})
+    monkeypatch.setattr(training_commands, "train_model", lambda *arguments: called.append(arguments))
+    monkeypatch.setattr(training_commands, "how_trained", lambda _: {"step": 9})
+    monkeypatch.setattr(training_commands.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
     told = ["--data", "multi30k", "--config", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
@@ -138,7 +143,7 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
-    assert "sentence 1 has 321 tokens, more than 80" in complaint(
+    assert f"{sentences}/long.en: sentence 1 has 321 tokens, more than 80" in complaint(
         aiayn("evaluate", tmp_path / "run", "--split", "long")
     )
 
@@ -189,7 +194,7 @@ def test_launch_trains_and_scores(
         (run / "checkpoints").rename(out / "checkpoints")
 
     out = tmp_path / "new"
-    monkeypatch.setattr(aiayn_main, "launch_workers", launch_workers)
+    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     told = ["--data", sentences, "--config", "laboratory", "--steps", 3, "--out", out]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
@@ -205,7 +210,7 @@ def test_on_several_machines_it_trains_and_may_go_on(
     aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[list[str]] = []
-    monkeypatch.setattr(aiayn_main, "launch_workers", commands.append)
+    monkeypatch.setattr(training_commands, "launch_workers", commands.append)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     told = ["--data", sentences, "--config", "laboratory", "--out", tmp_path / "run", "--workers", 8]
     assert aiayn("launch", *told, "--machines", 2, "--address", "node1") == (0, "", "")
@@ -217,19 +222,19 @@ def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
     code, output, _ = aiayn("launch", *told, "--slurm", "--workers", 2, "--machines", 4, "--hours", 12)
     assert code == 0
     assert output.startswith("#!/bin/bash\n") and "#SBATCH --nodes=4\n" in output
-    assert "--config big" in output and "--dropout 0.1 --drop-too-long --resume" in output
+    assert "--config big" in output and "--dropout 0.1 --drop-too-long --compile --resume" in output
     assert not (tmp_path / "run").exists()
 
 
 def test_the_papers_commands_are_understood() -> None:
     read: list[Training] = []
     for cell in (("base", "en-de"), ("big", "en-fr")):
-        read.append(aiayn_main.tyro.cli(Training, args=paper_run(*cell, Path("out"))))
+        read.append(tyro.cli(Training, args=paper_run(*cell, Path("out"))))
     base, big = (job.settings() for job in read)
-    assert base == recipe("base", checkpoint_steps=1500, micro_batches=8)
+    assert base == recipe("base", checkpoint_steps=1500, micro_batches=8, sparse=True)
     assert (big.steps, big.average, big.keep) == (300_000, 20, 20)
     assert (big.model.d_model, big.model.vocabulary_size, big.model.dropout) == (1024, 32_000, 0.1)
-    assert all(job.drop_too_long and math.isinf(job.minutes) for job in read)
+    assert all(job.compile and job.drop_too_long and math.isinf(job.minutes) for job in read)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +256,7 @@ def test_what_launch_refuses_before_it_starts_anything(
     told: list[Any],
     says: str,
 ) -> None:
-    monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
+    monkeypatch.setattr(training_commands, "launch_workers", lambda _: pytest.fail("started"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     assert says in complaint(aiayn("launch", "--data", sentences, "--out", tmp_path / "run", *told))
     assert not (tmp_path / "run").exists()
@@ -260,7 +265,7 @@ def test_what_launch_refuses_before_it_starts_anything(
 def test_launch_does_not_go_on_with_a_run_unasked(
     aiayn: Command, sentences: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aiayn_main, "launch_workers", lambda _: pytest.fail("started"))
+    monkeypatch.setattr(training_commands, "launch_workers", lambda _: pytest.fail("started"))
     answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", run)
     assert "holds a run already" in complaint(answer)
 
@@ -271,7 +276,7 @@ def test_what_the_workers_say_is_one_line(
     def launch_workers(command: list[str]) -> None:
         raise InputError("no room on the disk")
 
-    monkeypatch.setattr(aiayn_main, "launch_workers", launch_workers)
+    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", tmp_path / "run")
     assert complaint(answer) == "aiayn: no room on the disk"
@@ -368,9 +373,72 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
     assert "model.safetensors" in complaint(aiayn("translate", run, text=b"The dog.\n"))
 
 
-@pytest.mark.parametrize("arguments", [["train"], ["fly"], ["translate", "--beam", "many"]])
-def test_wrong_flags(aiayn: Command, arguments: list[str]) -> None:
-    assert aiayn(*arguments)[0] == 2
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Expected one of {prepare, train, "),
+        (["train"], "Missing from aiayn train: --data STR"),
+        (["fly"], "Unrecognized options: fly"),
+        (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
+        (["translate", "run", "--beam", "many"], "--beam: no type matching {None}|INT could be instantiated"),
+        (["translate", "run", "--beam", 2.5], "from ['2.5']; see `aiayn translate --help`"),
+        (["translate", "run", "--beam"], "Missing value for argument '--beam'"),
+        (["translate", "run", "--n-best", "9" * 5000], "--n-best: no type matching"),
+        (["sample", "--n", "9" * 5000], "5000 digits"),
+        (["plan", "--gpus", 8, "--gpu", "H100", "--utilisation", "much"], "--utilisation"),
+        (["sample", "--split", "no"], "invalid choice 'no'"),
+        (["sample", "--bogus"], "Unrecognized options: --bogus"),
+        (["train", "--resume", "yes"], "yes"),
+        *((["translate", empty], f"an empty value (translate '{empty}')") for empty in ("", "  ")),
+        (["train", "--out", ""], "an empty value (--out '')"),
+        (["train", "--out="], "an empty value (train '--out=')"),
+        (["evaluate", "run", "--json", " "], "an empty value (--json ' ')"),
+        (["sweep", "--rows", ""], "an empty value (--rows '')"),
+        *(
+            (["convert", "run", f"a{sign}b"], "holds a control character or is not UTF-8")
+            for sign in ("\n", "\x1b", "\x85", "\u2028", "\udce4")
+        ),
+    ],
+)
+def test_wrong_flags(aiayn: Command, arguments: list[Any], says: str) -> None:
+    assert says in complaint(aiayn(*arguments))
+
+
+def test_help_is_no_complaint(aiayn: Command) -> None:
+    code, output, errors = aiayn("translate", "--help")
+    assert (code, errors) == (0, "") and "--n-best" in output
+
+
+@pytest.mark.parametrize(
+    ("closed", "text", "code", "output", "errors"),
+    [
+        ("", "The dog.\n", 0, 1, ""),
+        (">&-", "The dog.\n", 2, 0, "aiayn: standard output is closed; send it to a file, or to /dev/null\n"),
+        ("2>&-", "The dog.\n", 0, 1, ""),
+        ("2>&-", "The dog. " * 400 + "\nThe dog.\n", 1, 2, ""),
+        ("2>/dev/full", "The dog. " * 400 + "\nThe dog.\n", 2, 2, ""),
+        ("<&-", "", 0, 0, ""),
+        ("<&- 2>&-", "", 0, 0, ""),
+        ("<&- >&- 2>&-", "", 2, 0, ""),
+    ],
+)
+def test_streams_that_a_shell_has_closed(
+    run: Path, closed: str, text: str, code: int, output: int, errors: str
+) -> None:
+    """All that there is to say arrives, or the exit code says that it did not."""
+    command = f'"{sys.executable}" -m aiayn translate "{run}" {closed}'
+    found = subprocess.run(["bash", "-c", command], input=text, capture_output=True, text=True)
+    assert (found.returncode, found.stdout.count("\n"), found.stderr) == (code, output, errors)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_training_that_nobody_listens_to(sentences: Path, tmp_path: Path, closed: str) -> None:
+    words = train_arguments(sentences, tmp_path / "run")
+    command = shlex.join([sys.executable, "-m", "aiayn", *map(str, words)])
+    assert subprocess.run(["bash", "-c", f"{command} {closed}"]).returncode == 0
+    assert (tmp_path / "run" / "checkpoints" / "step-0000003").is_dir()
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        json.loads(line)  # no other stream has been written into it
 
 
 def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
@@ -388,8 +456,81 @@ def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
     assert complaint(aiayn("parse", run, text="The dog.\n")).endswith("no parser; use `aiayn translate`")
 
 
-def test_a_beam_that_makes_no_sense(aiayn: Command, run: Path) -> None:
-    assert "beam" in complaint(aiayn("translate", run, "--beam", 0, text=b"The dog.\n"))
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--beam", 0], "beam=0: must be at least 1"),
+        (["--beam", -4], "beam=-4: must be at least 1"),
+        (["--beam", 5000], "beam=5000: must be at most 1,000"),
+        (["--beam", 10**8], "beam=100000000: must be at most 1,000"),
+        (["--n-best", 10**8], "n_best=100000000: must be at most"),
+        (["--alpha", "nan"], "alpha=nan: must be a number"),
+        (["--alpha", "inf"], "alpha=inf: must be at most 10"),
+        (["--alpha", -1], "alpha=-1.0: must be at least 0"),
+        (["--average", 0], "average=0, but it may be 1 to 1 checkpoints here"),
+        (["--average", 10**30], "may be 1 to 1"),
+    ],
+)
+def test_searches_that_make_no_sense(aiayn: Command, run: Path, flags: list[Any], says: str) -> None:
+    for verb in ("translate", "evaluate") if "--n-best" not in flags else ("translate",):
+        assert says in complaint(aiayn(verb, run, *flags, text=b"The dog.\n"))
+
+
+NOT_THIS: dict[str, list[Any]] = {
+    "model": [None, [], "text", {"architecture": "bird"}, {"architecture": []}, {"beak": 3}],
+    "model.N": [2.0, True, "2", None, 0, -1, 10**6, 10**400, [2], math.nan, math.inf],
+    "model.h": [True, 4.0],
+    "model.d_model": [64.0, 10**6, "64", 63],
+    "model.dropout": [math.nan, math.inf, "0.1", True, -0.1, None],
+    "model.max_length": [3 * 10**7, 1e3],
+    "model.norm": ["middle", 1, None, ["post"]],
+    "model.attention_bias": [0, "yes", None],
+    "training": [None, [], "text", 3],
+    "training.average": ["text", None, 1.5, -3, 0],
+    "training.pair": [3, None, ["en", "de"]],
+    "training.data": [3, None, {}],
+}
+
+
+@pytest.mark.parametrize("place", NOT_THIS)
+def test_configurations_that_somebody_has_edited(
+    aiayn: Command, run: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # which would refuse other types first
+    path = max((run / "checkpoints").iterdir()) / "config.json"
+    part, _, name = place.partition(".")
+    for value in NOT_THIS[place]:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        good = json.dumps(description)
+        (description[part] if name else description)[name or part] = value
+        path.write_text(json.dumps(description), encoding="utf-8")
+        for verb in (["translate", run], ["evaluate", run], ["parse", run], ["convert", run, run / "out"]):
+            said = complaint(aiayn(*verb, text=b"The dog.\n"))
+            says = "training" if part == "training" else "not the configuration of an aiayn model"
+            assert f"config.json: {says}" in said, (value, said)
+        path.write_text(good, encoding="utf-8")
+
+
+def test_a_model_whose_numbers_overflow(aiayn: Command, run: Path) -> None:
+    path = max((run / "checkpoints").iterdir()) / "model.safetensors"
+    save_file({name: tensor * 1e30 for name, tensor in load_file(path).items()}, path)
+    for verb in ("translate", "evaluate"):
+        assert "the model computes no numbers" in complaint(aiayn(verb, run, text=b"The dog.\n"))
+
+
+def test_a_run_from_elsewhere_says_what_was_read(aiayn: Command, run: Path, sentences: Path) -> None:
+    assert f"aiayn: scored on {sentences}, as the run says\n" in aiayn("evaluate", run)[2]
+    assert "scored on" not in aiayn("evaluate", run, "--data", sentences)[2]
+
+
+def test_a_run_that_does_not_say_how_it_was_trained(aiayn: Command, run: Path, sentences: Path) -> None:
+    path = max((run / "checkpoints").iterdir()) / "config.json"
+    description = json.loads(path.read_text(encoding="utf-8"))
+    for training in ({}, {"step": 3}):
+        path.write_text(json.dumps({**description, "training": training}), encoding="utf-8")
+        assert aiayn("translate", run, text=b"The dog.\n")[0] == 0
+        assert "does not say on what it was trained" in complaint(aiayn("evaluate", run))
+        assert aiayn("evaluate", run, "--data", sentences, "--pair", "en-de")[0] == 0
 
 
 def test_sample_shows_the_laboratory(aiayn: Command) -> None:
@@ -402,7 +543,12 @@ def test_sample_shows_the_laboratory(aiayn: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags, says", [(["--n", -1], "cannot be negative"), (["--span", 11], "choose 1 to 10")]
+    "flags, says",
+    [
+        (["--n", -1], "cannot be negative"),
+        (["--n", 10**12], "at most 1,000,000"),
+        (["--span", 11], "choose 1 to 10"),
+    ],
 )
 def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says: str) -> None:
     code, out, errors = aiayn("sample", *flags)
@@ -447,8 +593,9 @@ def test_a_sweep_whose_run_failed_says_so(
         raise InputError("the disk is full")
 
     monkeypatch.setattr("aiayn.sweep.train", broken)
-    code, printed, _ = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
+    code, printed, said = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
     assert code == 1 and "base, seed 1: the disk is full" in printed
+    assert said == f"aiayn: 1 of 1 runs failed; {tmp_path}/table3.json says why\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")

@@ -95,7 +95,32 @@ def test_a_folder_that_is_there_is_left_alone(vocabulary: Vocabulary, tmp_path: 
         write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path)
 
 
+def test_what_stands_beside_the_folder_stays(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    for name in (".converted.part", ".aiayn-mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    (tmp_path / "plain").mkdir()
+    write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / "converted")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(".aiayn-mine", ".converted.part", "converted", "plain")
+    ]
+    assert (tmp_path / ".converted.part" / "file").exists() and (tmp_path / ".aiayn-mine" / "file").exists()
+    assert (tmp_path / "converted").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("target", ["nowhere", "plain"])
+def test_a_link_is_left_alone(vocabulary: Vocabulary, tmp_path: Path, target: str) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / target)
+    with pytest.raises(InputError, match="is there already; choose another folder"):
+        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and not list((tmp_path / "plain").iterdir())
+
+
 def test_a_place_that_cannot_be_written_is_named(vocabulary: Vocabulary, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / "file" / "converted")
+    for place in (tmp_path / "file" / "converted", tmp_path / ("n" * 256)):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_ctranslate2(model_of({}, vocabulary), vocabulary, place)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]  # and nothing half done
+    write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / ("n" * 255))

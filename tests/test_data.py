@@ -7,8 +7,15 @@ import hashlib
 import io
 import itertools
 import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import tracemalloc
 import urllib.error
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
@@ -85,7 +92,9 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     assert list(decode_lines(content, "file")) == list(Lines(tmp_path / "file")) == SEPARATED
 
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n")).filter(str.strip)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49).filter(
+    lambda text: text.strip(aiayn.text_files.SPACES)
+)
 LINES = st.lists(TEXT, min_size=1)
 
 
@@ -101,6 +110,7 @@ def many_seams() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aiayn.text_files, "BLOCK", 5)
         patch.setattr(aiayn.text_files, "STRIDE", 3)
+        patch.setattr(aiayn.text_files, "LONGEST", 200)
         yield
 
 
@@ -137,7 +147,14 @@ def test_a_checksum_stands_for_the_content(scratch: Path, texts: list[str]) -> N
 def test_the_place_of_a_fault_is_found(scratch: Path, texts: list[str], draw: st.DataObject) -> None:
     """In whatever block it stands."""
     number = draw.draw(st.integers(0, len(texts)))
-    for fault, said in ((b"\0", "a NUL byte"), (b"a\xff", "not UTF-8 (byte 2)"), (b" \xc2\xa0\r", "empty")):
+    for fault, said in (
+        (b"\0", "a NUL byte"),
+        (b"a\xff", "not UTF-8 (byte 2)"),
+        (b" \xc2\xa0\r", "empty"),
+        ("▁ \t▁".encode(), "nothing but ▁"),
+        (b"x" * 201, "longer than 200 bytes"),
+        (("ä" * 101).encode() * 50, "longer than 200 bytes"),
+    ):
         lines = [text.encode() for text in texts]
         lines.insert(number, fault)
         scratch.write_bytes(b"\n".join(lines) + b"\n")
@@ -184,6 +201,8 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
         ("\n", "\n", ["train.en, line 1: empty"]),
         ("a\n\u3000\u2028\n", "x\ny\n", ["train.en, line 2: empty"]),
         ("a\r\n\r\n", "x\r\ny\r\n", ["train.en, line 2: empty"]),
+        ("a\nb\n", "x\n▁\n", ["train.de, line 2: nothing but ▁, which counts as a space; remove the line"]),
+        ("\u2028 ▁\t▁▁\r\nb\n", "x\ny\n", ["train.en, line 1: nothing but ▁"]),
         ("a\nb\n", "x\ny\0z\n", ["train.de, line 2: a NUL byte", "UTF-16", "iconv"]),
         ("a\nb\n", b"x\nsch\xe4l\n", ["train.de, line 2: not UTF-8 (byte 4)", "iconv"]),
         ("a\nb\n".encode("utf-16"), "x\ny\n", ["train.en, line 1: a NUL byte", "UTF-16"]),
@@ -226,7 +245,38 @@ def test_a_packed_file_is_unpacked_once(tmp_path: Path, cache: Path, monkeypatch
 def test_unpacking_into_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
-    assert "cannot be written (" in complaint(load_pairs, name, "en-de", "train")
+    message = complaint(load_pairs, name, "en-de", "train")
+    assert "cannot be used (" in message and "let AIAYN_CACHE name another folder" in message
+
+
+def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -> None:
+    """A line of 64 MB is not read to its end, and not written anywhere."""
+    packed = gzip.compress(b"The cat sleeps.\n" + b"x" * (1 << 26), 1)
+    name = write(tmp_path / "corpus", packed, PACKED, ending=".gz")
+    tracemalloc.start()
+    message = complaint(load_pairs, name, "en-de", "train")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "train.en.gz, line 2: longer than 1,048,576 bytes" in message and peak < 1 << 25
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
+
+
+def test_the_longest_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * (1 << 20) + b"\ny")
+    assert [len(line) for line in Lines(tmp_path / "file")] == [1 << 20, 1]
+
+
+def test_of_several_that_want_a_text_one_unpacks(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.gz").write_bytes(PACKED)
+    (cache / "unpacked").mkdir()
+    (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(b"of a process that was killed")
+    unpack, made = aiayn.text_files.unpack, []
+    monkeypatch.setattr(aiayn.text_files, "unpack", lambda *paths: (made.append(paths), unpack(*paths)))
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(unpacked, [tmp_path / "text.gz"] * 8))
+    assert len(made) == len(found) == 1 and not parts(cache)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -242,6 +292,44 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert "cannot be read (" in complaint(unpacked, tmp_path / "nothing.gz")
 
 
+@pytest.fixture(params=["pipe", "socket", "device", "folder", "link"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """What can have the name of a file without being one."""
+    path = tmp_path / "train.en"
+    with socket.socket(socket.AF_UNIX) as unix, contextlib.chdir(tmp_path):  # its name may not be long
+        if request.param == "pipe":
+            os.mkfifo(path)
+        elif request.param == "socket":
+            unix.bind(path.name)
+        elif request.param == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to("/dev/zero" if request.param == "device" else "train.en")
+        yield path
+
+
+def test_what_is_no_file_is_not_read(no_file: Path) -> None:
+    """No waiting for somebody who writes into a pipe, no reading of a device without end."""
+    packed = no_file.with_suffix(".gz")
+    packed.symlink_to(no_file.name)
+    for action, path in ((read_bytes, no_file), (Lines, no_file), (unpacked, packed)):
+        message = complaint(action, path)
+        assert message.startswith(f"{path}: cannot be read (")
+        assert "name a file" in message or "symbolic links" in message
+    assert f"{no_file}: no vocabulary (" in complaint(load_vocabulary, no_file)
+
+
+def test_a_corpus_that_is_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train.en")
+    (tmp_path / "train.de").write_text("x\n")
+    assert "train.en: cannot be read (it is a pipe" in complaint(load_pairs, str(tmp_path), "en-de", "train")
+
+
+def test_a_file_that_cannot_be_mapped(tmp_path: Path) -> None:
+    (tmp_path / "file").symlink_to("/proc/self/limits")
+    assert "file: cannot be mapped into memory (" in complaint(Lines, tmp_path / "file")
+
+
 @pytest.mark.parametrize("pair", ["en", "english", "en-", "-de", "en-en", "en-de-fr", ""])
 def test_pairs_of_languages(pair: str) -> None:
     message = complaint(load_pairs, "multi30k", pair, "train")
@@ -252,6 +340,7 @@ def test_pairs_check_themselves() -> None:
     assert "source: 2 lines, target: 1 lines" in complaint(Pairs, ["a", "b"], ["x"])
     assert "mine.de, line 1: empty" in complaint(Pairs, ["a"], [""], "mine.en", "mine.de")
     assert "mine.en, line 2: empty" in complaint(Pairs, ["a", " \u2028"], ["x", ""], "mine.en", "mine.de")
+    assert "source, line 2: nothing but ▁" in complaint(Pairs, ["a", "▁ ▁"], ["x", ""])
     assert len(Pairs([], [])) == 0
 
 
@@ -424,6 +513,120 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_permissions(tmp_path: Path) -> None:
+    """A new file has what the shell would give it, an old one keeps its own."""
+    path, before = tmp_path / "file", os.umask(0o027)
+    try:
+        write_atomically(path, b"old")
+        assert mode(path) == 0o640
+        for wanted in (0o600, 0o666, 0o755):
+            path.chmod(wanted)
+            write_atomically(path, b"new")
+            assert mode(path) == wanted and path.read_bytes() == b"new"
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("target", ["there", "folder/there", "folder/missing", "link to there"])
+def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
+    (tmp_path / "folder").mkdir()
+    for name in ("there", "folder/there"):
+        (tmp_path / name).write_bytes(b"old")
+    (tmp_path / "link to there").symlink_to("there")
+    (tmp_path / "link").symlink_to(target)
+    write_atomically(tmp_path / "link", b"new")
+    assert os.readlink(tmp_path / "link") == target and (tmp_path / target).read_bytes() == b"new"
+    assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    for device, said in (("/dev/null", ""), ("/dev/full", "No space left on device")):
+        (tmp_path / "link").symlink_to(device)
+        if said:
+            assert said in complaint(write_atomically, tmp_path / "link", b"content")
+        else:
+            write_atomically(tmp_path / "link", b"content")
+        assert stat.S_ISCHR(os.stat(device).st_mode) and os.readlink(tmp_path / "link") == device
+        (tmp_path / "link").unlink()
+
+
+def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
+    path, content = tmp_path / "pipe", b"content" * 100_000  # more than a pipe holds
+    os.mkfifo(path)
+    assert "pipe: cannot be written (nobody reads from it)" in complaint(write_atomically, path, content)
+    reader = os.open(path, os.O_RDWR)  # it waits for what is written, be it written late
+    with open(reader, "r+b", buffering=0) as file, ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write_atomically, path, content)
+        found = b""
+        while len(found) < len(content):
+            found += file.read(len(content))
+        assert found == content and written.result() is None
+    assert stat.S_ISFIFO(path.stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_reader_who_leaves(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "pipe")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    threading.Timer(0.1, os.close, [reader]).start()
+    assert "pipe: cannot be written (" in complaint(write_atomically, path, b"content" * 100_000)
+
+
+@pytest.mark.parametrize("output", ["a file", "a pipe", "closed"])
+def test_standard_output_by_its_name(tmp_path: Path, output: str) -> None:
+    """What else is printed there stays, and whoever reads there gets it."""
+    code = "import pathlib, aiayn.files as files; print(1, flush=True); "
+    code += "files.write_atomically(pathlib.Path('/dev/stdout'), b'2\\n'); print(3)"
+    shell = {"a file": f'{sys.executable} -c "$0" > out', "a pipe": f'{sys.executable} -c "$0" | cat > out'}
+    command = shell.get(output, f'{sys.executable} -c "$0" >&-')
+    done = subprocess.run(["bash", "-c", command, code], cwd=tmp_path, capture_output=True, text=True)
+    if output == "closed":
+        assert "/dev/stdout: cannot be written (" in done.stderr and not os.listdir(tmp_path)
+    else:
+        assert (tmp_path / "out").read_text() == "1\n2\n3\n" and done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "folder/", "loop", "x" * 256, "folder/" + "ä" * 128])
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    with contextlib.chdir(tmp_path):
+        assert "cannot be written (" in complaint(write_atomically, Path(name), b"content")
+    assert sorted(os.listdir(tmp_path)) == ["folder", "loop"] and (tmp_path / "loop").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "ä" * 127, ".", "-", "a b\tc", "*.part"])
+def test_names_that_a_file_can_have(tmp_path: Path, name: str) -> None:
+    path = tmp_path / (name + "x" * (name == "."))
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content and os.listdir(tmp_path) == [path.name]
+
+
+def test_a_cache_that_is_full(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    message = complaint(write_atomically, cache / "multi30k" / "file", b"content")
+    assert "No space left on device" in message
+    assert message.endswith("; let AIAYN_CACHE name another folder or make room")
+
+
+def test_nobody_has_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("AIAYN_CACHE")
+    assert "no home folder to keep a cache in; let AIAYN_CACHE name a folder" in complaint(cache_folder)
+    assert "choose another folder" in complaint(write_atomically, tmp_path, b"content")
+    write_atomically(tmp_path / "file", b"content")
+
+
 def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(tmp_path: Path) -> None:
     def action() -> None:
         with atomic_file(tmp_path / "file") as file:
@@ -467,6 +670,37 @@ def test_text_comes_back_as_it_was(vocabulary: Vocabulary, sentences: list[str])
 
 def test_a_mark_of_the_encoding_is_no_letter_on_standard_input() -> None:
     assert list(decode_lines(b"\xef\xbb\xbfThe dog.\n", "standard input")) == ["The dog."]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"The dog.\nThe\0cat.",
+            "standard input, line 2: a NUL byte, as in UTF-16; convert the file, say with",
+        ),
+        ("a\nb\n".encode("utf-16-le"), "standard input, line 1: a NUL byte"),
+        ("a\nb\n".encode("utf-16"), "standard input, line 1: a NUL byte"),
+        ("猫\n犬\n".encode("utf-16-be"), "standard input, line 1: a NUL byte"),
+        ("猫\n".encode("utf-32"), "standard input, line 1: a NUL byte"),
+        (b"a\n\nb\n\xe4b\n", "standard input, line 4: not UTF-8 (byte 1)"),
+        (b"\xef\xbb\xbfa\nb\xed\xa0\x80", "standard input, line 2: not UTF-8 (byte 2)"),  # half a letter
+    ],
+)
+def test_standard_input_that_is_no_text(content: bytes, said: str) -> None:
+    assert said in complaint(lambda: list(decode_lines(content, "standard input")))
+
+
+def test_blank_lines_of_standard_input_stay() -> None:
+    assert list(decode_lines(b"\n a \n\n\n", "standard input")) == ["", "a", "", ""]
+    assert list(decode_lines(b"", "standard input")) == [""]
+
+
+def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None:
+    letters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
+    silent = [a for a, tokens in zip(letters, vocabulary.encode(letters), strict=True) if tokens == [EOS_ID]]
+    assert silent == [" ", "▁"] and set(silent) < set(aiayn.text_files.SPACES)
+    assert set(aiayn.text_files.SPACES) == {"▁", *filter(str.isspace, letters)}
 
 
 def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:
@@ -530,6 +764,65 @@ def test_a_vocabulary_too_small_for_the_letters() -> None:
 @pytest.mark.parametrize("text", [[], [""], ["", " "]])
 def test_a_vocabulary_of_nothing(text: list[str]) -> None:
     assert "a vocabulary of 50 cannot be learned from this text: " in complaint(train_vocabulary, text, 50)
+
+
+@pytest.mark.parametrize("size", [2**24 + 1, 2**31, 10**12, 10**30])
+def test_a_vocabulary_larger_than_any(size: int) -> None:
+    assert f"a vocabulary of {size}: 16777216 pieces are the most" in complaint(
+        train_vocabulary, ENGLISH, size
+    )
+
+
+@pytest.mark.parametrize("size", [4, 0, -1, -(10**12)])
+def test_a_vocabulary_smaller_than_any(size: int) -> None:
+    assert "the special tokens alone are four; ask for more" in complaint(train_vocabulary, ENGLISH, size)
+
+
+def model(**options: Any) -> bytes:
+    """A vocabulary that sentencepiece has learned with other settings than ours."""
+    written, usual = io.BytesIO(), {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, "vocab_size": 40}
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(ENGLISH * 9),
+        model_writer=written,
+        model_type="bpe",
+        normalization_rule_name="identity",
+        minloglevel=2,
+        **usual | options,
+    )
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (lambda: model().replace("▁The".encode(), b"\n\n\n\n\n\n"), r"piece \d+ ends a line"),
+        (lambda: model().replace("▁The".encode(), b"T\nheyo"), r"piece \d+ ends a line"),
+        (lambda: model().replace("▁The".encode(), b"T\0heyo"), "not a sentencepiece model"),
+        (lambda: model().replace("▁The".encode(), b"\xff\xfe\xfdThe"), r"piece \d+ is not UTF-8"),
+        (
+            lambda: model().replace("▁The".encode(), b"The\xe2\x96\x81"[:5] + b"\xe2"),
+            r"piece \d+ is not UTF-8",
+        ),
+        (lambda: model(unk_surface="\n"), "piece 1 ends a line"),
+        (lambda: model(byte_fallback=True, vocab_size=300), r"piece \d+ ends a line"),
+        (lambda: model(user_defined_symbols=["a\nb"]), "piece 4 ends a line"),
+    ],
+)
+def test_pieces_that_are_no_text(tmp_path: Path, content: Callable[[], bytes], said: str) -> None:
+    (tmp_path / "vocabulary.model").write_bytes(content())
+    with pytest.raises(InputError, match=f"vocabulary.model: no vocabulary .*{said}"):
+        load_vocabulary(tmp_path / "vocabulary.model")
+
+
+def test_a_sentence_is_a_line_whatever_the_vocabulary(tmp_path: Path) -> None:
+    """Sentencepiece knows rules for rewriting text after it was decoded, too."""
+    (tmp_path / "rules").write_text("6C 65\tA\n")  # le becomes a line feed
+    rewriting = Vocabulary(model(denormalization_rule_tsv=str(tmp_path / "rules")))
+    assert rewriting.decode(rewriting.encode(["The cat sleeps."])) == ["The cat s eps."]
+
+
+def test_sentences_with_line_feeds_teach_none() -> None:
+    assert "ends a line" in complaint(train_vocabulary, ["The cat\nsleeps."] * 3, 20)
 
 
 def test_of_a_large_corpus_some_sentences_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

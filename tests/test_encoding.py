@@ -1,6 +1,7 @@
 """Encoding once: the same tokens as in memory, whatever was interrupted, damaged or done by whom."""
 
 import errno
+import io
 import json
 import multiprocessing
 import os
@@ -339,12 +340,13 @@ def test_a_full_disk(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, ca
         patch.setattr(f"os.{call}", full)
         message = complaint(vocabulary, PAIRS, 256, workers=1)
     assert "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
-    assert "make room" in message and not list(cache.rglob("*.part"))
+    assert "let AIAYN_CACHE name another folder or make room" in message
+    assert not list(cache.rglob("*.part"))
     assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
 
 
 def test_a_worker_that_cannot_write(vocabulary: Vocabulary, cache: Path) -> None:
-    folder = cache / "encoded" / encoding.content_key(vocabulary, PAIRS, 256)
+    folder = cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model)
     folder.mkdir(parents=True)
     (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
     assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256, workers=2)
@@ -365,7 +367,7 @@ def test_a_cache_that_cannot_be_read(vocabulary: Vocabulary, monkeypatch: pytest
     def refuse(path: Path, *_: Any, **__: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_text", refuse)  # the tests may run as root, who may read everything
+    monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
     message = complaint(vocabulary, PAIRS, 256)
     assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
 
@@ -374,7 +376,7 @@ def test_a_cache_that_can_only_be_read(vocabulary: Vocabulary, monkeypatch: pyte
     """What is whole is used without writing, a lock included."""
     encode_corpus(vocabulary, PAIRS, 256, workers=1)
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made"))
-    monkeypatch.setattr(encoding, "FileLock", lambda *_: pytest.fail("a lock was taken"))
+    monkeypatch.setattr("aiayn.files.FileLock", lambda *_: pytest.fail("a lock was taken"))
     assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
 
 
@@ -401,6 +403,7 @@ def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None
     complaint(vocabulary, long_ones(), 256, workers=1)
     encoded = encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True, workers=1)
     assert encoded.dropped == 2 and len(encoded) == 95 and same(encoded, vocabulary, long_ones())
+    assert encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True).dropped == 2  # from the cache
     assert len(jobs) == 10  # the shards from before the complaint were kept
     assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)  # and are no excuse
 
@@ -424,6 +427,135 @@ def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None
         with pytest.warns(UserWarning, match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary"):
             encoded = encode_corpus(vocabulary, russian, 256)
         assert encoded.unknown > 0.1
+
+
+@pytest.mark.parametrize(
+    "kind", ["O", "object", "uint8", "int64", "V16", "M8[s]", "U4", "float16", None, 3, ["u2"], {}]
+)
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
+def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, name: str, kind: Any) -> None:
+    """Numpy would take the bytes of a file for pointers if the type were O."""
+    if (name, kind) == ("starts", "int64"):
+        return
+    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    report = json.loads(path.read_text())
+    report["files"][name][0] = kind
+    path.write_text(json.dumps(report))
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+
+
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
+@pytest.mark.parametrize(
+    "change", [lambda old: old[:-8], lambda old: old + b"\0", lambda old: old * 2, lambda _: b""]
+)
+def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> None:
+    """Even if the checksums are right."""
+    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+    (folder / name).write_bytes(change((folder / name).read_bytes()))
+    report = json.loads((folder / "report.json").read_text())
+    report["files"][name][1:] = shards.size_and_crc(folder / name)
+    (folder / "report.json").write_text(json.dumps(report))
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dropped": 1, "first_dropped": [1, 2, 3]},
+        {"dropped": -1},
+        {"dropped": "0"},
+        {"dropped": None},
+        {"dropped": 97},
+        {"first_dropped": [1, 2]},
+        {"unknown": "much"},
+        {"unknown": float("nan")},
+        {"unknown": 2},
+        {"unknown": None},
+    ],
+)
+def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: dict[str, Any]) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    assert same(encoded, vocabulary) and (encoded.dropped, encoded.unknown) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"]
+)
+def test_a_report_that_is_no_json(vocabulary: Vocabulary, content: bytes) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    path.write_bytes(content)
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+
+
+@pytest.mark.parametrize("name", ["report.json", "tokens"])
+def test_a_cache_of_pipes(vocabulary: Vocabulary, name: str) -> None:
+    """Nobody waits for what comes through them."""
+    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / name
+    path.unlink()
+    os.mkfifo(path)
+    message = complaint(vocabulary, PAIRS, 256)
+    assert "cannot be used (it is a pipe" in message and "AIAYN_CACHE" in message
+
+
+def arrays(**changes: Any) -> Any:
+    """Changes the arrays of a shard, each of which its function gets."""
+
+    def changed(content: bytes) -> bytes:
+        written = io.BytesIO()
+        with np.load(io.BytesIO(content)) as shard:
+            parts = {name: changes.get(name, lambda part: part)(shard[name]) for name in shard}
+        np.savez(written, **{name: part for name, part in parts.items() if part is not None})
+        return written.getvalue()
+
+    return changed
+
+
+def bare(_: bytes) -> bytes:
+    """A file of numpy with one array, and no archive."""
+    written = io.BytesIO()
+    np.save(written, np.zeros(3))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        bare,
+        lambda _: pickle.dumps("a pickle"),
+        arrays(tokens=lambda part: part.astype(object)),
+        arrays(tokens=lambda part: part.astype("int64")),
+        arrays(tokens=lambda part: part.astype("float16")),
+        arrays(tokens=lambda part: part[:-1]),
+        arrays(tokens=lambda part: part.reshape(1, -1)),
+        arrays(tokens=lambda _: None),
+        arrays(lengths=lambda part: part[:-1]),
+        arrays(lengths=lambda part: part.T),
+        arrays(lengths=lambda part: part.astype("U9")),
+        arrays(lengths=lambda part: np.array(5, part.dtype)),
+        arrays(left_out=lambda part: np.zeros((1, 3), part.dtype)),
+        arrays(left_out=lambda part: part.astype("uint8")),
+        arrays(left_out=lambda part: part.reshape(3, 0)),
+    ],
+)
+def test_a_poisoned_shard_is_made_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str], damage: Any
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=9)
+    (folder / "00004.npz").write_bytes(damage((folder / "00004.npz").read_bytes()))
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert jobs == ["00004", "00009"]
+
+
+def test_shards_of_another_size_are_made_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    interrupt(vocabulary, monkeypatch, after=3)
+    monkeypatch.setattr(encoding, "CHUNK", 20)
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary) and len(jobs) == 5
 
 
 def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:

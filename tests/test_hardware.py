@@ -190,8 +190,12 @@ def test_twice_the_gpus_take_half_the_time_and_the_same_energy():
         ({"utilisation": 40.0}, "utilisation=40.0: give a share of the peak between 0 and 1, such as 0.4"),
         ({"utilisation": 0.0}, "utilisation=0.0"),
         ({"utilisation": math.nan}, "utilisation=nan"),
-        ({"gpus": 0}, "gpus=0, .* must be positive"),
-        ({"watts": 0.0}, "watts=0.0: must be positive"),
+        ({"utilisation": 5e-324}, "utilisation=5e-324"),
+        ({"gpus": 0}, "gpus=0: must be more than 0, and at most 1,000,000,000"),
+        ({"gpus": 10**400}, "gpus=1000.*: must be more than 0, and at most"),
+        ({"watts": 0.0}, "watts=0.0: must be more than 0"),
+        ({"watts": math.nan}, "watts=nan: must be more than 0"),
+        ({"watts": 1e308}, r"watts=1e\+308: must be more than 0"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], message: str):

@@ -1,5 +1,6 @@
 """The laboratory's model: trained once, found again, trained anew where the cache is of no use."""
 
+import ast
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,13 @@ import torch
 import aiayn.laboratory_model as module
 from aiayn import data, laboratory
 from aiayn.data import InputError
-from aiayn.laboratory_model import fingerprint, imported, laboratory_model, pronouns_right
+from aiayn.laboratory_model import (
+    fingerprint,
+    imported,
+    laboratory_model,
+    pronouns_right,
+    without_docstrings,
+)
 from aiayn.recipes import TrainingConfig, recipe
 
 
@@ -120,6 +127,14 @@ def test_the_fingerprint_follows_code_data_and_configuration(monkeypatch: pytest
     assert plain == fingerprint(recipe("laboratory")) != fingerprint(recipe("laboratory", seed=2))
     monkeypatch.setattr(module, "imported", lambda *_: {**sources, "aiayn.model": "# another"})
     assert fingerprint(recipe("laboratory")) != plain
+
+
+def test_comments_and_docstrings_train_nothing_again() -> None:
+    plain = "class A:\n    b = 'c'\n\n    def f(self):\n        return 1\n"
+    said = '"""M."""\nclass A:\n    """A."""\n\n    b = "c"  # b\n\n    def f(self):\n'
+    said += '        """F."""\n        return 1\n'
+    one, same, other = (without_docstrings(ast.parse(t)) for t in (plain, said, plain.replace("1", "2")))
+    assert one == same != other
 
 
 def test_pronouns_are_looked_for_behind_weil() -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -27,11 +28,11 @@ from aiayn.launch import (
     reason,
     report,
     score,
-    slurm_script,
     torchrun_command,
     write_record,
 )
 from aiayn.recipes import recipe
+from aiayn.slurm import slurm_script
 from aiayn.training import train
 from aiayn.translation import SearchConfig
 
@@ -43,7 +44,16 @@ def test_one_machine() -> None:
     assert found == ["torchrun", "--standalone", "--nproc-per-node", "8", "--max-restarts", "0", *PROGRAM]
 
 
-@pytest.mark.parametrize(("address", "endpoint"), [("node1", "node1:29500"), ("node1:1234", "node1:1234")])
+@pytest.mark.parametrize(
+    ("address", "endpoint"),
+    [
+        ("node1", "node1:29500"),
+        ("node1:1234", "node1:1234"),
+        ("10.0.0.1", "10.0.0.1:29500"),
+        ("[fe80::1]", "[fe80::1]:29500"),
+        ("knoten-ä.example.org", "knoten-ä.example.org:29500"),
+    ],
+)
 def test_several_machines(address: str, endpoint: str) -> None:
     found = torchrun_command(PROGRAM, workers=4, machines=2, address=address, restarts=3)
     meeting = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
@@ -55,10 +65,28 @@ def test_several_machines(address: str, endpoint: str) -> None:
     [
         ({"workers": 0}, "workers=0"),
         ({"workers": 1, "restarts": -1}, "restarts=-1"),
+        ({"workers": 10**6}, "workers=1000000"),
+        ({"workers": 1, "machines": 10**30}, "wanted are 1 to 1,000"),
         ({"workers": 8, "machines": 2}, "give the address"),
+        *(
+            ({"workers": 8, "machines": 2, "address": address}, "give a machine's name")
+            for address in [
+                "-x",
+                "a b",
+                "n:",
+                ":1",
+                "n:123456",
+                "$(x)",
+                "$first:$port",
+                "a,b",
+                "n\n",
+                "::1",
+                "n/",
+            ]
+        ),
     ],
 )
-def test_commands_that_make_no_sense(numbers: dict[str, int], says: str) -> None:
+def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         torchrun_command(PROGRAM, **numbers)
 
@@ -66,7 +94,7 @@ def test_commands_that_make_no_sense(numbers: dict[str, int], says: str) -> None
 def test_the_papers_commands() -> None:
     base = "--data wmt14 --pair en-de --config base --vocabulary-size 37000 --checkpoint-steps 1500"
     assert shlex.join(paper_run("base", "en-de", Path("out"))) == (
-        f"{base} --micro-batches 8 --out out --drop-too-long"
+        f"{base} --micro-batches 8 --out out --sparse --compile --drop-too-long"
     )
     big = paper_run("big", "en-fr", Path("out"))
     for words in ("--vocabulary-size 32000", "--checkpoint-steps 600", "--dropout 0.1", "--config big"):
@@ -113,10 +141,10 @@ SCRIPT = slurm_script(
 
 def test_the_batch_file_of_a_parser_scores_it_as_a_parser() -> None:
     script = slurm_script(["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1)
-    assert "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script and "--job-name='a b'" in script
+    assert "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script and "--job-name=a-b\n" in script
 
 
-@pytest.mark.parametrize("hours", [0.1, math.nan, math.inf])
+@pytest.mark.parametrize("hours", [0.1, math.nan, math.inf, -1.0, 1e9])
 def test_a_job_has_a_time(hours: float) -> None:
     with pytest.raises(InputError, match=f"hours={hours}"):
         slurm_script([], Path("run"), 1, hours=hours)
@@ -128,10 +156,11 @@ def test_the_batch_file_says_what_the_job_needs(tmp_path: Path) -> None:
     head, _, body = SCRIPT.partition("\n\n")
     assert head.startswith("#!/bin/bash\n#SBATCH ")
     wanted = "job-name=big nodes=2 ntasks-per-node=1 gpus-per-node=8 cpus-per-task=32 time=120"
-    for option in [*wanted.split(), "signal=TERM@120", "requeue", "open-mode=append"]:
+    for option in [*wanted.split(), "signal=TERM@180", "requeue", "open-mode=append"]:
         assert f"#SBATCH --{option}" in head.splitlines()
     assert "#SBATCH" not in body  # SLURM reads none behind the first command
     assert "export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1" in body
+    assert "export TORCH_ELASTIC_SHUTDOWN_TIMEOUT=120" in body  # less than SLURM waits
 
 
 def test_the_job_trains_on_all_machines_and_scores_on_one(cluster: Path) -> None:
@@ -155,9 +184,57 @@ def test_what_fails_before_is_not_tried_for_ever(cluster: Path) -> None:
     assert len(commands) == 2  # neither queued again nor scored
 
 
-def test_a_job_too_short() -> None:
-    with pytest.raises(InputError, match="ten minutes"):
-        slurm_script([], Path("out"), workers=8, hours=0.1)
+HOSTILE = [
+    *("a b", "it's", 'say "no"', "$(touch PWNED)", "`touch PWNED`", "; touch PWNED #", "a\\", "*", "~", "!!"),
+    *("-rf", "--json", "$first:$port", "'$first:$port'", "{name}", "%x", "&& touch PWNED", "|| touch PWNED"),
+    *(
+        "größe",
+        "全角　空白",
+        "🙂",
+        "#SBATCH --wrap=x",
+        "$SLURM_JOB_ID",
+        "n" * 200,
+        "first:1",
+        "--rdzv-endpoint",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_batch_file_takes_names_for_names(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever a folder is called, the programs get that name as one word, and nothing else happens."""
+    echo = f"""printf '%s\\0' "$(basename "$0")" "$@" >> {cluster}/words"""
+    (cluster / "bin" / "srun").write_text(f"#!/bin/bash\n{echo}\n")
+    (cluster / "log").touch()
+    here = cluster / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    train = ["--data", name, f"--out={name}"]
+    script = slurm_script(train, Path(name), workers=2, machines=2)
+    (cluster / "job.sh").write_text(script)
+    assert subprocess.run(["bash", "-n", cluster / "job.sh"]).returncode == 0
+    jobs = [line for line in script.splitlines() if line.startswith("#SBATCH --job-name")]
+    assert len(jobs) == 1 and re.fullmatch(r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0])
+    assert sum(line.startswith("#SBATCH") for line in script.splitlines()) == 10
+    assert submit(cluster, script)[0] == 0
+    words = (cluster / "words").read_text().split("\0")
+    end = words.index("srun", 1)
+    assert words[words.index("train") + 1 : end] == [*train, "--resume"]
+    assert words[words.index("--rdzv-endpoint") + 1] == "node7:22345"
+    run = f"./{name}" if name.startswith("-") else name
+    assert words[words.index("evaluate") + 1 :][:4] == [run, "--forms", "--json", f"{run}/bleu.json"]
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["run\ntouch PWNED\n#", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u2028b", "\udcff"]
+)
+def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
+    for told, out in ((["--out", name], "run"), ([], name), (["--data", name], "run")):
+        with pytest.raises(InputError, match="control character or is not UTF-8; choose another name"):
+            slurm_script(told, Path(out), 1)
 
 
 # Workers
@@ -215,9 +292,39 @@ def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
 
 def test_a_worker_that_ends_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mute.py").write_text("print('here I am')\nraise SystemExit(7)\n")
-    with pytest.raises(InputError, match=r"exitcode  : 7"):
+    with pytest.raises(InputError, match=r"^rank 0: ended with exit code 7; its output says more$"):
         launch(torchrun_command([str(tmp_path / "mute.py")], workers=1))
     assert "here I am\n" in capsys.readouterr().out
+
+
+FATE = """\
+import os, signal, sys, time
+rank, ends = int(os.environ["RANK"]), dict(pair.split("=") for pair in sys.argv[1:])
+print("aiayn: a word of rank", rank, flush=True)
+assert os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "120"
+end = ends.get(str(rank), "")
+if end.startswith("-"):
+    os.kill(os.getpid(), int(end[1:]))
+elif end:
+    sys.exit(int(end))
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        ("0=-9", "rank 0: killed by SIGKILL, perhaps for lack of memory"),
+        ("1=-35", "rank 1: killed by signal 35"),
+        ("1=3", "rank 1: ended with exit code 3; its output says more"),
+        ("0=2", "a word of rank [01]"),
+    ],
+)
+def test_how_a_worker_ended_is_one_line(tmp_path: Path, ends: str, says: str) -> None:
+    """What other workers say is of no interest; what the one says that refuses its input (2) is."""
+    (tmp_path / "fate.py").write_text(FATE)
+    with pytest.raises(InputError, match=f"^{says}$"):
+        launch(torchrun_command([str(tmp_path / "fate.py"), *ends.split()], workers=2), show=False)
 
 
 def test_the_cause_is_what_was_said_first() -> None:
@@ -226,6 +333,12 @@ def test_the_cause_is_what_was_said_first() -> None:
         "no room on the disk"
     )
     assert reason(noise).endswith("RuntimeError: Connection closed by peer")
+    report = "  rank      : {} (local_rank: 0)\n  exitcode  : {} (pid: 7)\n".format
+    failures = (
+        f"Failures:\n{report(3, -9)}{report(1, -15)}Root Cause (first observed failure):\n{report(2, -9)}"
+    )
+    assert reason(failures.splitlines()).startswith("rank 2, 3: killed by SIGKILL")
+    assert reason([]) == "the workers failed; the end of their output:\n"
 
 
 PATIENT = """\

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from small_runs import complaint, lines
 
 from aiayn.batching import GlobalBatch
 from aiayn.metrics import Meter, Metrics, best_step, stale
+from aiayn.run import Run
 
 
 def batch(words: int, tokens: int, positions: int) -> GlobalBatch:
@@ -124,6 +126,63 @@ def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path, rest: str) -> None:
     assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3]
 
 
+DAMAGED: list[bytes] = [
+    b"{",
+    b"",
+    b"[]",
+    b"5",
+    b"null",
+    b'"step"',
+    b"\xff\xfe",
+    b'{"loss": 1.0}',
+    b'{"step": "2"}',
+    b'{"step": 2.0}',
+    b'{"step": true}',
+    b'{"step": null}',
+    b'{"step": -5}',
+    b'{"step": 2} {"step": 3}',
+    b'{"step": 2, "validation_perplexity": null}',
+    b'{"step": 2, "validation_perplexity": NaN}',
+    b'{"step": 2, "validation_perplexity": [1]}',
+    b"[" * 100_000,
+    b'{"step": ' + b"9" * 5000 + b"}",
+    b"\0" * 40,
+]
+
+
+@pytest.mark.parametrize("line", DAMAGED)
+def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
+    metrics = Metrics(tmp_path)
+    metrics.log(1, loss=2.0)
+    metrics.path.write_bytes(metrics.path.read_bytes() + line + b'\n{"step": 3, "loss": 1.0}\n')
+    before = metrics.path.read_bytes()
+    for action in (metrics.lines, metrics.validations, lambda: metrics.cut(1)):
+        assert complaint(action) == f"{metrics.path}, line 2: damaged; remove the line"
+    assert metrics.path.read_bytes() == before
+    metrics.path.write_bytes(before.replace(line + b"\n", b"", 1))
+    assert [line["step"] for line in metrics.lines()] == [1, 3]
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "device"])
+def test_metrics_that_are_no_file(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    makes = {"pipe": os.mkfifo, "folder": Path.mkdir, "device": lambda path: path.symlink_to("/dev/zero")}
+    makes[what](path)
+    assert complaint(Metrics(tmp_path).cut, 0) == f"{path}: cannot be read (it is a {what}; name a file)"
+
+
+def test_cut_also_forgets_what_only_a_stop_had_written(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path)
+    for number in (1, 2):
+        metrics.log(number, loss=1.0)
+        metrics.log(number, validation_perplexity=3.0)
+    metrics.cut(2, ["validation_perplexity"])
+    assert [sorted(line) for line in metrics.lines() if line["step"] == 2] == [["loss", "step"]]
+    assert metrics.validations() == {1: 3.0}
+    metrics.cut(2, ["loss"])
+    assert {line["step"] for line in metrics.lines()} == {1}
+
+
 def test_cut_forgets_what_came_after_a_step(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path)
     for number in (1, 2, 2, 3, 4):
@@ -175,7 +234,42 @@ def test_patience_counts_validations_without_a_better_one(
     assert stale(validated(tmp_path, *perplexities).validations(), patience) == expected
 
 
+def test_a_resumed_meter_makes_the_line_of_an_uninterrupted_one(clock: Any) -> None:
+    work, values = batch(10, 20, 25), [{"loss": 0.1 * k, "nll": 0.3 * k} for k in range(1, 8)]
+    whole = Meter(minutes=0.0, peak=1e10)
+    for found in values:
+        step(whole, clock, 0.5, found, work)
+    first = Meter(minutes=0.0, peak=1e10)
+    for found in values[:3]:
+        step(first, clock, 0.5, found, work)
+    noted = json.loads(json.dumps(first.sums))
+    clock.now += 1000
+    second = Meter(minutes=first.minutes, peak=1e10, sums=noted)
+    for found in values[3:]:
+        step(second, clock, 0.5, found, work)
+    one, other = whole.line(), second.line()
+    assert {**one, "minutes": 0} == {**other, "minutes": 0} and noted["words"] == 30
+
+
 # TensorBoard
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+def test_tensorboard_has_the_last_figures_of_a_run_that_is_closed(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with Run(tmp_path, tensorboard=True) as run:
+        for step in range(1, 500):
+            run.metrics.log(step, loss=float(step))
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert events.Scalars("loss")[-1].step == 499
+
+
+def test_tensorboard_with_no_place_to_write(tmp_path: Path) -> None:
+    if importlib.util.find_spec("tensorboard"):
+        (tmp_path / "tensorboard").write_text("not a folder")
+        assert "tensorboard: cannot be written to (" in complaint(Metrics, tmp_path, tensorboard=True)
 
 
 def test_tensorboard_that_is_missing_is_named_with_the_command(

@@ -1,5 +1,7 @@
 """The whole model: torch.nn.Transformer's equal, blind to the future and padding, the same with a cache."""
 
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,11 @@ import torch.nn.functional as F
 from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
+from aiayn.convolutional_model import ConvolutionalConfig
+from aiayn.data import InputError
+from aiayn.encoder_decoder import ModelConfig
 from aiayn.model import PRESETS, Transformer, TransformerConfig, config, start, step
+from aiayn.recurrent import RecurrentConfig
 from aiayn.stacks import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -191,6 +197,54 @@ def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match="norm='before': must be one of post, pre"):
         Residual(8, norm="before")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shape", "field", "value", "says"),
+    [
+        (TransformerConfig, "N", 2.0, "N=2.0: must be a whole number"),
+        (TransformerConfig, "N", True, "N=True: must be a whole number"),
+        (TransformerConfig, "N", "2", "N='2': must be a whole number"),
+        (TransformerConfig, "N", -1, "N=-1: must be at least 1"),
+        (TransformerConfig, "N", 1001, "N=1001: must be at most 1,000"),
+        (TransformerConfig, "d_model", 10**6, "d_model=1000000: must be at most 100,000"),
+        (TransformerConfig, "d_model", 10**400, "must be at most 100,000"),
+        (TransformerConfig, "d_k", 8.0, "d_k=8.0: must be a whole number or nothing"),
+        (TransformerConfig, "d_v", 0, "d_v=0: must be at least 1"),
+        (TransformerConfig, "dropout", math.nan, "dropout=nan: must be a number"),
+        (TransformerConfig, "dropout", math.inf, "dropout=inf: must be at most 1"),
+        (TransformerConfig, "dropout", "0", "dropout='0': must be a number"),
+        (TransformerConfig, "dropout", False, "dropout=False: must be a number"),
+        (TransformerConfig, "pad_id", 37_000, "pad_id=37000: the vocabulary has 37000 tokens"),
+        (TransformerConfig, "share_embeddings", 1, "share_embeddings=1: must be true or false"),
+        (TransformerConfig, "positions", None, "positions=None: must be one of sinusoidal, learned"),
+        (TransformerConfig, "score", ["scaled"], "score=['scaled']: must be one of scaled"),
+        (TransformerConfig, "max_length", 3 * 10**7, "max_length=30000000: must be at most 10,000,000"),
+        (ConvolutionalConfig, "kernel", 4, "kernel=4: the encoder's layers are centred"),
+        (ConvolutionalConfig, "kernel", 3.0, "kernel=3.0: must be a whole number"),
+        (ConvolutionalConfig, "separable", "no", "separable='no': must be true or false"),
+        (ConvolutionalConfig, "growth", 10**5, "the last layer would skip over"),
+        (RecurrentConfig, "d_state", 1, "d_state=1: must be even"),
+        (RecurrentConfig, "d_state", 0, "d_state=0: must be at least 1"),
+        (
+            RecurrentConfig,
+            "attention",
+            "dots",
+            "attention='dots': must be one of none, additive, dot, general",
+        ),
+    ],
+)
+def test_fields_that_no_model_can_have(
+    monkeypatch: pytest.MonkeyPatch, shape: type[ModelConfig], field: str, value: Any, says: str
+) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # which would refuse other types first
+    with pytest.raises(InputError, match=re.escape(says)):
+        shape(**{field: value})
+
+
+def test_fields_that_are_as_good() -> None:
+    assert TransformerConfig(dropout=0).dropout == 0 and TransformerConfig(dropout=1).dropout == 1
+    assert TransformerConfig(d_k=None, d_v=7).d_v == 7
 
 
 def test_a_name_that_is_no_configuration() -> None:

@@ -12,7 +12,7 @@ import torch
 from small_runs import complaint
 
 from aiayn import data, parsing
-from aiayn.data import InputError, load_pairs
+from aiayn.data import InputError, Pairs, load_pairs
 from aiayn.evalb import evalb
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import (
@@ -194,7 +194,7 @@ def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
         ("a 5.50 well-known e-mail", "a 5.50 well-known e-mail"),
         ("Tea (or milk).", "Tea -LRB- or milk -RRB- ."),
         ("The 1990s, a 3-year-old, 1,000-mile walks", "The 1990s , a 3-year-old , 1,000-mile walks"),
-        ("☕ 日本 \x00 \u2028 ⟦NP", "☕ 日本 \x00 ⟦ NP"),
+        ("☕ 日本 \x01 \u2028 ⟦NP", "☕ 日本 \x01 ⟦ NP"),
         ("", ""),
     ],
 )
@@ -236,6 +236,10 @@ def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -
     for one, other in zip(constrained.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
         assert one[0].tree == other[0].tree
         assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=1e-5)
+
+
+def test_there_must_be_gold_trees() -> None:
+    assert "wsj trees: no tree to compare with" in complaint(gold_trees, Pairs([], [], "wsj", "wsj trees"))
 
 
 def test_gold_trees_must_be_trees(run: tuple[Path, Path]) -> None:
@@ -285,7 +289,7 @@ def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> No
         "",
         "The cat slept.",
         "   ",
-        "☕ (日本) \x00 ⟦NP",
+        "☕ (日本) \x01 ⟦NP",
         "slept",
         " ".join(["cat"] * 10_000),
         "Ein Hund .",
@@ -295,14 +299,15 @@ def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> No
     assert [not tree for tree in trees] == [True, False, True, False, False, True, False]
     assert code == 1 and "sentence 6 has 20,001 tokens, more than 1,000" in errors
     assert read_tree(trees[1]).words() == ["The", "cat", "slept", "."]
-    assert read_tree(trees[3]).words() == ["☕", "-LRB-", "日本", "-RRB-", "\x00", "⟦", "NP"]
+    assert read_tree(trees[3]).words() == ["☕", "-LRB-", "日本", "-RRB-", "\x01", "⟦", "NP"]
     assert read_tree(last).words() == ["Ein", "Hund", "."]
 
 
 def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path], tmp_path: Path) -> None:
     file = tmp_path / "f1.json"
     code, output, errors = aiayn("evaluate", run[1], "--beam", 2, "--json", file)
-    assert (code, errors) == (0, "") and output.startswith("F1 100.00 ") and "12 sentences" in output
+    assert (code, errors.startswith("aiayn: scored on "), len(errors.splitlines())) == (0, True, 1)
+    assert output.startswith("F1 100.00 ") and "12 sentences" in output
     record = json.loads(file.read_text(encoding="utf-8"))
     assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
     assert record["command"] == f"aiayn evaluate {run[1]} --beam 2 --json {file}"
@@ -313,7 +318,7 @@ def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path
     [
         (["parse", "nowhere"], "nowhere"),
         (["parse", "RUN", "--beam", 0], "beam"),
-        (["parse", "RUN", "--alpha", -1], "alpha >= 0"),
+        (["parse", "RUN", "--alpha", -1], "alpha=-1.0: must be at least 0"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
         (["evaluate", "RUN", "--forms"], "a parser, which F1 is for; leave out --pair and --forms"),

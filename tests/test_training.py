@@ -28,16 +28,27 @@ from small_runs import (
     timeless,
     write_corpus,
 )
+from torch import Tensor
 from torch.nn.functional import cross_entropy
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from aiayn.batching import Batch, Batches, Example, GlobalBatch, lengths_of, make_batch
 from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
 from aiayn.convolutional_model import ConvolutionalConfig
+from aiayn.distribution import Workers
 from aiayn.encoder_decoder import ModelConfig
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer
 from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import NotFinite, Objective, batch_loss, train, training_step, validation_loss
+from aiayn.training import (
+    NotFinite,
+    Objective,
+    batch_loss,
+    gradient_scaler,
+    train,
+    training_step,
+    validation_loss,
+)
 from aiayn.translation import SearchConfig, Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, load_vocabulary
 
@@ -394,13 +405,13 @@ def test_speed_is_that_of_training_alone(
     """A step takes a second here, and writing a checkpoint a minute: none of that minute is counted."""
     clock, tokens = 0.0, []
 
-    def step(objective: Any, optimizer: Any, work: GlobalBatch, *_: Any) -> dict[str, float]:
+    def step(objective: Any, optimizer: Any, work: GlobalBatch, *more: Any) -> dict[str, float]:
         nonlocal clock
         clock += 1
         tokens.append(work.tokens)
-        return {"loss": 1.0, "nll": 1.0, "rate": 0.1, "gradient_norm": 1.0}
+        return {"loss": 1.0, "nll": 1.0, "rate": 0.1, "gradient_norm": 1.0, **more[-1]()}
 
-    def save(*_: Any) -> None:
+    def save(*_: Any, **__: Any) -> None:
         nonlocal clock
         clock += 60
 
@@ -517,3 +528,77 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
     assert ", line " in message and "max_length=12" in message and "--drop-too-long" in message
     train(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")
+
+
+# Sixteen bits
+
+
+@pytest.fixture
+def half(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that stands for a GPU whose tensor cores know float16 alone."""
+    monkeypatch.setattr("aiayn.training.training_dtype", lambda device: torch.float16)
+
+
+def half_steps(count: int, scale: float) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
+    """Some steps with a scaler that begins with that factor."""
+    torch.manual_seed(0)
+    model = Transformer(replace(TINY, dropout=0.0))
+    state = {"scale": scale, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 3}
+    scaler = gradient_scaler(torch.device("cpu"), {**state, "_growth_tracker": 0})
+    objective, optimizer, work = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 2)
+    found = [
+        training_step(objective, optimizer, work, step, replace(QUICK, warmup=400), Workers(), scaler)
+        for step in range(1, count + 1)
+    ]
+    return found, scaler, model
+
+
+def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> None:
+    found, scaler, _ = half_steps(6, scale=1024.0)
+    assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("aiayn.training.training_dtype", lambda device: torch.float32)
+        whole_precision, *_ = half_steps(6, scale=1.0)
+    assert found[0]["gradient_norm"] == pytest.approx(whole_precision[0]["gradient_norm"], rel=0.02)
+    for one, other in zip(found, whole_precision, strict=True):
+        assert one["loss"] == pytest.approx(other["loss"], rel=0.01)
+
+
+def test_float16_leaves_out_a_step_whose_gradient_overflows(half: None) -> None:
+    found, scaler, model = half_steps(1, scale=2.0**40)
+    assert not math.isfinite(found[0]["gradient_norm"]) and math.isfinite(found[0]["loss"])
+    torch.manual_seed(0)
+    untouched = Transformer(replace(TINY, dropout=0.0))
+    assert same(dict(model.named_parameters()), dict(untouched.named_parameters()))
+    assert scaler.get_scale() == 2.0**39
+    found, *_ = half_steps(40, scale=2.0**40)
+    assert math.isfinite(found[-1]["gradient_norm"]) and found[-1]["loss"] < found[0]["loss"]
+
+
+def test_float16_that_no_factor_helps_ends_the_run(half: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.nn.utils.get_total_norm", lambda _: torch.tensor(math.inf))
+    with pytest.raises(NotFinite, match="step 4: "):
+        half_steps(30, scale=8.0)
+
+
+def test_a_step_asks_for_numbers_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time it does, a GPU has to be waited for."""
+    asked: list[str] = []
+
+    class Asked(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, function: Any, types: Any, arguments: Any = (), named: Any = None
+        ) -> Any:
+            if "_local_scalar_dense" in str(function):
+                asked.append(str(function))
+            return function(*arguments, **(named or {}))
+
+    lists, real = [], Tensor.tolist
+    monkeypatch.setattr(Tensor, "tolist", lambda tensor: (lists.append(len(tensor)), real(tensor))[1])
+    model = Transformer(TINY)
+    objective, optimizer, work = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 4)
+    training_step(objective, optimizer, work, 1, QUICK)
+    lists.clear()
+    with Asked():
+        training_step(objective, optimizer, work, 2, QUICK, votes=lambda: {"stopped": 0.0, "due": 1.0})
+    assert lists == [5] and not asked

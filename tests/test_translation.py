@@ -325,12 +325,22 @@ def test_prefixes_that_cannot_be_are_not_given_back():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"beam": 0}, {"n_best": 0}, {"beam": 2, "n_best": 3}, {"alpha": -0.1}, {"extra_length": -1}],
+    ("wrong", "says"),
+    [
+        ({"beam": 0}, "beam=0: must be at least 1"),
+        ({"beam": 1001}, "beam=1001: must be at most 1,000"),
+        ({"n_best": 0}, "n_best=0: must be at least 1"),
+        ({"beam": 2, "n_best": 3}, "n_best=3, beam=2: wanted is n_best <= beam"),
+        ({"alpha": -0.1}, "alpha=-0.1: must be at least 0"),
+        ({"alpha": math.nan}, "alpha=nan: must be a number"),
+        ({"alpha": 1e9}, "alpha=1000000000.0: must be at most 10"),
+        ({"extra_length": -1}, "extra_length=-1: must be at least 0"),
+        ({"max_length": 0}, "max_length=0: must be at least 1"),
+    ],
     ids=str,
 )
-def test_searches_that_cannot_be_are_refused(wrong: dict[str, Any]):
-    with pytest.raises(InputError, match="wanted are 1 <= n_best <= beam"):
+def test_searches_that_cannot_be_are_refused(wrong: dict[str, Any], says: str):
+    with pytest.raises(InputError, match=says):
         SearchConfig(**wrong)
 
 
@@ -420,8 +430,35 @@ def test_a_beam_wider_than_the_vocabulary_translates(vocabulary: Vocabulary):
         assert 1 <= len(found) <= 20 and found[0].score >= found[-1].score
 
 
+@pytest.mark.parametrize("factor", [1e30, math.nan])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_model_that_computes_no_numbers_is_refused(vocabulary: Vocabulary, factor: float, beam: int):
+    model = tiny(7, len(vocabulary)).float()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= factor
+    broken = Translator(model, vocabulary, SearchConfig(beam=beam))
+    for action in (lambda: broken(SENTENCES[:3]), lambda: broken.score(SENTENCES[:3], SENTENCES[:3])):
+        with pytest.raises(InputError, match="the model computes no numbers"):
+            action()
+
+
+def test_a_wide_beam_takes_fewer_sentences_at_a_time(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch):
+    """Rows of a batch are sentences times beams, each with a score for every word of the vocabulary."""
+    sizes: list[int] = []
+
+    def search(model: Any, source: Tensor, *rest: Any) -> Any:
+        sizes.append(len(source))
+        return beam_search(model, source, *rest)
+
+    monkeypatch.setattr("aiayn.translation.beam_search", search)
+    for beam in (8, 1000):
+        Translator(tiny(7, len(vocabulary)), vocabulary, SearchConfig(beam, extra_length=1))(SENTENCES[:6])
+    assert sizes[0] == 6 == sum(sizes[1:]) and max(sizes[1:]) < 6
+
+
 def test_more_translations_than_the_beam_holds_are_refused(translator: Translator):
-    with pytest.raises(InputError, match=r"n_best=5.* wanted are 1 <= n_best <= beam"):
+    with pytest.raises(InputError, match=r"n_best=5, beam=4: wanted is n_best <= beam"):
         translator.n_best(["the cat"], 5)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_runs import complaint
 
 from aiayn import data, laboratory
-from aiayn.data import InputError, load_pairs
+from aiayn.data import InputError, Pairs, load_pairs, trees_of
 from aiayn.recipes import recipe
 from aiayn.trees import (
     DEEPEST,
@@ -76,6 +76,36 @@ def test_any_tree_is_read_back(tree: Tree) -> None:
 )
 def test_faulty_brackets_are_refused_with_file_and_line(text: str, said: str) -> None:
     assert said in complaint(read_trees, text, "file")
+
+
+def nested(depth: int) -> tuple[str, str]:
+    """A tree with so many brackets inside each other, that of its word included; and as a sentence."""
+    opening, closing = "(X " * (depth - 1), ")" * (depth - 1)
+    line = " ".join(["⟦X"] * (depth - 1) + ["⟦N⟧"] + ["X⟧"] * (depth - 1))
+    return f"{opening}(N a){closing}", line
+
+
+def test_the_deepest_tree() -> None:
+    text, line = nested(DEEPEST)
+    tree = read_tree(text)
+    assert str(tree) == text and linearise(tree) == line and tree.words() == ["a"]
+    assert delinearise(line, ["a"]) == tree == cleaned(tree)
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 1000, 100_000])
+@pytest.mark.parametrize("closed", [True, False])
+def test_deeper_trees_are_refused(depth: int, closed: bool) -> None:
+    """On one line as on many: without a bound, Python's own would end the program."""
+    text, line = nested(depth)
+    texts = [text, text.replace(" ", "\n")] if closed else [text.rstrip(")"), "(" * depth]
+    for each in texts:
+        assert f"file, line 1: this bracket is not closed where {DEEPEST} more" in complaint(
+            read_trees, each, "file"
+        )
+    with pytest.raises(IllFormed, match=f"{DEEPEST} brackets are open at once"):
+        delinearise(line if closed else line.partition("⟦N⟧")[0], ["a"])
+    message = complaint(lambda: list(trees_of(Pairs(["a"], [line], "my.en", "my.trees"))))
+    assert message.startswith("my.trees, line 1: no tree (")
 
 
 def test_one_tree_means_one() -> None:
@@ -191,6 +221,30 @@ def test_what_is_no_tree(text: str) -> None:
 def test_a_tree_of_other_words(given_words: list[str]) -> None:
     with pytest.raises(WrongLength, match="4 parts of speech"):
         delinearise(LINE, given_words)
+
+
+def test_trees_of_a_corpus() -> None:
+    pairs = Pairs(["The cat slept .", "cat"], [LINE, "⟦S ⟦NN⟧ S⟧"])
+    assert [str(tree) for tree in trees_of(pairs)] == [CAT, "(S (NN cat))"]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("⟦S ⟦NN⟧", "1 brackets are open at the end"),
+        ("Die Katze schläft.", "Die cannot follow here"),
+        ("⟦S ⟦NN⟧ ⟦NN⟧ S⟧", "2 parts of speech for 1 words"),
+        ("x" * 100_000, f"{'x' * 40} cannot follow here"),
+        ("⟦S S⟧", "S⟧ cannot follow here"),
+    ],
+)
+def test_trees_that_are_none_have_a_line(target: str, said: str) -> None:
+    """Those before it are there already: a corpus of millions is looked at one by one."""
+    found = trees_of(Pairs(["The cat slept .", "cat"], [LINE, target], "my.en", "my.trees"))
+    assert str(next(found)) == CAT
+    message = complaint(lambda: next(found))
+    assert message.startswith(f"my.trees, line 2: no tree ({said}") and len(message) < 200
+    assert "my.en; mend it" in message
 
 
 # Data and vocabulary

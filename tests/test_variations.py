@@ -15,6 +15,7 @@ import torch
 from filelock import FileLock
 from small_runs import QUICK, TINY, complaint, write_corpus
 
+import aiayn.preparation
 import aiayn.sweep
 from aiayn import data
 from aiayn.comparison import BAR, compare, read_record, report, together
@@ -347,7 +348,7 @@ def test_the_laboratory_is_drawn_once(
         return load_pairs(name, pair, split)
 
     monkeypatch.setattr(aiayn.sweep, "load_pairs", counted)
-    monkeypatch.setattr(aiayn.training, "load_pairs", counted)
+    monkeypatch.setattr(aiayn.preparation, "load_pairs", counted)
     out = tmp_path / "table3.json"
     record = sweep("base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150})
     assert len(record["runs"]) == 2 and record["data"] == "laboratory"
@@ -362,8 +363,10 @@ def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
     def said(rows: str = "base", **changes: Any) -> str:
         return complaint(sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes)
 
-    assert said(seeds=0).startswith("seeds=0, workers=1: must be at least 1")
-    assert said(workers=0).startswith("seeds=3, workers=0: must be at least 1")
+    assert said(seeds=0).startswith("seeds=0, workers=1: must be 1 to 1,000")
+    assert said(seeds=10**9).startswith("seeds=1000000000, workers=1: must be")
+    assert said(workers=0).startswith("seeds=3, workers=0: must be 1 to 1,000")
+    assert said(workers=10**9).startswith("seeds=3, workers=1000000000: must be")
     assert said(steps=0).startswith("steps=0: must be at least 1")
     assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
     assert said(rows="F").startswith("Table 3 has no row 'F'")
@@ -378,7 +381,14 @@ def test_a_corpus_without_a_test_set_is_refused_before_the_work(sentences: Path,
     assert "test.en" in complaint(sweep, "base", str(tmp_path), tmp_path / "a.json", **SMALL)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}', "{}"])
+RUN = '{"runs": [{"row": "base", "seed": 1, "parameters": 9, "perplexity": 5.0, "bleu": 9.0}]}'
+NO_RECORDS = ["{", "[]", "{}", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}', "[" * 100_000, "null"]
+NO_RECORDS += [RUN.replace(*change) for change in (("5.0", "NaN"), ("5.0", "0"), ("9.0", '"9"'))]
+NO_RECORDS += [RUN.replace(*change) for change in (("9,", "null,"), ('"bleu"', '"blue"'), ('"base"', "[]"))]
+NO_RECORDS += [RUN.replace(*change) for change in (("1,", "-1,"), ("1,", '"1",'), ('"parameters": 9,', ""))]
+
+
+@pytest.mark.parametrize("content", NO_RECORDS, ids=range(len(NO_RECORDS)))
 def test_a_file_that_is_no_record_is_left_alone(sentences: Path, tmp_path: Path, content: str) -> None:
     out = tmp_path / "a.json"
     out.write_text(content)

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import sys
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -48,17 +49,27 @@ def hugging_face(
     calls: list[tuple[Any, ...]] = []
 
     class Stream:
-        info = SimpleNamespace(splits={"train": SimpleNamespace(num_examples=len(ROWS))})
-
         def iter(self, batch_size: int) -> Iterator[dict[str, list[dict[str, str]]]]:
             for row in rows():
                 yield {"translation": [row]}
 
-    def load_dataset(*arguments: Any, **options: Any) -> Stream:
+    def snapshot_download(*arguments: Any, **options: Any) -> str:
         calls.append((*arguments, options))
+        folder = tmp_path / options["allow_patterns"].partition("/")[0]
+        folder.mkdir(exist_ok=True)
+        for number in range(2):
+            (folder / f"train-{number}.parquet").touch()
+        return str(tmp_path)
+
+    def load_dataset(kind: str, data_files: list[str], split: str, streaming: bool) -> Stream:
+        assert (kind, split, streaming) == ("parquet", "train", True)
+        assert [Path(name).name for name in data_files] == ["train-0.parquet", "train-1.parquet"]
         return Stream()
 
+    tmp_path = Path(os.environ["AIAYN_CACHE"]).parent
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    hub = SimpleNamespace(snapshot_download=snapshot_download)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     return calls
 
 
@@ -84,7 +95,8 @@ def test_the_training_text_is_streamed_once(monkeypatch: pytest.MonkeyPatch, cac
     assert list(pairs.source) == ["The cat sleeps.", "The dog sees  her.", "The end."]
     assert list(pairs.target) == ["Die Katze schläft.", "Der Hund\u2028sieht sie.", "Ende."]
     assert list(turned.source) == list(pairs.target) and list(turned.target) == list(pairs.source)
-    assert calls == [("wmt/wmt14", "de-en", {"split": "train", "streaming": True})]
+    where = {"repo_type": "dataset", "revision": wmt.REVISION, "allow_patterns": "de-en/train-*"}
+    assert calls == [("wmt/wmt14", where)]
     report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
     assert report == {"corpus": "wmt/wmt14", "pair": "en-de", "pairs": 3, "dropped": 2}
 
@@ -93,7 +105,27 @@ def test_english_french_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch,
     rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
     calls = hugging_face(monkeypatch, lambda: iter(rows))
     assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
-    assert calls[0][1] == "fr-en" and (cache / "wmt14" / "en-fr" / "train.fr").exists()
+    assert (
+        calls[0][1]["allow_patterns"] == "fr-en/train-*" and (cache / "wmt14" / "en-fr" / "train.fr").exists()
+    )
+
+
+def test_pairs_that_no_reader_would_take_are_left_out(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    """What `Lines` refuses must not get into the cache, where nobody can mend it."""
+    sides = [("a", "b"), ("▁", "b"), ("a", "▁ \u3000▁"), ("a", "x" * (1 << 20)), ("ä" * (1 << 19) + "a", "b")]
+    hugging_face(monkeypatch, lambda: iter([{"en": en, "de": de} for en, de in sides]))
+    pairs = load_pairs("wmt14", "en-de", "train")
+    assert [len(line) for line in pairs.target] == [1, 1 << 20]
+    report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
+    assert (report["pairs"], report["dropped"]) == (2, 3)
+
+
+def test_a_file_that_somebody_removed_is_fetched_again(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    calls = hugging_face(monkeypatch)
+    for _ in range(2):
+        assert len(load_pairs("wmt14", "en-de", "train")) == 3
+        (cache / "wmt14" / "en-de" / "train.de").unlink()
+    assert len(calls) == 2
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

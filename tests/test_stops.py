@@ -1,0 +1,109 @@
+"""A run with patience ends where it would have ended, wherever it was stopped on its way."""
+
+import math
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
+
+import aiayn.training
+from aiayn.checkpoint import load_checkpoint
+from aiayn.run import Run
+from aiayn.training import train
+from aiayn.translation import Translator, last_checkpoints
+
+PATIENT = replace(
+    QUICK, model=TINY, steps=1000, checkpoint_steps=5, patience=4, keep=4, average=3, checkpoint_minutes=0.0
+)
+SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
+
+
+@pytest.fixture(autouse=True)
+def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Validation that is best at step 30, so that patience ends after four more validations, at step 50."""
+
+    def validate(model: Any, valid: Any, run: Run, workers: Any, step: int, minutes: float) -> None:
+        perplexity = math.exp(abs(step - 30) / 10)
+        run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
+
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(aiayn.training, "validate", validate)
+    monkeypatch.setattr(aiayn.training, "LOG_STEPS", 5)
+    monkeypatch.setattr(aiayn.training, "peak_of", lambda workers: 1e9)
+    yield
+
+
+def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
+    """Train, with a signal during step `at`."""
+    real = aiayn.training.training_step
+
+    def step(*arguments: Any) -> Any:
+        if arguments[3] == at:
+            signal.raise_signal(signal.SIGTERM)
+        return real(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aiayn.training, "training_step", step)
+        train(PATIENT, str(corpus), "en-de", out, **options)
+    assert kept(out)[-1] == at
+
+
+def same_run(one: Path, other: Path) -> None:
+    """Two runs end at one step, keep and average the same checkpoints, and translate alike."""
+    assert kept(one) == kept(other)
+    assert [path.name for path in last_checkpoints(one)] == [path.name for path in last_checkpoints(other)]
+    assert timeless(one) == timeless(other)
+    for name in ("model", "optimizer"):
+        assert same(tensors(one, name), tensors(other, name))
+    means = [dict(load_checkpoint(last_checkpoints(run))[0].named_parameters()) for run in (one, other)]
+    assert same(*means)
+    assert Translator.load(one)(SENTENCES) == Translator.load(other)(SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture
+def whole(corpus: Path, tmp_path: Path) -> Path:
+    """A run that nobody stopped."""
+    train(PATIENT, str(corpus), "en-de", tmp_path / "whole")
+    assert kept(tmp_path / "whole") == [30, 35, 40, 45, 50]  # the best one, and the last four
+    return tmp_path / "whole"
+
+
+def test_stopped_at_ten_steps_it_ends_where_it_would_have(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    for step in (1, 5, 29, 30, 31, 36, 37, 38, 45, 49):
+        out = tmp_path / f"stopped-{step}"
+        stopped(step, corpus, out)
+        train(PATIENT, str(corpus), "en-de", out, resume=True)
+        same_run(out, whole)
+
+
+def test_stopped_again_and_again(corpus: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    stopped(33, corpus, out)
+    for step in (34, 36, 40, 41, 48):
+        stopped(step, corpus, out, resume=True)
+    train(PATIENT, str(corpus), "en-de", out, resume=True)
+    same_run(out, whole)
+    before = (out / "metrics.jsonl").read_bytes()
+    train(PATIENT, str(corpus), "en-de", out, resume=True)  # it has ended: nothing happens
+    assert (out / "metrics.jsonl").read_bytes() == before and kept(out) == kept(whole)
+
+
+def test_a_run_that_ends_by_the_clock_or_by_its_steps_and_goes_on(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """The validation at such an end does not count when the run goes on."""
+    for name, ends in (("steps", {"steps": 37}), ("minutes", {})):
+        out = tmp_path / name
+        train(replace(PATIENT, **ends), str(corpus), "en-de", out, minutes=math.inf if ends else 1e-9)
+        assert lines(out)[-1]["step"] == kept(out)[-1] and "validation_perplexity" in lines(out)[-1]
+        train(PATIENT, str(corpus), "en-de", out, resume=True)
+        same_run(out, whole)
