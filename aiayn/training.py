@@ -308,7 +308,6 @@ def prepared(
     config: TrainingConfig, data: str, pair: str, drop_too_long: bool, run: Run, workers: Workers
 ) -> Corpus:
     """`prepare` for a run: with the vocabulary that it has, or that rank 0 has just put there."""
-    check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
     path, known = run.folder / "vocabulary.model", None
     if run.last is not None:
         known = run.last / "vocabulary.model"
@@ -364,6 +363,7 @@ def train(
         fast_products(workers.device, config.model.d_model),
         Run(Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0) as run,
     ):
+        check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
         corpus = workers.in_turn(lambda: prepared(config, data, pair, drop_too_long, run, workers))
         workers.connect()
         torch.manual_seed(config.seed)
