@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell architectures
+# book/11-1-runs-that-survive.ipynb, cell architectures
 from dataclasses import asdict
 from typing import Any
 

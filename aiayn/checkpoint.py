@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell checkpoint-imports
+# book/11-1-runs-that-survive.ipynb, cell checkpoint-imports
 import contextlib
 import hashlib
 import json
@@ -48,7 +48,7 @@ from aiayn.metrics import is_number
 from aiayn.vocabulary import Vocabulary, load_vocabulary
 
 
-# book/05-training.ipynb, cell adam-tensors
+# book/11-1-runs-that-survive.ipynb, cell adam-tensors
 def adam_tensors(model: EncoderDecoder, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """What Adam keeps for each weight, by the weight's name."""
     states = ((name, optimizer.state[parameter]) for name, parameter in model.named_parameters())
@@ -64,7 +64,7 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-# book/05-training.ipynb, cell save-checkpoint
+# book/11-1-runs-that-survive.ipynb, cell save-checkpoint
 def save_checkpoint(
     folder: Path,
     model: EncoderDecoder,
@@ -107,7 +107,7 @@ def save_checkpoint(
         raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
 
 
-# book/05-training.ipynb, cell check-shape
+# book/11-1-runs-that-survive.ipynb, cell check-shape
 def check_shape(description: dict[str, Any]) -> ModelConfig:
     """The model's shape in a description; a ValueError or TypeError if it is none that can be built."""
     for name, value in description.items():
@@ -123,7 +123,7 @@ def check_shape(description: dict[str, Any]) -> ModelConfig:
     return config
 
 
-# book/05-training.ipynb, cell read-description
+# book/11-1-runs-that-survive.ipynb, cell read-description
 def read_description(folder: Path) -> dict[str, Any]:
     """What a checkpoint says of itself: the model's shape, how it was trained.
 
@@ -141,7 +141,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not the configuration of an aiayn model ({reason})") from None
 
 
-# book/05-training.ipynb, cell read-training
+# book/11-1-runs-that-survive.ipynb, cell read-training
 def fits(name: str, value: Any) -> bool:
     """Whether a part of the description of a training is what its readers take it for."""
     if name in ("data", "pair"):
@@ -168,7 +168,7 @@ def read_training(folder: Path) -> dict[str, Any]:
     return training
 
 
-# book/05-training.ipynb, cell list-checkpoints
+# book/11-1-runs-that-survive.ipynb, cell list-checkpoints
 def saved_steps(folder: Path) -> dict[int, Path]:
     """All checkpoints in a run's folder by step, in that order; what has another name is none."""
     found = [path for path in (folder / "checkpoints").glob("step-*") if path.is_dir()]
@@ -202,7 +202,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return [*filter(is_due, found[:-1]), found[-1]]
 
 
-# book/05-training.ipynb, cell read-weights
+# book/11-1-runs-that-survive.ipynb, cell read-weights
 DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
 
 
@@ -247,7 +247,7 @@ def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch
     return tensors
 
 
-# book/05-training.ipynb, cell read-model
+# book/11-1-runs-that-survive.ipynb, cell read-model
 def read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     """The weights in a checkpoint, if they are whole and finite, and of the shape that `config` says.
 
@@ -267,7 +267,7 @@ def read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     return read_tensors(path, expected)
 
 
-# book/05-training.ipynb, cell load-vocabulary
+# book/11-1-runs-that-survive.ipynb, cell load-vocabulary
 def own_vocabulary(folder: Path, description: dict[str, Any]) -> Vocabulary:
     """The vocabulary in a checkpoint, if it is the one that the model was trained with."""
     vocabulary, size = load_vocabulary(folder / "vocabulary.model"), description["model"].vocabulary_size
@@ -281,7 +281,7 @@ def own_vocabulary(folder: Path, description: dict[str, Any]) -> Vocabulary:
     return vocabulary
 
 
-# book/05-training.ipynb, cell load-checkpoint
+# book/11-1-runs-that-survive.ipynb, cell load-checkpoint
 def load_checkpoint(folders: list[Path]) -> tuple[EncoderDecoder, Vocabulary]:
     """The model of a checkpoint, or the mean of several of one run (section 6.1), and its vocabulary.
 

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell resume-imports
+# book/11-1-runs-that-survive.ipynb, cell resume-imports
 import contextlib
 import math
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder
 from aiayn.files import printable
 
-# book/05-training.ipynb, cell same-training
+# book/11-1-runs-that-survive.ipynb, cell same-training
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
 FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse"}  # they have no part in what is learned
 FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
@@ -54,7 +54,7 @@ def check_same_training(folder: Path, model: EncoderDecoder, training: dict[str,
         raise InputError(f"{folder}: has taken {was['step']} steps, more than {now['steps']}; ask for more")
 
 
-# book/05-training.ipynb, cell newest-checkpoint
+# book/11-1-runs-that-survive.ipynb, cell newest-checkpoint
 def with_optimizer(folder: Path) -> list[Path]:
     """The checkpoints of a run from which training can go on, oldest first."""
     return [path for path in saved_steps(folder).values() if (path / "optimizer.safetensors").exists()]
@@ -79,7 +79,7 @@ def offering_another(folder: Path) -> Iterator[None]:
         raise InputError(f"{error}. Or {instead}, to {offer}") from None
 
 
-# book/05-training.ipynb, cell restore
+# book/11-1-runs-that-survive.ipynb, cell restore
 def restore(
     folder: Path, model: EncoderDecoder, optimizer: torch.optim.Optimizer, training: dict[str, Any]
 ) -> dict[str, Any]:

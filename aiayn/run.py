@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell run-imports
+# book/11-1-runs-that-survive.ipynb, cell run-imports
 import contextlib
 import math
 import os
@@ -46,7 +46,7 @@ from aiayn.resume import newest_checkpoint, restore
 from aiayn.vocabulary import Vocabulary
 
 
-# book/05-training.ipynb, cell check-run
+# book/11-1-runs-that-survive.ipynb, cell check-run
 def read_note(lock: Path) -> str:
     """Which process holds a lock, as far as that is known."""
     try:
@@ -66,7 +66,7 @@ def check_run(folder: Path, resume: bool) -> None:
         raise InputError(f"{saved[-1]}: {reason}; {instead} choose another --out")
 
 
-# book/05-training.ipynb, cell claimed
+# book/11-1-runs-that-survive.ipynb, cell claimed
 @contextmanager
 def claimed(folder: Path, resume: bool) -> Iterator[None]:
     """Within it, nobody else trains into a folder; it is made if need be. Errors are `check_folder`'s."""
@@ -98,7 +98,7 @@ def check_folder(folder: Path, resume: bool = False) -> None:
         pass
 
 
-# book/05-training.ipynb, cell run-folder
+# book/11-1-runs-that-survive.ipynb, cell run-folder
 class RunFolder(contextlib.ExitStack):
     """The folder of a run while a training has it: until it is closed, nobody else can train into it."""
 
@@ -123,7 +123,7 @@ class RunFolder(contextlib.ExitStack):
             raise
 
 
-# book/05-training.ipynb, cell run
+# book/11-1-runs-that-survive.ipynb, cell run
 class Run(RunFolder):
     """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
 
@@ -171,7 +171,7 @@ class Run(RunFolder):
         clear_away(self.folder, self.training["keep"], best_step(self.metrics.validations()))
 
 
-# book/05-training.ipynb, cell clear-away
+# book/11-1-runs-that-survive.ipynb, cell clear-away
 def clear_away(folder: Path, keep: int, best: int | None) -> None:
     """Remove checkpoints older than the last `keep` but the best, and Adam's state from all but two.
 
@@ -202,7 +202,7 @@ def discard(path: Path) -> None:
         warnings.warn(f"{path}: cannot be removed ({error}); remove it yourself", stacklevel=2)
 
 
-# book/05-training.ipynb, cell stop-signals
+# book/11-1-runs-that-survive.ipynb, cell stop-signals
 def restarted(folder: Path) -> bool:
     """Whether torchrun has started this job again, after a worker of the run in `folder` died."""
     job = os.environ.get("TORCHELASTIC_RUN_ID")
