@@ -372,7 +372,6 @@ def train(
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
-        batches, valid = batches_of(config, corpus, workers)
         patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
         if workers.agree(patient)[0]:  # or else it had ended already
-            fit(config, model, optimizer, batches, valid, run, workers, minutes)
+            fit(config, model, optimizer, *batches_of(config, corpus, workers), run, workers, minutes)
