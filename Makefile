@@ -53,7 +53,7 @@ $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.p
 $(RAN): | $(LABORATORY)
 
 _build/.laboratory-model: ASKS := aiayn.laboratory_model laboratory_model
-_build/.laboratory-parser: ASKS := aiayn.parsing laboratory_parser
+_build/.laboratory-parser: ASKS := aiayn.laboratory_model laboratory_parser
 $(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py)
 	@mkdir -p $(@D)
 	@echo "$(lastword $(ASKS)): read from the cache, or trained in three to five minutes"

@@ -6,20 +6,20 @@ https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
 
 __all__ = [
     "laboratory",
-    "InputError",
+    "bleu",
     "Pairs",
     "load_pairs",
+    "InputError",
     "Transformer",
     "TransformerConfig",
     "config",
     "Parser",
     "TrainingConfig",
     "recipe",
-    "train",
     "SearchConfig",
-    "Translator",
     "beam_search",
-    "bleu",
+    "train",
+    "Translator",
     "attention_view",
     "Vocabulary",
     "load_vocabulary",
@@ -29,11 +29,14 @@ __all__ = [
 
 # book/07-conclusion.ipynb, cell public-names
 from aiayn import laboratory
-from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.bleu_scores import bleu
+from aiayn.data import Pairs, load_pairs
+from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.parsing import Parser
 from aiayn.recipes import TrainingConfig, recipe
+from aiayn.search import SearchConfig, beam_search
 from aiayn.training import train
-from aiayn.translation import SearchConfig, Translator, beam_search, bleu
+from aiayn.translation import Translator
 from aiayn.visualization import attention_view
 from aiayn.vocabulary import Vocabulary, load_vocabulary, train_vocabulary

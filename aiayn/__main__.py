@@ -23,9 +23,9 @@ from typing import Literal
 from aiayn import laboratory
 from aiayn.command_line import open_streams, output_arrives, read_command, show_progress
 from aiayn.comparison import report as comparison_report
-from aiayn.data import InputError
+from aiayn.errors import InputError
+from aiayn.evaluation import plain_words
 from aiayn.hardware import plan_table
-from aiayn.launch import plain_words
 from aiayn.model_commands import convert, evaluate, parse, translate
 from aiayn.sweep import sweep as run_sweep
 from aiayn.training_commands import launch, prepare, train

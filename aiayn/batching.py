@@ -33,7 +33,8 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from aiayn.data import InputError, Pairs
+from aiayn.data import Pairs
+from aiayn.errors import InputError
 from aiayn.vocabulary import BOS_ID, PAD_ID, Vocabulary
 
 # book/05-1-data-and-batching.ipynb, cell encode-pairs

@@ -31,7 +31,8 @@ import sacrebleu
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from sacremoses.corpus import NonbreakingPrefixes
 
-from aiayn.data import InputError, Pairs
+from aiayn.data import Pairs
+from aiayn.errors import InputError
 
 
 # book/06-1-machine-translation.ipynb, cell bleu

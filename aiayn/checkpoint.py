@@ -15,6 +15,7 @@ __all__ = [
     "saved_steps",
     "is_due",
     "list_checkpoints",
+    "last_checkpoints",
     "DTYPES",
     "read_header",
     "read_tensors",
@@ -41,8 +42,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from aiayn.architectures import build, describe, understand
-from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
+from aiayn.errors import InputError
 from aiayn.files import plain_file, printable
 from aiayn.metrics import is_number
 from aiayn.vocabulary import Vocabulary, load_vocabulary
@@ -200,6 +201,23 @@ def list_checkpoints(folder: Path) -> list[Path]:
             f"{folder}: no model here (neither config.json nor checkpoints/step-…); train one first"
         )
     return [*filter(is_due, found[:-1]), found[-1]]
+
+
+# book/11-1-runs-that-survive.ipynb, cell last-checkpoints
+def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
+    """The checkpoints of a run that are averaged: as many of the last as its recipe says, or `average`.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or there are fewer than `average`.
+    """
+    folders = list_checkpoints(folder)
+    if average is None:
+        average = int(read_training(folders[-1]).get("average", 1))
+    elif not 1 <= average <= len(folders):
+        raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
+    return folders[-average:]
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-weights

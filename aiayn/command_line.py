@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import tyro
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.slurm import check_words
 
 

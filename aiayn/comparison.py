@@ -28,7 +28,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Literal
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.variations import ROWS
 
 # book/06-2-model-variations.ipynb, cell comparison

@@ -36,7 +36,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from aiayn.attention import Attention
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.restricted_attention import restricted_attention
 
 

@@ -27,8 +27,8 @@ import torch
 from torch import Tensor
 
 from aiayn.attention import MultiHeadAttention
-from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.errors import InputError
 from aiayn.feed_forward import FeedForward
 from aiayn.model import Transformer
 from aiayn.positions import LearnedPositions, sinusoidal_encoding

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from aiayn.regularization import Dropout
+from aiayn.dropout import Dropout
 
 
 # book/02-background.ipynb, cell convolution

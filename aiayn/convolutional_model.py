@@ -28,11 +28,11 @@ from torch import Tensor, nn
 from aiayn.attention import Attention, padding_mask
 from aiayn.cache import stack_beams, unstack_beams
 from aiayn.convolution import GatedConvolution, LastInputs, scaled_sum
+from aiayn.dropout import Dropout
 from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
+from aiayn.errors import InputError
 from aiayn.positions import LearnedPositions
-from aiayn.regularization import Dropout
-from aiayn.text_files import InputError
 
 
 # book/02-background.ipynb, cell source-attention

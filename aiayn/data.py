@@ -31,13 +31,10 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
-from aiayn.files import InputError as InputError
-from aiayn.files import NotFetched, read_bytes
-from aiayn.files import cache_folder as cache_folder
-from aiayn.files import write_atomically as write_atomically
+from aiayn.errors import InputError, NotFetched
+from aiayn.files import cache_folder, read_bytes, write_atomically
 from aiayn.laboratory import sample
 from aiayn.text_files import Lines, check_filled, unpacked
-from aiayn.text_files import decode_lines as decode_lines
 from aiayn.trees import SECTIONS, IllFormed, Tree, delinearise, linearise, plain, read_tree, treebank
 from aiayn.wmt import wmt14_files
 

@@ -32,7 +32,7 @@ import torch.distributed
 from torch import Tensor
 from torch.distributed import Store
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from aiayn.embeddings import Embeddings
-from aiayn.text_files import InputError
+from aiayn.errors import InputError
 
 # book/03-model-architecture.ipynb, cell check-fields
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "nothing"}

@@ -36,7 +36,8 @@ from tqdm import tqdm
 
 from aiayn.batching import too_long
 from aiayn.data import Pairs
-from aiayn.files import InputError, cache_folder, cache_lock, open_file, usable_cache
+from aiayn.errors import InputError
+from aiayn.files import cache_folder, cache_lock, open_file, usable_cache
 from aiayn.shards import join_shards, number_types, read_shard, run, size_and_crc
 from aiayn.text_files import Lines
 from aiayn.vocabulary import Vocabulary

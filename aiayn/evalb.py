@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.trees import Leaf, Tree
 
 # book/06-3-constituency-parsing.ipynb, cell evalb-rules

@@ -5,8 +5,6 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
-    "InputError",
-    "NotFetched",
     "printable",
     "plain_file",
     "open_file",
@@ -36,14 +34,7 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
-
-# book/05-1-data-and-batching.ipynb, cell input-error
-class InputError(ValueError):
-    """Something outside the program is wrong; the message says what, where, and what to do."""
-
-
-class NotFetched(InputError):
-    """Something is to be had from a network only, and could not be fetched."""
+from aiayn.errors import InputError
 
 
 # book/05-1-data-and-batching.ipynb, cell open-file

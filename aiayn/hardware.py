@@ -35,8 +35,8 @@ import numpy as np
 import torch
 from jaxtyping import Int, Integer
 
-from aiayn.data import InputError
 from aiayn.encoder_decoder import ModelConfig
+from aiayn.errors import InputError
 from aiayn.model import TransformerConfig, config
 
 # book/05-2-hardware-and-schedule.ipynb, cell forward-flops

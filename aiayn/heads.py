@@ -40,7 +40,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.laboratory import Pair
 from aiayn.sentence_attention import KINDS, Head, Kind, Model, attention_of
 

@@ -12,6 +12,7 @@ __all__ = [
     "fingerprint",
     "cached_model",
     "laboratory_model",
+    "laboratory_parser",
     "pronouns_right",
     "scores",
 ]
@@ -28,13 +29,15 @@ from threading import Lock
 
 from filelock import FileLock
 
-from aiayn.checkpoint import load_checkpoint, read_description
-from aiayn.data import InputError, cache_folder
+from aiayn.bleu_scores import bleu
+from aiayn.checkpoint import last_checkpoints, load_checkpoint, read_description
 from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.errors import InputError
+from aiayn.files import cache_folder
 from aiayn.laboratory import Pair, sample
 from aiayn.recipes import TrainingConfig, recipe
 from aiayn.training import train
-from aiayn.translation import Translator, bleu, last_checkpoints
+from aiayn.translation import Translator
 from aiayn.vocabulary import Vocabulary
 
 
@@ -127,6 +130,14 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
 def laboratory_model(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
     """The model that the book looks into, English to German; see `cached_model`."""
     return cached_model(recipe("laboratory", seed=seed), "en-de")
+
+
+def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
+    """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
+
+    As for `laboratory_model`; an InputError says if the cache cannot be written to.
+    """
+    return cached_model(recipe("parser", seed=seed), "en-trees")
 
 
 # book/00-1-laboratory.ipynb, cell scores

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.batching import GlobalBatch
-from aiayn.files import InputError, plain_file, write_atomically
+from aiayn.errors import InputError
+from aiayn.files import plain_file, write_atomically
 
 VALIDATED = "validation_perplexity"  # what a line calls it
 

@@ -31,13 +31,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from aiayn.attention import MultiHeadAttention, Score, padding_mask
+from aiayn.dropout import Dropout
 from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
+from aiayn.errors import InputError
 from aiayn.feed_forward import FeedForward
 from aiayn.positions import LearnedPositions, NoPositions, RelativePositions, SinusoidalPositions
-from aiayn.regularization import Dropout
 from aiayn.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache, Norm
-from aiayn.text_files import InputError
 
 # book/03-model-architecture.ipynb, cell transformer-config
 Positions = Literal["sinusoidal", "learned", "relative", "none"]

@@ -28,14 +28,15 @@ from typing import Annotated, Any
 
 import tyro
 
-from aiayn.checkpoint import load_checkpoint
+from aiayn.checkpoint import last_checkpoints, load_checkpoint
 from aiayn.conversion import write_ctranslate2
-from aiayn.data import InputError, decode_lines
+from aiayn.errors import InputError
+from aiayn.evaluation import is_parser, plain_words, report, score, write_record
 from aiayn.fast_paths import keep_heap
-from aiayn.launch import is_parser, plain_words, report, score, write_record
 from aiayn.parsing import PARSING_SEARCH, Parser
 from aiayn.search import PAPER_SEARCH, SearchConfig
-from aiayn.translation import TooLong, Translator, last_checkpoints
+from aiayn.text_files import decode_lines
+from aiayn.translation import TooLong, Translator
 from aiayn.visualization import write_attention
 
 # book/09-launch.ipynb, cell model-options

@@ -14,7 +14,6 @@ __all__ = [
     "BATCH_TOKENS",
     "parse_sentences",
     "parse",
-    "laboratory_parser",
     "gold_trees",
     "evaluate",
 ]
@@ -32,15 +31,14 @@ from typing import Any
 from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, pad
-from aiayn.checkpoint import read_training
-from aiayn.data import InputError, Pairs, load_pairs, trees_of
-from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.checkpoint import last_checkpoints, read_training
+from aiayn.data import Pairs, load_pairs, trees_of
+from aiayn.errors import InputError
 from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import fast_products
-from aiayn.laboratory_model import cached_model
 from aiayn.recipes import recipe
 from aiayn.search import Hypothesis, SearchConfig, beam_search
-from aiayn.translation import TooLong, Translator, last_checkpoints
+from aiayn.translation import TooLong, Translator
 from aiayn.trees import IllFormed, Tree, delinearise, plain
 from aiayn.vocabulary import EOS_ID, Vocabulary
 from aiayn.well_formed import TreeVocabulary, WellFormed
@@ -173,15 +171,6 @@ def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> P
     with contextlib.suppress(IllFormed):
         tree = delinearise(text, words) if hypothesis.tokens[-1] == EOS_ID else None
     return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
-
-
-# book/06-3-constituency-parsing.ipynb, cell laboratory-parser
-def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
-    """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
-
-    As for `laboratory_model`; an InputError says if the cache cannot be written to.
-    """
-    return cached_model(recipe("parser", seed=seed), "en-trees")
 
 
 # book/06-3-constituency-parsing.ipynb, cell gold-trees

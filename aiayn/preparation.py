@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from aiayn.data import InputError, Pairs, load_pairs, trees_of
+from aiayn.data import Pairs, load_pairs, trees_of
 from aiayn.encoding import Encoded, encode_corpus, text_key
+from aiayn.errors import InputError
 from aiayn.files import cache_folder, cache_lock, read_bytes
 from aiayn.recipes import TrainingConfig
 from aiayn.trees import tree_tokens

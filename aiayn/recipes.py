@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aiayn.convolutional_model import CONVOLUTIONAL
-from aiayn.data import InputError
 from aiayn.encoder_decoder import ModelConfig, check_fields
+from aiayn.errors import InputError
 from aiayn.model import PRESETS, TransformerConfig, config
 from aiayn.recurrent import RECURRENT
 

@@ -30,10 +30,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from aiayn.attention import Attention, Score
 from aiayn.cache import stack_beams, unstack_beams
+from aiayn.dropout import Dropout
 from aiayn.embeddings import Embeddings
 from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
-from aiayn.regularization import Dropout
-from aiayn.text_files import InputError
+from aiayn.errors import InputError
 
 # book/01-introduction.ipynb, cell recurrent-config
 Looks = Literal["none", "additive", "dot", "general"]

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 
 
 # book/04-why-self-attention.ipynb, cell first-seen

@@ -31,8 +31,8 @@ from aiayn.checkpoint import (
     read_weights,
     saved_steps,
 )
-from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.errors import InputError
 from aiayn.files import printable
 
 # book/11-1-runs-that-survive.ipynb, cell same-training

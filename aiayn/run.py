@@ -38,9 +38,9 @@ from filelock import FileLock, Timeout
 from torch.optim import Optimizer
 
 from aiayn.checkpoint import is_due, save_checkpoint, saved_steps
-from aiayn.data import InputError, write_atomically
 from aiayn.encoder_decoder import EncoderDecoder
-from aiayn.files import plain_file, printable
+from aiayn.errors import InputError
+from aiayn.files import plain_file, printable, write_atomically
 from aiayn.metrics import VALIDATED, Metrics, best_step
 from aiayn.resume import newest_checkpoint, restore
 from aiayn.vocabulary import Vocabulary

@@ -33,8 +33,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from aiayn.data import InputError
 from aiayn.encoder_decoder import EncoderDecoder, check_fields
+from aiayn.errors import InputError
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 

@@ -36,7 +36,7 @@ from torch import Tensor
 
 from aiayn.attention import recorded_attention
 from aiayn.batching import make_batch
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.model import Transformer
 from aiayn.translation import Translator
 from aiayn.vocabulary import EOS_ID, UNK_ID, Vocabulary

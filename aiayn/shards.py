@@ -34,7 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from aiayn.files import InputError, atomic_file, open_file, write_atomically
+from aiayn.errors import InputError
+from aiayn.files import atomic_file, open_file, write_atomically
 from aiayn.text_files import BLOCK
 from aiayn.vocabulary import UNK_ID, Vocabulary
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aiayn.bleu_scores import MOSES
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
 
 SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60  # before the end of a job, for the workers to save in

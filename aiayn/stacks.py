@@ -25,8 +25,8 @@ from torch import Tensor, nn
 
 from aiayn.attention import MultiHeadAttention
 from aiayn.cache import KeyValueCache
+from aiayn.dropout import Dropout
 from aiayn.feed_forward import FeedForward
-from aiayn.regularization import Dropout
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell residual
 Norm = Literal["post", "pre"]

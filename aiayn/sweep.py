@@ -47,9 +47,11 @@ from tqdm import tqdm
 from aiayn.bleu_scores import bleu
 from aiayn.checkpoint import list_checkpoints, read_training
 from aiayn.comparison import read_record
-from aiayn.data import InputError, load_pairs, write_atomically
+from aiayn.data import load_pairs
 from aiayn.encoding import available_cpus, check_script
+from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
+from aiayn.files import write_atomically
 from aiayn.hardware import step_flops
 from aiayn.metrics import Metrics
 from aiayn.model import config

@@ -35,12 +35,8 @@ from typing import overload
 
 import numpy as np
 
-from aiayn.files import InputError as InputError
-from aiayn.files import atomic_file as atomic_file
-from aiayn.files import cache_folder as cache_folder
-from aiayn.files import cache_lock, open_file
-from aiayn.files import read_bytes as read_bytes
-from aiayn.files import write_atomically as write_atomically
+from aiayn.errors import InputError
+from aiayn.files import atomic_file, cache_folder, cache_lock, open_file, read_bytes
 
 # book/05-1-data-and-batching.ipynb, cell check-block
 LONGEST = 1 << 20  # bytes in a line

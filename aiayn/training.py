@@ -53,9 +53,9 @@ from aiayn.batching import (
     group_by_length,
     make_batch,
 )
-from aiayn.data import InputError
 from aiayn.distribution import Workers, join_workers
 from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.errors import InputError
 from aiayn.fast_paths import fast_products
 from aiayn.hardware import batch_flops, measured_peak, peak_flops, training_dtype
 from aiayn.metrics import Meter, stale

@@ -30,19 +30,11 @@ import torch
 import tyro
 
 from aiayn.batching import check_shares
+from aiayn.errors import InputError, NotFetched
+from aiayn.evaluation import TEST_SETS, how_trained, load_test, plain_words, report, score, write_record
 from aiayn.fast_paths import keep_heap
-from aiayn.files import InputError, NotFetched
-from aiayn.launch import (
-    TEST_SETS,
-    how_trained,
-    load_test,
-    plain_words,
-    report,
-    score,
-    torchrun_command,
-    write_record,
-)
 from aiayn.launch import launch as launch_workers
+from aiayn.launch import torchrun_command
 from aiayn.metrics import Metrics
 from aiayn.preparation import prepare as prepare_corpus
 from aiayn.recipes import TrainingConfig, recipe

@@ -5,7 +5,6 @@ https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
 """
 
 __all__ = [
-    "last_checkpoints",
     "Translation",
     "different",
     "Translator",
@@ -29,31 +28,14 @@ from tqdm import tqdm
 
 from aiayn.batching import group_by_length, lengths_of, make_batch, pad
 from aiayn.bleu_scores import bleu as bleu
-from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_training
-from aiayn.data import InputError
+from aiayn.checkpoint import last_checkpoints, load_checkpoint
 from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.errors import InputError
 from aiayn.fast_paths import fast_products
 from aiayn.search import PAPER_SEARCH, Hypothesis, check_numbers, length_penalty
 from aiayn.search import SearchConfig as SearchConfig
 from aiayn.search import beam_search as beam_search
 from aiayn.vocabulary import PAD_ID, Vocabulary
-
-
-# book/06-1-machine-translation.ipynb, cell last-checkpoints
-def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
-    """The checkpoints of a run that are averaged: as many of the last as its recipe says, or `average`.
-
-    Raises
-    ------
-    InputError
-        If there is no model, or there are fewer than `average`.
-    """
-    folders = list_checkpoints(folder)
-    if average is None:
-        average = int(read_training(folders[-1]).get("average", 1))
-    elif not 1 <= average <= len(folders):
-        raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
-    return folders[-average:]
 
 
 # book/06-1-machine-translation.ipynb, cell translation

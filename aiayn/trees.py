@@ -35,7 +35,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from aiayn.text_files import InputError, decode_lines, read_bytes
+from aiayn.errors import InputError
+from aiayn.files import read_bytes
+from aiayn.text_files import decode_lines
 
 
 # book/06-3-constituency-parsing.ipynb, cell tree

@@ -25,8 +25,8 @@ from typing import Any, Literal
 import torch
 
 from aiayn.architectures import build
-from aiayn.data import InputError
 from aiayn.encoder_decoder import ModelConfig
+from aiayn.errors import InputError
 from aiayn.model import TransformerConfig, config
 
 

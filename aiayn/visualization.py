@@ -25,7 +25,8 @@ from pathlib import Path
 import torch
 
 from aiayn.attention_script import SCRIPT, STYLE
-from aiayn.data import InputError, write_atomically
+from aiayn.errors import InputError
+from aiayn.files import write_atomically
 from aiayn.sentence_attention import KINDS, Head, Model, SentenceAttention
 from aiayn.sentence_attention import attention_of as attention_of
 

@@ -27,7 +27,8 @@ from pathlib import Path
 
 import sentencepiece
 
-from aiayn.files import InputError, open_file, write_atomically
+from aiayn.errors import InputError
+from aiayn.files import open_file, write_atomically
 from aiayn.text_files import LONGEST
 
 SENTENCES = 4_000_000  # from which a vocabulary is learned, at most

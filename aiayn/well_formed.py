@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.trees import DEEPEST, LEFT, RIGHT
 from aiayn.vocabulary import EOS_ID, Vocabulary
 

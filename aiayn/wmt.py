@@ -28,7 +28,8 @@ from pathlib import Path
 import sacrebleu
 from tqdm import tqdm
 
-from aiayn.files import InputError, NotFetched, atomic_file, cache_folder, cache_lock, write_atomically
+from aiayn.errors import InputError, NotFetched
+from aiayn.files import atomic_file, cache_folder, cache_lock, write_atomically
 from aiayn.text_files import LONGEST, SPACES
 
 # book/05-1-data-and-batching.ipynb, cell wmt-files

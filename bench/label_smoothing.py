@@ -20,13 +20,14 @@ import records
 import torch
 
 from aiayn.batching import encode_pairs, group_by_length, lengths_of, make_batch
+from aiayn.bleu_scores import bleu
 from aiayn.data import load_pairs
 from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
 from aiayn.recipes import TrainingConfig, recipe
 from aiayn.regularization import label_smoothed_loss
 from aiayn.training import train
-from aiayn.translation import Translator, bleu
+from aiayn.translation import Translator
 from aiayn.vocabulary import PAD_ID, Vocabulary
 
 EPSILONS = 0.0, 0.1

@@ -21,10 +21,10 @@ from typing import Any
 import records
 import torch
 
-from aiayn.data import write_atomically
 from aiayn.encoding import available_cpus
 from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import keep_heap
+from aiayn.files import write_atomically
 from aiayn.laboratory import sample
 from aiayn.metrics import Metrics
 from aiayn.parsing import Parser

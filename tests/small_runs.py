@@ -18,7 +18,7 @@ import torch
 
 import aiayn.training
 from aiayn.checkpoint import list_checkpoints
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.model import TransformerConfig
 from aiayn.recipes import TrainingConfig
 from aiayn.training import train

@@ -22,8 +22,9 @@ from aiayn.batching import (
     make_batch,
     pad,
 )
-from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.data import Pairs, load_pairs
 from aiayn.encoding import encode_corpus
+from aiayn.errors import InputError
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
 
 

@@ -35,7 +35,8 @@ from aiayn.bleu_scores import (
     prepare_as_paper,
     split_hyphens,
 )
-from aiayn.data import InputError, Pairs
+from aiayn.data import Pairs
+from aiayn.errors import InputError
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES = [json.loads(line) for line in (GOLDEN / "bleu.jsonl").read_text(encoding="utf-8").splitlines()]

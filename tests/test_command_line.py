@@ -18,7 +18,7 @@ import tyro
 from safetensors.torch import load_file, save_file
 
 from aiayn import laboratory, training_commands
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.hardware import plan_table
 from aiayn.launch import paper_run
 from aiayn.recipes import recipe

@@ -26,7 +26,7 @@ from aiayn.complexity import (
     path_lengths,
     table_layers,
 )
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.restricted_attention import first_seen, restricted_attention
 
 SIZES = st.builds(Sizes, *[st.integers(1, 12)] * 4)

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from aiayn.conversion import write_ctranslate2
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.translation import SearchConfig, Translator
+from aiayn.search import SearchConfig
+from aiayn.translation import Translator
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")

@@ -29,8 +29,10 @@ import aiayn.data
 import aiayn.text_files
 import aiayn.vocabulary
 from aiayn import data, laboratory
-from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, write_atomically
-from aiayn.text_files import Lines, atomic_file, cache_folder, read_bytes, unpacked
+from aiayn.data import Pairs, check_sha256, load_pairs
+from aiayn.errors import InputError
+from aiayn.files import atomic_file, cache_folder, read_bytes, write_atomically
+from aiayn.text_files import Lines, decode_lines, unpacked
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary, load_vocabulary, train_vocabulary
 
 ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]

@@ -30,9 +30,10 @@ from small_runs import (
 from torch.distributed import HashStore, Store, TCPStore
 
 from aiayn.batching import Batches
-from aiayn.data import InputError, load_pairs
+from aiayn.data import load_pairs
 from aiayn.distribution import Workers, call_the_roll, join_workers
 from aiayn.encoding import encode_corpus
+from aiayn.errors import InputError
 from aiayn.recipes import TrainingConfig
 from aiayn.vocabulary import load_vocabulary
 

@@ -21,8 +21,10 @@ import pytest
 
 from aiayn import encoding, shards
 from aiayn.batching import Batches, encode_pairs
-from aiayn.data import InputError, Pairs, load_pairs, write_atomically
+from aiayn.data import Pairs, load_pairs
 from aiayn.encoding import Encoded, encode_corpus
+from aiayn.errors import InputError
+from aiayn.files import write_atomically
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 ENGLISH = [

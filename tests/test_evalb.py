@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.evalb import BracketScores, brackets, evalb, strict
 from aiayn.trees import Tree, read_tree
 

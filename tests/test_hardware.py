@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.hardware import (
     ACCELERATORS,
     PAPER_RUNS,

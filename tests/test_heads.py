@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from aiayn.batching import Batch, make_batch
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.heads import (
     Case,
     Example,

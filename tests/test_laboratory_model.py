@@ -11,7 +11,7 @@ import torch
 
 import aiayn.laboratory_model as module
 from aiayn import data, laboratory
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.laboratory_model import (
     fingerprint,
     imported,

@@ -19,22 +19,14 @@ from safetensors.torch import load_file
 
 import aiayn.launch
 from aiayn.checkpoint import list_checkpoints
-from aiayn.data import InputError, Pairs
-from aiayn.launch import (
-    how_trained,
-    launch,
-    load_test,
-    paper_run,
-    reason,
-    report,
-    score,
-    torchrun_command,
-    write_record,
-)
+from aiayn.data import Pairs
+from aiayn.errors import InputError
+from aiayn.evaluation import how_trained, load_test, report, score, write_record
+from aiayn.launch import launch, paper_run, reason, torchrun_command
 from aiayn.recipes import recipe
+from aiayn.search import SearchConfig
 from aiayn.slurm import slurm_script
 from aiayn.training import train
-from aiayn.translation import SearchConfig
 
 PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
 

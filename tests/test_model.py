@@ -14,8 +14,8 @@ from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
 from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.data import InputError
 from aiayn.encoder_decoder import ModelConfig
+from aiayn.errors import InputError
 from aiayn.model import PRESETS, Transformer, TransformerConfig, config, start, step
 from aiayn.recurrent import RecurrentConfig
 from aiayn.stacks import Residual

@@ -12,17 +12,12 @@ import torch
 from small_runs import complaint
 
 from aiayn import data, parsing
-from aiayn.data import InputError, Pairs, load_pairs
+from aiayn.data import Pairs, load_pairs
+from aiayn.errors import InputError
 from aiayn.evalb import evalb
+from aiayn.laboratory_model import laboratory_parser
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.parsing import (
-    PARSING_SEARCH,
-    Parser,
-    evaluate,
-    gold_trees,
-    laboratory_parser,
-    tokenise,
-)
+from aiayn.parsing import PARSING_SEARCH, Parser, evaluate, gold_trees, tokenise
 from aiayn.recipes import TrainingConfig
 from aiayn.search import SearchConfig
 from aiayn.training import train

@@ -10,8 +10,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from aiayn import regularization
 from aiayn.batching import make_batch
+from aiayn.dropout import Dropout
 from aiayn.model import Transformer, config
-from aiayn.regularization import Dropout, label_smoothed_loss, projected_loss
+from aiayn.regularization import label_smoothed_loss, projected_loss
 from aiayn.training import batch_loss
 
 

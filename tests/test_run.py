@@ -19,14 +19,13 @@ from test_checkpoint import learned, vocabulary
 
 import aiayn.run
 from aiayn.architectures import describe
-from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_training
-from aiayn.data import InputError
+from aiayn.checkpoint import last_checkpoints, list_checkpoints, load_checkpoint, read_training
+from aiayn.errors import InputError
 from aiayn.metrics import best_step, stale
 from aiayn.model import Transformer
 from aiayn.optimizer import make_optimizer
 from aiayn.resume import newest_checkpoint, restore
 from aiayn.run import Run, check_folder, restarted, stop_signals
-from aiayn.translation import last_checkpoints
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 __all__ = ["vocabulary"]  # a fixture

@@ -11,10 +11,10 @@ import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
 import aiayn.training
-from aiayn.checkpoint import load_checkpoint
+from aiayn.checkpoint import last_checkpoints, load_checkpoint
 from aiayn.run import Run
 from aiayn.training import train
-from aiayn.translation import Translator, last_checkpoints
+from aiayn.translation import Translator
 
 PATIENT = replace(
     QUICK, model=TINY, steps=1000, checkpoint_steps=5, patience=4, keep=4, average=3, checkpoint_minutes=0.0

@@ -40,6 +40,7 @@ from aiayn.encoder_decoder import ModelConfig
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.optimizer import learning_rate, make_optimizer
 from aiayn.recipes import TrainingConfig, recipe
+from aiayn.search import SearchConfig
 from aiayn.training import (
     NotFinite,
     Objective,
@@ -49,7 +50,7 @@ from aiayn.training import (
     training_step,
     validation_loss,
 )
-from aiayn.translation import SearchConfig, Translator
+from aiayn.translation import Translator
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, load_vocabulary
 
 GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"

@@ -16,19 +16,12 @@ from torch import Tensor
 
 import aiayn.search
 from aiayn.batching import pad
+from aiayn.bleu_scores import bleu
 from aiayn.checkpoint import save_checkpoint
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.model import DecoderState, Transformer, TransformerConfig
-from aiayn.search import BLOCK, SHORT, expand, lengthen
-from aiayn.translation import (
-    Hypothesis,
-    SearchConfig,
-    TooLong,
-    Translator,
-    beam_search,
-    bleu,
-    length_penalty,
-)
+from aiayn.search import BLOCK, SHORT, SearchConfig, beam_search, expand, lengthen
+from aiayn.translation import Hypothesis, TooLong, Translator, length_penalty
 from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from small_runs import complaint
 
 from aiayn import data, laboratory
-from aiayn.data import InputError, Pairs, load_pairs, trees_of
+from aiayn.data import Pairs, load_pairs, trees_of
+from aiayn.errors import InputError
 from aiayn.recipes import recipe
 from aiayn.trees import (
     DEEPEST,

@@ -12,11 +12,12 @@ import torch
 
 from aiayn.attention import recorded_attention
 from aiayn.batching import make_batch
-from aiayn.data import InputError
+from aiayn.errors import InputError
 from aiayn.laboratory import SPLITS, sample
 from aiayn.model import Transformer, TransformerConfig
+from aiayn.search import SearchConfig
 from aiayn.sentence_attention import KINDS, LONGEST, PLACES, Head, attention_of, side
-from aiayn.translation import SearchConfig, Translator
+from aiayn.translation import Translator
 from aiayn.visualization import MOST, AttentionView, attention_view, write_attention, write_page
 from aiayn.vocabulary import Vocabulary, train_vocabulary
 

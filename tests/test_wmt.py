@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from aiayn import wmt
-from aiayn.data import InputError, load_pairs
+from aiayn.data import load_pairs
+from aiayn.errors import InputError
 from aiayn.wmt import wmt14_files
 
 ROWS = [

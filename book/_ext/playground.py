@@ -20,7 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from aiayn.data import cache_folder, load_pairs, write_atomically
+from aiayn.data import load_pairs
+from aiayn.files import cache_folder, write_atomically
 from aiayn.laboratory import LONGEST
 from aiayn.laboratory_model import fingerprint, laboratory_model
 from aiayn.model import Transformer
