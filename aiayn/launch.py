@@ -19,36 +19,19 @@ __all__ = [
 
 
 # book/09-launch.ipynb, cell launch-imports
-import json
 import os
-import platform
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
-from datetime import date
+from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from aiayn.bleu_scores import MOSES, Score, bleu, bleu_in_every_form, bleu_on_newstest2014, check_language
-from aiayn.checkpoint import last_checkpoints, read_training
-from aiayn.data import Pairs, load_pairs
 from aiayn.errors import InputError
-from aiayn.files import write_atomically
 from aiayn.hardware import PAPER_RUNS
-from aiayn.parsing import PARSING_SEARCH
-from aiayn.parsing import evaluate as evaluate_parser
-from aiayn.search import PAPER_SEARCH, SearchConfig
-from aiayn.translation import TooLong, Translator
 
 PORT = 29500  # torchrun's own, where an address has none
 ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"  # of a machine, perhaps with a port

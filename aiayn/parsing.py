@@ -36,7 +36,6 @@ from aiayn.data import Pairs, load_pairs, trees_of
 from aiayn.errors import InputError
 from aiayn.evalb import evalb, strict
 from aiayn.fast_paths import fast_products
-from aiayn.recipes import recipe
 from aiayn.search import Hypothesis, SearchConfig, beam_search
 from aiayn.translation import TooLong, Translator
 from aiayn.trees import IllFormed, Tree, delinearise, plain

@@ -36,7 +36,7 @@ from typing import overload
 import numpy as np
 
 from aiayn.errors import InputError
-from aiayn.files import atomic_file, cache_folder, cache_lock, open_file, read_bytes
+from aiayn.files import atomic_file, cache_folder, cache_lock, open_file
 
 # book/05-1-data-and-batching.ipynb, cell check-block
 LONGEST = 1 << 20  # bytes in a line
