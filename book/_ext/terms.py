@@ -13,6 +13,7 @@ import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
 from links import link_words, one_of, running_text, within
+from notebooks import chapters
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -33,16 +34,11 @@ def anchor(term: str) -> str:
     return f"term-{nodes.make_id(term)}"
 
 
-def chapter_name(target: str) -> str:
+def chapter_name(app: Sphinx, target: str) -> str:
     """What the chapters call the chapter of a link such as `03-2-attention.ipynb#several-heads`."""
-    names = {"00-how": "How this book works", "00-1": "The laboratory", "08": "Attention visualizations"}
-    names |= {"10-1": "Words", "10-2": "Two languages", "10-3": "What can be said"}
-    for start, name in names.items():
-        if target.startswith(start):
-            return name
-    section = re.match(r"0?(\d+)(?:-(\d))?", target)
-    assert section is not None, target
-    return "Chapter\N{NO-BREAK SPACE}" + ".".join(filter(None, section.groups()))
+    title, _ = chapters(Path(app.srcdir, "book"))[f"book/{target.partition('.')[0]}"]
+    number = title.partition(" ")[0]
+    return f"Chapter\N{NO-BREAK SPACE}{number}" if number[0].isdigit() else title
 
 
 class Term(nodes.reference):
@@ -119,7 +115,7 @@ class Glossary(SphinxDirective):
             for term in group:
                 name = nodes.term("", term["term"], ids=[anchor(term["term"])])
                 meaning = nodes.definition()
-                text = f"{term['is']} [{chapter_name(term['home'])}]({term['home']})"
+                text = f"{term['is']} [{chapter_name(self.env.app, term['home'])}]({term['home']})"
                 self.state.nested_parse(StringList([text], source=TERMS), 0, meaning)
                 letter += nodes.definition_list_item("", name, meaning)
             result.append(letter)
