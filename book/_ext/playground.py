@@ -31,7 +31,6 @@ from aiayn.translation import Translator
 from aiayn.visualization import table
 from aiayn.vocabulary import EOS_ID, Vocabulary
 
-BROWSER = "book/_browser"  # what it holds is copied to _static/
 SCRIPTS = ("elements", "vocabulary", "transformer", "search", "weights", "beam", "heads", "page")
 MODEL = "playground/laboratory-model.js"
 
@@ -84,7 +83,7 @@ def write_model(app: Sphinx, config: Config) -> None:
     folder = Path(app.doctreedir, "browser")
     (folder / MODEL).parent.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(trained()[1])
-    config.html_static_path += [BROWSER, str(folder)]
+    config.html_static_path.append(str(folder))
 
 
 class Playground(SphinxDirective):
