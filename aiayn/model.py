@@ -16,8 +16,6 @@ __all__ = [
     "Transformer",
     "forget",
     "DecoderState",
-    "start",
-    "step",
 ]
 
 
@@ -185,13 +183,22 @@ class Transformer(EncoderDecoder):
         """The encoder's layers and the decoder's."""
         return [*self.encoder.layers, *self.decoder.layers]
 
+    # book/03-model-architecture.ipynb, cell incremental
     def start(self, source: Int[Tensor, "batch n"]) -> "DecoderState":
         """Encode the source once; the state is for `step`."""
-        return start(self, source)
+        visible = padding_mask(source, self.config.pad_id)
+        return DecoderState(self.encode(source), visible, self.config.N)
 
     def step(self, tokens: Int[Tensor, "rows m"], state: "DecoderState") -> Float[Tensor, "rows vocabulary"]:
-        """Feed the newest target tokens, and score the next one."""
-        return step(self, tokens, state)
+        """Feed the newest target tokens (one for each row, or a prefix) and score the next one.
+
+        There may be several rows for each sentence of the state, its beams, one after another. To branch,
+        call `state.select` first, with a row named once for each of its beams.
+        """
+        x = self.positions(self.target_embeddings(tokens), state.length)
+        seen = state.extend(*tokens.shape)
+        x = self.decoder(x, state.memory, state.visible, state.caches, seen)
+        return self.logits(x[:, -1])
 
 
 # book/03-model-architecture.ipynb, cell forget
@@ -254,24 +261,3 @@ class DecoderState:
         all_kept = self.visible.new_ones(before, 1, self.caches[0].target.length)
         ancestry = all_kept if self.ancestry is None else self.ancestry
         self.ancestry = forget(ancestry.flatten(0, 1)[rows].unflatten(0, (batch, -1)), self.caches)
-
-
-# book/03-model-architecture.ipynb, cell incremental
-def start(model: Transformer, source: Int[Tensor, "batch n"]) -> DecoderState:
-    """Encode the source once; the state is for `step`."""
-    visible = padding_mask(source, model.config.pad_id)
-    return DecoderState(model.encode(source), visible, model.config.N)
-
-
-def step(
-    model: Transformer, tokens: Int[Tensor, "rows m"], state: DecoderState
-) -> Float[Tensor, "rows vocabulary"]:
-    """Feed the newest target tokens (one for each row, or a prefix) and score the next one.
-
-    There may be several rows for each sentence of the state, its beams, one after another. To branch, call
-    `state.select` first, with a row named once for each of its beams.
-    """
-    x = model.positions(model.target_embeddings(tokens), state.length)
-    seen = state.extend(*tokens.shape)
-    x = model.decoder(x, state.memory, state.visible, state.caches, seen)
-    return model.logits(x[:, -1])

@@ -10,10 +10,9 @@ __all__ = [
     "WORD",
     "tokenise",
     "Parse",
+    "parse",
     "Parser",
     "BATCH_TOKENS",
-    "parse_sentences",
-    "parse",
     "gold_trees",
     "evaluate",
 ]
@@ -79,6 +78,15 @@ class Parse:
     log_probability: float
 
 
+def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
+    """A hypothesis as a tree over these words, if it is one."""
+    (text,) = vocabulary.decode([hypothesis.tokens])
+    tree = None
+    with contextlib.suppress(IllFormed):
+        tree = delinearise(text, words) if hypothesis.tokens[-1] == EOS_ID else None
+    return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
+
+
 # book/06-3-constituency-parsing.ipynb, cell parser
 class Parser:
     """A model that was trained on trees, as a parser (section 6.3).
@@ -115,6 +123,7 @@ class Parser:
         best = [found[0].tree if found else None for found in self.n_best(sentences, 1, progress)]
         return best[0] if isinstance(sentence, str) else best
 
+    # book/06-3-constituency-parsing.ipynb, cell parse-sentences
     def n_best(
         self, sentences: Sequence[str | Sequence[str]], n: int, progress: bool = False
     ) -> list[list[Parse]]:
@@ -122,54 +131,39 @@ class Parser:
 
         A sentence is a text, which is cut into words as well as `tokenise` can, or a list of its words.
         """
-        words = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
-        return parse_sentences(self, words, replace(self.translator.search, n_best=n), progress)
+        texts = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
+        model, vocabulary = self.translator.model, self.translator.vocabulary
+        search = replace(self.translator.search, n_best=n)
+        device = next(model.parameters()).device
+        sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
+        longest = search.max_length
+        if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
+            longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
+        for number, source in enumerate(sources, start=1):
+            if len(source) > longest:
+                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
+                warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=2)
+        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
+        examples = [(sources[k], sources[k]) for k in wanted]
+        parses: list[list[Parse]] = [[] for _ in texts]
+        tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
+        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+        with bar, fast_products(device, model.config.d_model):
+            for group in group_by_length(lengths_of(examples), tokens) if wanted else []:
+                rows = [wanted[k] for k in group.tolist()]
+                words = [len(texts[row]) for row in rows]
+                limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
+                limits = [min(limit, model.config.longest or limit) for limit in limits]
+                allowed = WellFormed(self.trees, words, limits) if self.constrained else None
+                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
+                for row, hypotheses in zip(rows, found, strict=True):
+                    parses[row] = [parse(each, vocabulary, texts[row]) for each in hypotheses]
+                bar.update(len(rows))
+        return parses
 
 
 # book/06-3-constituency-parsing.ipynb, cell parse-sentences
 BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
-
-
-def parse_sentences(
-    parser: Parser, sentences: list[list[str]], search: SearchConfig, progress: bool
-) -> list[list[Parse]]:
-    """Parse lists of words, batch by batch; one that is too long is left out with a warning."""
-    model, vocabulary = parser.translator.model, parser.translator.vocabulary
-    device = next(model.parameters()).device
-    sources = vocabulary.encode([" ".join(map(plain, words)) for words in sentences])
-    longest = search.max_length
-    if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
-        longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
-    for number, source in enumerate(sources, start=1):
-        if len(source) > longest:
-            left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
-            warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=3)
-    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
-    examples = [(sources[k], sources[k]) for k in wanted]
-    parses: list[list[Parse]] = [[] for _ in sentences]
-    tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
-    bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
-    with bar, fast_products(device, model.config.d_model):
-        for group in group_by_length(lengths_of(examples), tokens) if wanted else []:
-            rows = [wanted[k] for k in group.tolist()]
-            words = [len(sentences[row]) for row in rows]
-            limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
-            limits = [min(limit, model.config.longest or limit) for limit in limits]
-            allowed = WellFormed(parser.trees, words, limits) if parser.constrained else None
-            found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
-            for row, hypotheses in zip(rows, found, strict=True):
-                parses[row] = [parse(each, vocabulary, sentences[row]) for each in hypotheses]
-            bar.update(len(rows))
-    return parses
-
-
-def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
-    """A hypothesis as a tree over these words, if it is one."""
-    (text,) = vocabulary.decode([hypothesis.tokens])
-    tree = None
-    with contextlib.suppress(IllFormed):
-        tree = delinearise(text, words) if hypothesis.tokens[-1] == EOS_ID else None
-    return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
 
 
 # book/06-3-constituency-parsing.ipynb, cell gold-trees

@@ -11,8 +11,6 @@ __all__ = [
     "WIDE",
     "TooLong",
     "check_list",
-    "translate_lines",
-    "score_lines",
 ]
 
 
@@ -105,15 +103,66 @@ class Translator:
         best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
         return best[0] if isinstance(text, str) else best
 
+    # book/06-1-machine-translation.ipynb, cell translate-lines
     def n_best(
         self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
     ) -> list[list[Translation]]:
         """The `n` best translations of each sentence, best first; none if it is empty or too long."""
-        return translate_lines(self, lines, replace(self.search, n_best=n), batch_tokens, progress)
+        check_list(lines)
+        model, vocabulary, search = self.model, self.vocabulary, replace(self.search, n_best=n)
+        device = next(model.parameters()).device
+        longest = min(search.max_length, model.config.longest or search.max_length)
+        sources = vocabulary.encode([line.strip() for line in lines])
+        for number, source in enumerate(sources, start=1):
+            if len(source) > longest:
+                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
+                warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=2)
+        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
+        examples = [(sources[k], sources[k]) for k in wanted]
+        batch_tokens = batch_tokens * WIDE // max(WIDE, search.beam)
+        translations: list[list[Translation]] = [[] for _ in lines]
+        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+        with fast_products(device, model.config.d_model):
+            for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
+                rows = [wanted[k] for k in group.tolist()]
+                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
+                texts = iter(vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
+                for row, hypotheses in zip(rows, found, strict=True):
+                    translations[row] = different(hypotheses, texts)
+                bar.update(len(rows))
+        bar.close()
+        return translations
 
+    # book/06-1-machine-translation.ipynb, cell score-lines
+    @torch.inference_mode()
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-        """Score translations that are given, as the search scores its own; see `score_lines`."""
-        return score_lines(self, sources, targets)
+        """Score translations that are given, as the search scores its own (section 6.1).
+
+        Raises
+        ------
+        InputError
+            If there are not as many targets as sources.
+        """
+        for side in (sources, targets):
+            check_list(side)
+        if len(sources) != len(targets):
+            raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
+        model, vocabulary = self.model, self.vocabulary
+        device = next(model.parameters()).device
+        sides = (vocabulary.encode([line.strip() for line in side]) for side in (sources, targets))
+        examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+        for group in group_by_length(lengths_of(examples), 1000) if examples else []:
+            rows = group.tolist()
+            batch = make_batch([examples[row] for row in rows]).to(device)
+            log_p = model(batch.source, batch.target).log_softmax(dim=-1)
+            log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
+            totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
+            check_numbers(totals)
+            for row, total in zip(rows, totals, strict=True):
+                tokens = examples[row][1]
+                score = total / length_penalty(len(tokens), self.search.alpha)
+                scored[row] = Translation(targets[row].strip(), score, total, tokens)
+        return [scored[row] for row in range(len(examples))]
 
 
 # book/06-1-machine-translation.ipynb, cell translate-lines
@@ -128,65 +177,3 @@ def check_list(lines: Sequence[str]) -> None:
     """Refuse a single sentence where several are wanted: it would be taken letter by letter."""
     if isinstance(lines, str):
         raise TypeError("several sentences are wanted: put a single one into a list")
-
-
-def translate_lines(
-    translator: Translator, lines: Sequence[str], search: SearchConfig, batch_tokens: int, progress: bool
-) -> list[list[Translation]]:
-    """Translate lines in batches of so many tokens; one that is too long is left out with a warning."""
-    check_list(lines)
-    model, vocabulary = translator.model, translator.vocabulary
-    device = next(model.parameters()).device
-    longest = min(search.max_length, model.config.longest or search.max_length)
-    sources = vocabulary.encode([line.strip() for line in lines])
-    for number, source in enumerate(sources, start=1):
-        if len(source) > longest:
-            left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
-            warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=3)
-    wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
-    examples = [(sources[k], sources[k]) for k in wanted]
-    batch_tokens = batch_tokens * WIDE // max(WIDE, search.beam)
-    translations: list[list[Translation]] = [[] for _ in lines]
-    bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
-    with fast_products(device, model.config.d_model):
-        for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
-            rows = [wanted[k] for k in group.tolist()]
-            found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
-            texts = iter(vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
-            for row, hypotheses in zip(rows, found, strict=True):
-                translations[row] = different(hypotheses, texts)
-            bar.update(len(rows))
-    bar.close()
-    return translations
-
-
-# book/06-1-machine-translation.ipynb, cell score-lines
-@torch.inference_mode()
-def score_lines(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-    """Score given translations (section 6.1).
-
-    Raises
-    ------
-    InputError
-        If there are not as many targets as sources.
-    """
-    for side in (sources, targets):
-        check_list(side)
-    if len(sources) != len(targets):
-        raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
-    model, vocabulary = translator.model, translator.vocabulary
-    device = next(model.parameters()).device
-    sides = (vocabulary.encode([line.strip() for line in side]) for side in (sources, targets))
-    examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
-    for group in group_by_length(lengths_of(examples), 1000) if examples else []:
-        rows = group.tolist()
-        batch = make_batch([examples[row] for row in rows]).to(device)
-        log_p = model(batch.source, batch.target).log_softmax(dim=-1)
-        log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
-        totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
-        check_numbers(totals)
-        for row, total in zip(rows, totals, strict=True):
-            tokens = examples[row][1]
-            score = total / length_penalty(len(tokens), translator.search.alpha)
-            scored[row] = Translation(targets[row].strip(), score, total, tokens)
-    return [scored[row] for row in range(len(examples))]

@@ -243,7 +243,8 @@ def test_pages_of_the_package() -> None:
     """Every module has its page, and every piece in it leads to its cell."""
     package = Path(__file__).parent.parent / "aiayn"
     for module in package.rglob("*.py"):
-        origins = re.findall(r"^# book/.+\.ipynb, cell .+$", module.read_text(encoding="utf-8"), re.MULTILINE)
+        text = module.read_text(encoding="utf-8")
+        origins = re.findall(r"^ *(# book/.+\.ipynb, cell .+)$", text, re.MULTILINE)
         name = ".".join(module.relative_to(package).with_suffix("").parts)
         page = parsed(SITE.resolve() / "aiayn" / f"{name}.html")
         assert [link.text_content() for link in page.find_class("aiayn-origin")] == origins, module.name
