@@ -29,16 +29,16 @@ from threading import Lock
 
 from filelock import FileLock
 
-from aiayn.bleu_scores import bleu
-from aiayn.checkpoint import last_checkpoints, load_checkpoint, read_description
-from aiayn.encoder_decoder import EncoderDecoder
+from aiayn.data.files import cache_folder
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
-from aiayn.files import cache_folder
-from aiayn.laboratory import Pair, sample
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import train
-from aiayn.translation import Translator
-from aiayn.vocabulary import Vocabulary
+from aiayn.laboratory.corpus import Pair, sample
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import last_checkpoints, load_checkpoint, read_description
+from aiayn.training.loop import train
+from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.translation.bleu_scores import bleu
+from aiayn.translation.translator import Translator
 
 
 # book/00-1-laboratory.ipynb, cell fingerprint
@@ -46,7 +46,7 @@ def source_path(module: str) -> Path | None:
     """The file of a module of this package; None if there is no module of that name."""
     try:
         spec = find_spec(module)
-    except ModuleNotFoundError:  # aiayn.data.InputError: what would be its package is a module
+    except ModuleNotFoundError:  # aiayn.data.corpora.InputError: what would be its package is a module
         return None
     return Path(spec.origin) if spec and spec.origin else None
 
@@ -79,7 +79,7 @@ PARSING = Lock()  # Python 3.11 fails where two threads parse at once
 def fingerprint(config: TrainingConfig) -> str:
     """A checksum of all that the model follows from: code, data (which is code here), configuration."""
     with PARSING:
-        sources = sorted(imported("aiayn.training", {}).items())
+        sources = sorted(imported("aiayn.training.loop", {}).items())
     return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
 
 

@@ -14,11 +14,10 @@ from typing import Any
 
 import records
 
-from aiayn.evaluation import score
+from aiayn.commands import score
 from aiayn.fast_paths import keep_heap
-from aiayn.recipes import recipe
-from aiayn.search import SearchConfig
-from aiayn.training import train
+from aiayn.training import recipe, train
+from aiayn.translation import SearchConfig
 
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"
 ALPHAS = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)

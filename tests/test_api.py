@@ -116,8 +116,16 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
         for chapter in CHAPTERS
         for link in parsed(SITE.resolve() / chapter).find_class("aiayn-name")
     }
-    assert ("book/05-training.html", "Translator.load", "aiayn.translation.Translator.load") in found
-    assert ("book/06-3-constituency-parsing.html", "beam_search", "aiayn.search.beam_search") in found
+    assert (
+        "book/05-training.html",
+        "Translator.load",
+        "aiayn.translation.translator.Translator.load",
+    ) in found
+    assert (
+        "book/06-3-constituency-parsing.html",
+        "beam_search",
+        "aiayn.translation.search.beam_search",
+    ) in found
     assert ("book/09-launch.html", "aiayn launch", "aiayn-launch") in found
     assert (
         "book/09-launch.html",
@@ -130,14 +138,16 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
 def test_signatures_show_shapes_and_defaults() -> None:
     """Shapes stand as in the source, defaults under the names that they have there."""
     page = parsed(SITE.resolve() / "api" / "attention.html")
-    masks = page.get_element_by_id("aiayn.attention.padding_mask").text_content()
+    masks = page.get_element_by_id("aiayn.model.attention.padding_mask").text_content()
     assert 'tokens: Int[Tensor, "batch n"]' in masks
     search = parsed(SITE.resolve() / "api" / "search.html")
     assert (
         "search: SearchConfig = PAPER_SEARCH"
-        in search.get_element_by_id("aiayn.search.beam_search").text_content()
+        in search.get_element_by_id("aiayn.translation.search.beam_search").text_content()
     )
-    config = parsed(SITE.resolve() / "api" / "model.html").get_element_by_id("aiayn.model.TransformerConfig")
+    config = parsed(SITE.resolve() / "api" / "model.html").get_element_by_id(
+        "aiayn.model.transformer.TransformerConfig"
+    )
     assert "d_model: int = 512" in config.text_content()  # inherited
     assert 'norm: Norm = "post"' in config.text_content()
 
@@ -168,14 +178,16 @@ def test_other_books_can_link_to_it() -> None:
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
     front = inventory["py:class"]["aiayn.Transformer"]
-    assert front[2].endswith("api/model.html#aiayn.model.Transformer")
-    assert "aiayn.attention.MultiHeadAttention" in inventory["py:class"]
+    assert front[2].endswith("api/model.html#aiayn.model.transformer.Transformer")
+    assert "aiayn.model.attention.MultiHeadAttention" in inventory["py:class"]
 
 
 def test_search_finds_a_class(browser: Browser, address: str) -> None:
     """A reader who types a class's name is led to its entry."""
     page = browser.new_page()
     page.goto(f"{address}search.html?q=MultiHeadAttention")
-    entry = page.locator("#search-results a[href*='api/attention.html#aiayn.attention.MultiHeadAttention']")
+    entry = page.locator(
+        "#search-results a[href*='api/attention.html#aiayn.model.attention.MultiHeadAttention']"
+    )
     expect(entry.first).to_be_visible(timeout=60_000)
     page.close()

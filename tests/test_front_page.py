@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from test_site import SITE, address  # noqa: F401 (a fixture)
 from torch import Tensor
 
-from aiayn import data
-from aiayn.attention import recorded_attention
-from aiayn.hardware import forward_flops
+from aiayn.costs.hardware import forward_flops
+from aiayn.data import corpora as data
 from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer, config
+from aiayn.model.attention import recorded_attention
 
 ROOT = Path(__file__).parent.parent
 FRONT = SITE / "book" / "index.html"
@@ -305,7 +305,7 @@ def test_every_page_describes_itself_and_leads_on() -> None:
         following = document.find_class("right-next")
         name = urljoin(name, following[0].get("href")) if following else ""
     assert len(seen) > 25
-    assert "aiayn.attention" in head("aiayn/attention.html")["description"]
+    assert "aiayn.model.attention" in head("aiayn/attention.html")["description"]
 
 
 def test_pictures_are_small_and_of_the_right_size() -> None:

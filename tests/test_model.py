@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.encoder_decoder import ModelConfig
 from aiayn.errors import InputError
-from aiayn.model import PRESETS, Transformer, TransformerConfig, config
-from aiayn.recurrent import RecurrentConfig
-from aiayn.stacks import Residual
+from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model.base import ModelConfig
+from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.model.recurrent import RecurrentConfig
+from aiayn.model.stacks import Residual
+from aiayn.model.transformer import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.attention import recorded_attention
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.laboratory_model import laboratory_model
-from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.vocabulary import Vocabulary
+from aiayn.model.attention import recorded_attention
+from aiayn.model.transformer import Transformer, TransformerConfig, config
 
 SIZES = ("base", "big", "laboratory")
 SENTENCES = (  # source, target, and whose sentence it is

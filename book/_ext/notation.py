@@ -9,10 +9,10 @@ import torch
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from aiayn.model import Transformer
-from aiayn.optimizer import learning_rate, make_optimizer
-from aiayn.recipes import recipe
-from aiayn.search import SearchConfig
+from aiayn.model.transformer import Transformer
+from aiayn.training.optimizer import learning_rate, make_optimizer
+from aiayn.training.recipes import recipe
+from aiayn.translation.search import SearchConfig
 
 
 def figures(model: str) -> dict[str, str]:

@@ -20,16 +20,16 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from aiayn.data import load_pairs
-from aiayn.files import cache_folder, write_atomically
-from aiayn.laboratory import LONGEST
+from aiayn.data.corpora import load_pairs
+from aiayn.data.files import cache_folder, write_atomically
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.inside.sentence import Head, attention_of
+from aiayn.inside.view import table
+from aiayn.laboratory.corpus import LONGEST
 from aiayn.laboratory_model import fingerprint, laboratory_model
-from aiayn.model import Transformer
-from aiayn.recipes import recipe
-from aiayn.sentence_attention import Head, attention_of
-from aiayn.translation import Translator
-from aiayn.visualization import table
-from aiayn.vocabulary import EOS_ID, Vocabulary
+from aiayn.model.transformer import Transformer
+from aiayn.training.recipes import recipe
+from aiayn.translation.translator import Translator
 
 SCRIPTS = ("elements", "vocabulary", "transformer", "search", "weights", "beam", "heads", "page")
 MODEL = "playground/laboratory-model.js"
