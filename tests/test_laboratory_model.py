@@ -108,13 +108,13 @@ def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_the_fingerprint_follows_code_data_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = imported("aiayn.training.loop", {})
     parts = {
-        "grammar.german",
-        "grammar.lexicon",
-        "laboratory",
-        "model",
-        "attention",
-        "optimizer",
-        "vocabulary",
+        "laboratory.grammar.german",
+        "laboratory.grammar.lexicon",
+        "laboratory.corpus",
+        "model.transformer",
+        "model.attention",
+        "training.optimizer",
+        "data.vocabulary",
     }
     assert sources.keys() >= {f"aiayn.{part}" for part in parts}
     assert not sources.keys() & {
