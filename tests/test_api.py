@@ -137,15 +137,15 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
 
 def test_signatures_show_shapes_and_defaults() -> None:
     """Shapes stand as in the source, defaults under the names that they have there."""
-    page = parsed(SITE.resolve() / "api" / "attention.html")
+    page = parsed(SITE.resolve() / "api" / "model.attention.html")
     masks = page.get_element_by_id("aiayn.model.attention.padding_mask").text_content()
     assert 'tokens: Int[Tensor, "batch n"]' in masks
-    search = parsed(SITE.resolve() / "api" / "search.html")
+    search = parsed(SITE.resolve() / "api" / "translation.search.html")
     assert (
         "search: SearchConfig = PAPER_SEARCH"
         in search.get_element_by_id("aiayn.translation.search.beam_search").text_content()
     )
-    config = parsed(SITE.resolve() / "api" / "model.html").get_element_by_id(
+    config = parsed(SITE.resolve() / "api" / "model.transformer.html").get_element_by_id(
         "aiayn.model.transformer.TransformerConfig"
     )
     assert "d_model: int = 512" in config.text_content()  # inherited
@@ -174,12 +174,13 @@ def test_the_command_line_has_every_verb(aiayn: Callable[..., tuple[Any, str, st
 
 
 def test_other_books_can_link_to_it() -> None:
-    """Sphinx's inventory knows names where they are defined and where `import aiayn` has them."""
+    """Sphinx's inventory knows names where they are defined, where `import aiayn` has them, and at the doors of rooms."""
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
     front = inventory["py:class"]["aiayn.Transformer"]
-    assert front[2].endswith("api/model.html#aiayn.model.transformer.Transformer")
+    assert front[2].endswith("api/model.transformer.html#aiayn.model.transformer.Transformer")
     assert "aiayn.model.attention.MultiHeadAttention" in inventory["py:class"]
+    assert inventory["py:class"]["aiayn.model.Transformer"][2] == front[2]  # at the door of its room
 
 
 def test_search_finds_a_class(browser: Browser, address: str) -> None:
@@ -187,7 +188,7 @@ def test_search_finds_a_class(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}search.html?q=MultiHeadAttention")
     entry = page.locator(
-        "#search-results a[href*='api/attention.html#aiayn.model.attention.MultiHeadAttention']"
+        "#search-results a[href*='api/model.attention.html#aiayn.model.attention.MultiHeadAttention']"
     )
     expect(entry.first).to_be_visible(timeout=60_000)
     page.close()

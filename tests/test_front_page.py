@@ -305,7 +305,7 @@ def test_every_page_describes_itself_and_leads_on() -> None:
         following = document.find_class("right-next")
         name = urljoin(name, following[0].get("href")) if following else ""
     assert len(seen) > 25
-    assert "aiayn.model.attention" in head("aiayn/attention.html")["description"]
+    assert "aiayn.model.attention" in head("aiayn/model.attention.html")["description"]
 
 
 def test_pictures_are_small_and_of_the_right_size() -> None:
