@@ -174,7 +174,7 @@ def test_the_command_line_has_every_verb(aiayn: Callable[..., tuple[Any, str, st
 
 
 def test_other_books_can_link_to_it() -> None:
-    """Sphinx's inventory knows names where they are defined, where `import aiayn` has them, and at the doors of rooms."""
+    """Sphinx's inventory knows names where they are defined, at the doors of rooms, and in `aiayn`."""
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
     front = inventory["py:class"]["aiayn.Transformer"]
