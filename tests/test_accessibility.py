@@ -21,9 +21,6 @@ ACCEPTED = {
 }
 # Source and reference look alike for all modules; one of each stands for them.
 MODULES = [
-    *("aiayn/model.transformer.html", "api/model.transformer.html"),
-    *("api/command-line.html", "api/index.html"),
-]
     "aiayn/model.transformer.html",
     "api/command-line.html",
     "api/index.html",
