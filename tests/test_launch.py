@@ -17,7 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import aiayn.commands.launch
+import aiayn.commands.evaluation
 from aiayn.commands import report, score
 from aiayn.commands.evaluation import how_trained, load_test, write_record
 from aiayn.commands.launch import launch, paper_run, reason, torchrun_command
@@ -410,7 +410,7 @@ def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Pat
 
 def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        aiayn.commands.launch.Translator, "load", lambda *_: pytest.fail("translated in vain")
+        aiayn.commands.evaluation.Translator, "load", lambda *_: pytest.fail("translated in vain")
     )
     with pytest.raises(InputError, match=r"test_2017\.en"):
         score(run, tests=(None, None, "test_2017"))
@@ -432,14 +432,14 @@ def newstest(*missing: str) -> Any:
 def test_newstest2014_is_scored_whole_and_filtered(
     run: Path, monkeypatch: pytest.MonkeyPatch, split: str | None
 ) -> None:
-    monkeypatch.setattr(aiayn.commands.launch, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
     assert {name: len(pairs) for name, pairs in tests.items()} == {"wmt14/full": 10, "wmt14": 8}
     assert list(score(run, tests=("wmt14", None, split))["bleu"]) == ["wmt14/full", "wmt14"]
 
 
 def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.commands.launch, "load_pairs", newstest("newstest2014-filtered"))
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest("newstest2014-filtered"))
     with pytest.warns(UserWarning, match="filtered newstest2014 is left out: no network"):
         assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
     assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
@@ -447,5 +447,5 @@ def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("name", "split"), [("multi30k", "test_2016_flickr"), ("laboratory", "test")])
 def test_each_corpus_has_its_test_set(name: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.commands.launch, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     assert list(load_test(name, "en-de", None)) == [split]

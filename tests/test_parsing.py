@@ -19,7 +19,6 @@ from aiayn.errors import InputError
 from aiayn.laboratory_model import laboratory_parser
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import Parser
-from aiayn.parsing import parser as parsing
 from aiayn.parsing.evalb import evalb
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate, gold_trees, tokenise
 from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
@@ -252,9 +251,8 @@ def test_the_book_s_parser_is_trained_once_and_kept(monkeypatch: pytest.MonkeyPa
     for split in ("train", "val"):
         monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
     shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
-    monkeypatch.setattr(
-        parsing, "recipe", lambda name, seed: TrainingConfig(shape, steps=2, seed=seed, average=1)
-    )
+    tiny = TrainingConfig(shape, steps=2, average=1)
+    monkeypatch.setattr("aiayn.laboratory_model.recipe", lambda name, seed: replace(tiny, seed=seed))
     (first, vocabulary), (again, _) = laboratory_parser(), laboratory_parser()
     assert TreeVocabulary(vocabulary).tags
     assert all(map(torch.equal, first.parameters(), again.parameters()))
