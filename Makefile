@@ -44,7 +44,7 @@ book: $(READY) ## Run every chapter that changed and build the site in _build/ht
 
 # A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes.
-$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py aiayn/*/*.py book/runs/*)
+$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py book/runs/*)
 	@mkdir -p $(@D)
 	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 
@@ -53,8 +53,8 @@ $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.p
 $(RAN): | $(LABORATORY)
 
 _build/.laboratory-model: ASKS := aiayn.laboratory_model laboratory_model
-_build/.laboratory-parser: ASKS := aiayn.parsing laboratory_parser
-$(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py)
+_build/.laboratory-parser: ASKS := aiayn.laboratory_model laboratory_parser
+$(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py)
 	@mkdir -p $(@D)
 	@echo "$(lastword $(ASKS)): read from the cache, or trained in three to five minutes"
 	@OMP_NUM_THREADS=$$((($(JOBS) + 1) / 2)) $(VENV)/python -c "from aiayn.fast_paths import keep_heap; \

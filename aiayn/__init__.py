@@ -6,34 +6,37 @@ https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
 
 __all__ = [
     "laboratory",
-    "InputError",
     "Pairs",
     "load_pairs",
+    "Vocabulary",
+    "load_vocabulary",
+    "train_vocabulary",
+    "InputError",
+    "attention_view",
     "Transformer",
     "TransformerConfig",
     "config",
     "Parser",
+    "train",
     "TrainingConfig",
     "recipe",
-    "train",
-    "SearchConfig",
-    "Translator",
-    "beam_search",
     "bleu",
-    "attention_view",
-    "Vocabulary",
-    "load_vocabulary",
-    "train_vocabulary",
+    "SearchConfig",
+    "beam_search",
+    "Translator",
 ]
 
 
 # book/07-conclusion.ipynb, cell public-names
 from aiayn import laboratory
-from aiayn.data import InputError, Pairs, load_pairs
-from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.parsing import Parser
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import train
-from aiayn.translation import SearchConfig, Translator, beam_search, bleu
-from aiayn.visualization import attention_view
-from aiayn.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+from aiayn.data.corpora import Pairs, load_pairs
+from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+from aiayn.errors import InputError
+from aiayn.inside.view import attention_view
+from aiayn.model.transformer import Transformer, TransformerConfig, config
+from aiayn.parsing.parser import Parser
+from aiayn.training.loop import train
+from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.translation.bleu_scores import bleu
+from aiayn.translation.search import SearchConfig, beam_search
+from aiayn.translation.translator import Translator

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Literal
 
 from aiayn import laboratory
-from aiayn.command_line import open_streams, output_arrives, read_command, show_progress
-from aiayn.comparison import report as comparison_report
-from aiayn.data import InputError
-from aiayn.hardware import plan_table
-from aiayn.launch import plain_words
-from aiayn.model_commands import convert, evaluate, parse, translate
-from aiayn.sweep import sweep as run_sweep
-from aiayn.training_commands import launch, prepare, train
+from aiayn.commands.command_line import open_streams, output_arrives, read_command, show_progress
+from aiayn.commands.evaluation import plain_words
+from aiayn.commands.train import launch, prepare, train
+from aiayn.commands.use import convert, evaluate, parse, translate
+from aiayn.costs.hardware import plan_table
+from aiayn.errors import InputError
+from aiayn.table3.comparison import report as comparison_report
+from aiayn.table3.sweep import sweep as run_sweep
 
 
 # book/09-launch.ipynb, cell sweep-command

@@ -5,19 +5,13 @@ https://github.com/OWNER/aiayn/blob/main/book/00-how-this-book-works.ipynb
 """
 
 __all__ = [
-    "BookError",
-    "Piece",
-    "read_notebook",
-    "KNOWN_TAGS",
-    "check_tags",
-    "target",
-    "pieces",
-    "bound_names",
-    "used_names",
     "check_names",
+    "patch",
+    "add_method",
     "blank_lines",
     "GENERATED",
     "module_source",
+    "read_book",
     "build",
     "present",
     "difference",
@@ -30,179 +24,84 @@ __all__ = [
 
 
 # book/00-how-this-book-works.ipynb, cell imports
+import abc
 import argparse
 import ast
 import builtins
 import difflib
 import html
-import json
+import inspect
 import os
 import re
-import symtable
 import sys
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import types
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
+if __name__ == "__main__" and "__file__" in globals() and not __package__:  # started by its file's name
+    sys.modules["aiayn"] = types.ModuleType("aiayn")
+    sys.modules["aiayn"].__path__ = [str(Path(__file__).parent)]
 
-# book/00-how-this-book-works.ipynb, cell errors
-class BookError(Exception):
-    """Something in a chapter that its author has to put right; the message says where and how."""
-
-
-# book/00-how-this-book-works.ipynb, cell piece
-@dataclass(frozen=True)
-class Piece:
-    """One exported cell."""
-
-    notebook: Path  # the chapter it stands in
-    cell: str  # its id
-    module: str  # the module it goes to
-    source: str  # its code
-
-    @property
-    def origin(self) -> str:
-        """The words by which errors and generated modules name the cell."""
-        return f"{self.notebook.as_posix()}, cell {self.cell}"
-
-
-# book/00-how-this-book-works.ipynb, cell read-notebook
-def read_notebook(root: Path, path: Path) -> dict[str, Any]:
-    """Read a chapter: every cell's source as one string, its tags and the book's metadata within reach.
-
-    Raises
-    ------
-    BookError
-        If the file is not JSON, not a notebook of format 4, or has a cell without an id.
-    """
-    name = path.relative_to(root).as_posix()
-    try:
-        notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if notebook["nbformat"] != 4:
-            raise BookError(f"{name}: notebook format {notebook['nbformat']}; save it as format 4.5")
-        for number, cell in enumerate(notebook["cells"], start=1):
-            if "id" not in cell:
-                raise BookError(f"{name}: cell number {number} has no id; save it as format 4.5")
-            cell["source"] = "".join(cell["source"])
-            cell["tags"] = cell["metadata"].get("tags", [])
-        notebook["aiayn"] = notebook["metadata"].get("aiayn", {})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BookError(f"{name}: not a notebook ({error!r}); was it saved as something else?") from None
-    return notebook
-
-
-# book/00-how-this-book-works.ipynb, cell tags
-KNOWN_TAGS = [
-    *("export", "export:", "claim:", "raises-exception", "skip-execution"),
-    *("remove-cell", "remove-input", "remove-output", "remove-stdout", "remove-stderr"),
-    *("hide-cell", "hide-input", "hide-output"),
-    *("nbval-ignore-output", "nbval-check-output", "nbval-raises-exception", "nbval-skip"),
-    *("exercise", "solution", "check"),
-]
-
-
-def check_tags(tags: list[str], origin: str) -> None:
-    """Raise a BookError for a tag that looks like a slip of a known one; others are the author's affair."""
-    for tag in tags:
-        stem = re.sub(r"(?<=:).+", "", tag)  # export:charts -> export:
-        near = difflib.get_close_matches(stem.lower(), KNOWN_TAGS, n=1, cutoff=0.75)
-        if stem not in KNOWN_TAGS and near:
-            raise BookError(f"{origin}: unknown tag {tag!r}; did you mean {near[0]!r}?")
-
-
-# book/00-how-this-book-works.ipynb, cell target
-def target(tags: list[str], module: str | None, origin: str) -> str | None:
-    """The module a cell with these tags goes to, `module` by default; None if it stays in the chapter."""
-    exports = [tag for tag in tags if tag == "export" or tag.startswith("export:")]
-    if not exports:
-        return None
-    name = exports[0].removeprefix("export:") if exports[0] != "export" else module
-    if len(exports) > 1 or not name or not all(part.isidentifier() for part in name.split(".")):
-        raise BookError(
-            f"{origin}: an exported cell goes to one module: name it in the notebook's metadata, "
-            'as "aiayn": {"module": "NAME"}, or in the tag, as export:NAME'
-        )
-    return name
-
-
-# book/00-how-this-book-works.ipynb, cell pieces
-def pieces(root: Path, path: Path) -> Iterator[Piece]:
-    """The exported cells of one chapter, in its order.
-
-    Raises
-    ------
-    BookError
-        If a tag is wrong, or an exported cell is not code that parses.
-    """
-    notebook = read_notebook(root, path)
-    for cell in notebook["cells"]:
-        origin = f"{path.relative_to(root).as_posix()}, cell {cell['id']}"
-        check_tags(cell["tags"], origin)
-        name = target(cell["tags"], notebook["aiayn"].get("module"), origin)
-        if name is None:
-            continue
-        if cell["cell_type"] != "code":
-            raise BookError(f"{origin}: only code can be exported, and this cell is {cell['cell_type']}")
-        try:
-            compile(cell["source"], origin, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            raise BookError(f"{origin}, line {error.lineno}: does not parse: {error.msg}") from None
-        yield Piece(path.relative_to(root), cell["id"], name, cell["source"].strip("\n"))
-
-
-# book/00-how-this-book-works.ipynb, cell bound-names
-def bound_names(source: str, imports: bool = True) -> list[str]:
-    """The names that `source` binds at its top level, in order; the imported ones only if `imports`."""
-
-    def visit(node: ast.AST) -> Iterator[str]:
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield node.name
-            case ast.Import() | ast.ImportFrom():
-                if imports:
-                    yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                pass  # what these bind is theirs alone
-            case ast.Name(ctx=ast.Store()):
-                yield node.id
-            case _:
-                if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-                    yield node.name
-                for child in ast.iter_child_nodes(node):
-                    yield from visit(child)
-
-    return list(dict.fromkeys(visit(ast.parse(source))))
-
-
-# book/00-how-this-book-works.ipynb, cell used-names
-def used_names(source: str) -> set[str]:
-    """The global names that `source` reads, inside its functions and classes too."""
-
-    def visit(table: symtable.SymbolTable) -> Iterator[str]:
-        top = table.get_type() == "module"
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (top or symbol.is_global()):
-                yield symbol.get_name()
-        for child in table.get_children():
-            yield from visit(child)
-
-    names = set(visit(symtable.symtable(source, "cell", "exec")))
-    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
+from aiayn.book_cells import BookError, Piece, bound_names, pieces, read_notebook, used_names
+from aiayn.book_classes import join_classes, split
+from aiayn.book_rooms import check_rooms, listed_rooms, listing
 
 
 # book/00-how-this-book-works.ipynb, cell check-names
 def check_names(module: list[Piece]) -> None:
     """Raise a BookError for a name that no piece of the module defines or imports, before Python does."""
-    known = {*dir(builtins), *(name for piece in module for name in bound_names(piece.source))}
-    for piece in module:
-        for name in sorted(used_names(piece.source) - known):
+    parts = [(piece, *split(piece)) for piece in module]
+    known = {*dir(builtins), *(name for _, rest, _ in parts for name in bound_names(rest))}
+    for piece, rest, methods in parts:
+        used = used_names(rest).union(*(used_names(method.source) for method in methods))
+        for name in sorted(used - known):
             raise BookError(
                 f"{piece.origin}: uses {name!r}, which no exported cell of aiayn.{piece.module} defines or "
                 "imports; import it in an exported cell, or export the cell that defines it"
             )
+
+
+# book/00-how-this-book-works.ipynb, cell patch
+def patch(method: Any) -> Any:
+    """Add a method to a class of an earlier cell; the exporter writes it into the class's body.
+
+    The class is the annotation of the first parameter: `self: Greeter`, or `cls: type[Greeter]` for a class
+    method. A static method has none, and says `@patch(Greeter)`. Other decorators stand below this one.
+    A cell may run again: its method takes the place of the one before.
+
+    Returns
+    -------
+    Any
+        What the name meant before: a method hides no variable of the notebook, as it hides none in a module.
+
+    Raises
+    ------
+    TypeError
+        If the class is not named so.
+    """
+    if isinstance(method, type):
+        return partial(add_method, method)
+    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    owner = first.annotation if first and not isinstance(method, staticmethod) else inspect.Parameter.empty
+    if get_origin(owner) is type:
+        (owner,) = get_args(owner)
+    if owner is inspect.Parameter.empty or not isinstance(owner, type):
+        raise TypeError(f"{function.__name__}: no class; write self: TheClass, or @patch(TheClass)")
+    return add_method(owner, method)
+
+
+def add_method(owner: type, method: Any) -> Any:
+    """Add to a class what is made of a function; return what the function's name meant before."""
+    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
+    setattr(owner, function.__name__, method)
+    if hasattr(method, "__set_name__"):  # as a cached property wants it
+        method.__set_name__(owner, function.__name__)
+    abc.update_abstractmethods(owner)
+    return function.__globals__.get(function.__name__)
 
 
 # book/00-how-this-book-works.ipynb, cell blank-lines
@@ -226,8 +125,10 @@ def module_source(root: Path, module: list[Piece]) -> str:
     section = notebook["aiayn"].get("paper", "")
     if section[:1].isdigit():
         section = f"paper, section {section}"
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    address = f"{project['urls']['Repository']}/blob/main/{path.as_posix()}"
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    address = f"{project['project']['urls']['Repository']}/blob/main/{path.as_posix()}"
+    width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
+    module = join_classes(module, width)
     # A package's front door is all imports, and they are its public names; elsewhere imports are private.
     imports = module[0].module.endswith("__init__")
     names = [name for piece in module for name in bound_names(piece.source, imports)]
@@ -242,8 +143,8 @@ def module_source(root: Path, module: list[Piece]) -> str:
 
 
 # book/00-how-this-book-works.ipynb, cell build
-def build(root: Path) -> dict[Path, str]:
-    """Every module of the book: its path in the project, its text.
+def read_book(root: Path) -> dict[str, list[Piece]]:
+    """The pieces of every module of the book.
 
     Raises
     ------
@@ -260,8 +161,21 @@ def build(root: Path) -> dict[Path, str]:
                     "one module comes from one chapter"
                 )
             module.append(piece)
+    return modules
+
+
+def build(root: Path) -> dict[Path, str]:
+    """Every module of the book: its path in the project, its text.
+
+    Raises
+    ------
+    BookError
+        If a chapter has a fault, a name is missing, a class cannot go on, or an import goes up.
+    """
+    modules = read_book(root)
     for module in modules.values():
         check_names(module)
+    check_rooms(modules, listed_rooms(root))
     return {
         Path("aiayn", f"{name.replace('.', '/')}.py"): module_source(root, module)
         for name, module in modules.items()
@@ -331,13 +245,22 @@ def project(start: Path) -> Path:
 
 # book/00-how-this-book-works.ipynb, cell main
 def main() -> None:
-    """`python -m aiayn.book export [--check]`: exit code 1 if the two differ, 2 if the book has a fault."""
+    """`python -m aiayn.book export [--check]`, or `rooms`.
+
+    The exit code is 1 if the book and the package differ, and 2 if the book has a fault.
+    """
     parser = argparse.ArgumentParser(prog="python -m aiayn.book", description="The book is the package.")
-    parser.add_argument("command", choices=["export"], help="write aiayn/ from the book's exported cells")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the two differ")
+    verbs = parser.add_subparsers(dest="command", required=True)
+    exporting = verbs.add_parser("export", help="write aiayn/ from the book's exported cells")
+    exporting.add_argument("--check", action="store_true", help="write nothing; fail if the two differ")
+    verbs.add_parser("rooms", help="show which parts of the package import which others")
     arguments = parser.parse_args()
     try:
-        result = export(project(Path.cwd().resolve()), arguments.check)
+        root = project(Path.cwd().resolve())
+        if arguments.command == "rooms":
+            print(listing(read_book(root)))
+            return
+        result = export(root, arguments.check)
     except (BookError, OSError) as error:
         parser.exit(2, f"aiayn.book: {error}\n")
     print("\n".join(result) or "the package is what the book says")

@@ -12,6 +12,7 @@ __all__ = [
     "fingerprint",
     "cached_model",
     "laboratory_model",
+    "laboratory_parser",
     "pronouns_right",
     "scores",
 ]
@@ -28,14 +29,16 @@ from threading import Lock
 
 from filelock import FileLock
 
-from aiayn.checkpoint import load_checkpoint, read_description
-from aiayn.data import InputError, cache_folder
-from aiayn.encoder_decoder import EncoderDecoder
-from aiayn.laboratory import Pair, sample
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import train
-from aiayn.translation import Translator, bleu, last_checkpoints
-from aiayn.vocabulary import Vocabulary
+from aiayn.data.files import cache_folder
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+from aiayn.laboratory.corpus import Pair, sample
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import last_checkpoints, load_checkpoint, read_description
+from aiayn.training.loop import train
+from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.translation.bleu_scores import bleu
+from aiayn.translation.translator import Translator
 
 
 # book/00-1-laboratory.ipynb, cell fingerprint
@@ -43,7 +46,7 @@ def source_path(module: str) -> Path | None:
     """The file of a module of this package; None if there is no module of that name."""
     try:
         spec = find_spec(module)
-    except ModuleNotFoundError:  # aiayn.data.InputError: what would be its package is a module
+    except ModuleNotFoundError:  # aiayn.data.corpora.InputError: what would be its package is a module
         return None
     return Path(spec.origin) if spec and spec.origin else None
 
@@ -76,7 +79,7 @@ PARSING = Lock()  # Python 3.11 fails where two threads parse at once
 def fingerprint(config: TrainingConfig) -> str:
     """A checksum of all that the model follows from: code, data (which is code here), configuration."""
     with PARSING:
-        sources = sorted(imported("aiayn.training", {}).items())
+        sources = sorted(imported("aiayn.training.loop", {}).items())
     return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
 
 
@@ -127,6 +130,14 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
 def laboratory_model(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
     """The model that the book looks into, English to German; see `cached_model`."""
     return cached_model(recipe("laboratory", seed=seed), "en-de")
+
+
+def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
+    """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
+
+    As for `laboratory_model`; an InputError says if the cache cannot be written to.
+    """
+    return cached_model(recipe("parser", seed=seed), "en-trees")
 
 
 # book/00-1-laboratory.ipynb, cell scores

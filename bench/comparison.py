@@ -18,16 +18,15 @@ from typing import Any
 
 import records
 
-from aiayn.checkpoint import list_checkpoints, read_description
-from aiayn.data import write_atomically
+from aiayn.data.files import write_atomically
 from aiayn.fast_paths import keep_heap
 from aiayn.laboratory import Pair, sample
 from aiayn.laboratory_model import scores
-from aiayn.metrics import Metrics
-from aiayn.recipes import recipe
-from aiayn.training import train
+from aiayn.table3.rows import parameters
+from aiayn.training import recipe, train
+from aiayn.training.checkpoint import list_checkpoints, read_description
+from aiayn.training.metrics import Metrics
 from aiayn.translation import SearchConfig, Translator, bleu
-from aiayn.variations import parameters
 
 MODELS = ["rnn", "rnn-additive", "conv", "laboratory"]
 EVERY, GOAL = 200, 90  # steps between two checkpoints; BLEU to be reached

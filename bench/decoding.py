@@ -27,14 +27,14 @@ import torch
 from torch import Tensor, nn
 from training import SHAPES, TorchTransformer
 
-from aiayn.batching import pad
-from aiayn.conversion import write_ctranslate2
-from aiayn.data import load_pairs
+from aiayn.data import Vocabulary, load_pairs, train_vocabulary
+from aiayn.data.batching import pad
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.search import SearchConfig, beam_search, expand
-from aiayn.translation import Translator
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
+from aiayn.translation import SearchConfig, Translator, beam_search
+from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.search import expand
 
 SENTENCES, BATCH, LENGTH = 200, 32, 40
 TOKENS = 8000  # of a batch, where sentences end when they end

@@ -24,11 +24,9 @@ from pathlib import Path
 import numpy as np
 import records
 
-from aiayn.batching import Batches
-from aiayn.data import load_pairs
-from aiayn.encoding import Encoded, encode_corpus
+from aiayn.data import Batches, Vocabulary, load_pairs, train_vocabulary
+from aiayn.data.encoded import Encoded, encode_corpus
 from aiayn.laboratory import sample
-from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 TOKENS, STEPS = 25_000, 200
 

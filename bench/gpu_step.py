@@ -15,13 +15,14 @@ import numpy as np
 import records
 import torch
 
-from aiayn.batching import GlobalBatch, make_batch
-from aiayn.distribution import Workers
-from aiayn.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops, training_dtype
+from aiayn.costs.hardware import PAPER_RUNS, batch_flops, measured_peak, peak_flops, training_dtype
+from aiayn.data import make_batch
+from aiayn.data.batching import GlobalBatch
 from aiayn.model import Transformer, config
-from aiayn.optimizer import make_optimizer
-from aiayn.recipes import TrainingConfig
-from aiayn.training import Objective, gradient_scaler, training_step
+from aiayn.training import TrainingConfig
+from aiayn.training.loop import Objective, gradient_scaler, training_step
+from aiayn.training.optimizer import make_optimizer
+from aiayn.training.workers import Workers
 
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
 WARM_UP = 10

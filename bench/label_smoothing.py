@@ -19,15 +19,14 @@ from pathlib import Path
 import records
 import torch
 
-from aiayn.batching import encode_pairs, group_by_length, lengths_of, make_batch
-from aiayn.data import load_pairs
+from aiayn.data import Vocabulary, encode_pairs, load_pairs, make_batch
+from aiayn.data.batching import group_by_length, lengths_of
+from aiayn.data.vocabulary import PAD_ID
 from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.regularization import label_smoothed_loss
-from aiayn.training import train
+from aiayn.training import TrainingConfig, recipe, train
+from aiayn.training.loss import label_smoothed_loss
 from aiayn.translation import Translator, bleu
-from aiayn.vocabulary import PAD_ID, Vocabulary
 
 EPSILONS = 0.0, 0.1
 TESTS = {"laboratory": ["test", "novel", "long"], "multi30k": ["test_2016_flickr"]}

@@ -14,10 +14,9 @@ from typing import Any
 
 import records
 
+from aiayn.commands import score
 from aiayn.fast_paths import keep_heap
-from aiayn.launch import score
-from aiayn.recipes import recipe
-from aiayn.training import train
+from aiayn.training import recipe, train
 from aiayn.translation import SearchConfig
 
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"

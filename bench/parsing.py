@@ -21,17 +21,16 @@ from typing import Any
 import records
 import torch
 
-from aiayn.data import write_atomically
-from aiayn.encoding import available_cpus
-from aiayn.evalb import evalb, strict
+from aiayn.data.encoded import available_cpus
+from aiayn.data.files import write_atomically
+from aiayn.data.trees import read_tree
 from aiayn.fast_paths import keep_heap
 from aiayn.laboratory import sample
-from aiayn.metrics import Metrics
 from aiayn.parsing import Parser
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import train
-from aiayn.trees import read_tree
-from aiayn.variations import parameters
+from aiayn.parsing.evalb import evalb, strict
+from aiayn.table3.rows import parameters
+from aiayn.training import TrainingConfig, recipe, train
+from aiayn.training.metrics import Metrics
 
 MODELS = ["parser", "rnn-additive"]
 SPLITS = {"test": 500, "novel": 200, "long": 200}  # sentences of each that are parsed

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from aiayn.data import write_atomically
+from aiayn.data.files import write_atomically
 
 RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 

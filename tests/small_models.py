@@ -7,11 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from aiayn.architectures import build
-from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
-from aiayn.model import TransformerConfig
-from aiayn.recurrent import Looks, RecurrentConfig
+from aiayn.model import TransformerConfig, build
+from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.model.recurrent import Looks, RecurrentConfig
 
 V = 40
 TRANSFORMER = TransformerConfig(V, N=2, d_model=32, d_ff=48, h=4, dropout=0.0)

@@ -16,12 +16,11 @@ import pytest
 import safetensors.torch
 import torch
 
-import aiayn.training
-from aiayn.checkpoint import list_checkpoints
-from aiayn.data import InputError
+import aiayn.training.loop
+from aiayn.errors import InputError
 from aiayn.model import TransformerConfig
-from aiayn.recipes import TrainingConfig
-from aiayn.training import train
+from aiayn.training import TrainingConfig, train
+from aiayn.training.checkpoint import list_checkpoints
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
 QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000.0, keep=2, average=2)
@@ -86,7 +85,7 @@ def same_end(one: Path, other: Path) -> bool:
 # Other processes: copies of one that has imported everything once, and that never ran a thread
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["__main__", "aiayn.training", "pytest", "torch._dynamo"])
+forks.set_forkserver_preload(["__main__", "aiayn.training.loop", "pytest", "torch._dynamo"])
 
 
 def start(
@@ -134,8 +133,8 @@ def wait_for(condition: Callable[[], Any], process: BaseProcess | None = None, s
 
 def small_train(config: TrainingConfig, corpus: Path, out: Path, **options: Any) -> None:
     """`train` with a line of metrics every five steps, and without measuring how fast the machine is."""
-    aiayn.training.LOG_STEPS = 5
-    aiayn.training.peak_of = lambda workers: 1e9
+    aiayn.training.loop.LOG_STEPS = 5
+    aiayn.training.loop.peak_of = lambda workers: 1e9
     train(config, str(corpus), "en-de", out, **options)
 
 

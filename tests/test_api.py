@@ -116,8 +116,16 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
         for chapter in CHAPTERS
         for link in parsed(SITE.resolve() / chapter).find_class("aiayn-name")
     }
-    assert ("book/05-training.html", "Translator.load", "aiayn.translation.Translator.load") in found
-    assert ("book/06-3-constituency-parsing.html", "beam_search", "aiayn.search.beam_search") in found
+    assert (
+        "book/05-training.html",
+        "Translator.load",
+        "aiayn.translation.translator.Translator.load",
+    ) in found
+    assert (
+        "book/06-3-constituency-parsing.html",
+        "beam_search",
+        "aiayn.translation.search.beam_search",
+    ) in found
     assert ("book/09-launch.html", "aiayn launch", "aiayn-launch") in found
     assert (
         "book/09-launch.html",
@@ -129,15 +137,17 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
 
 def test_signatures_show_shapes_and_defaults() -> None:
     """Shapes stand as in the source, defaults under the names that they have there."""
-    page = parsed(SITE.resolve() / "api" / "attention.html")
-    masks = page.get_element_by_id("aiayn.attention.padding_mask").text_content()
+    page = parsed(SITE.resolve() / "api" / "model.attention.html")
+    masks = page.get_element_by_id("aiayn.model.attention.padding_mask").text_content()
     assert 'tokens: Int[Tensor, "batch n"]' in masks
-    search = parsed(SITE.resolve() / "api" / "search.html")
+    search = parsed(SITE.resolve() / "api" / "translation.search.html")
     assert (
         "search: SearchConfig = PAPER_SEARCH"
-        in search.get_element_by_id("aiayn.search.beam_search").text_content()
+        in search.get_element_by_id("aiayn.translation.search.beam_search").text_content()
     )
-    config = parsed(SITE.resolve() / "api" / "model.html").get_element_by_id("aiayn.model.TransformerConfig")
+    config = parsed(SITE.resolve() / "api" / "model.transformer.html").get_element_by_id(
+        "aiayn.model.transformer.TransformerConfig"
+    )
     assert "d_model: int = 512" in config.text_content()  # inherited
     assert 'norm: Norm = "post"' in config.text_content()
 
@@ -164,18 +174,21 @@ def test_the_command_line_has_every_verb(aiayn: Callable[..., tuple[Any, str, st
 
 
 def test_other_books_can_link_to_it() -> None:
-    """Sphinx's inventory knows names where they are defined and where `import aiayn` has them."""
+    """Sphinx's inventory knows names where they are defined, at the doors of rooms, and in `aiayn`."""
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
     front = inventory["py:class"]["aiayn.Transformer"]
-    assert front[2].endswith("api/model.html#aiayn.model.Transformer")
-    assert "aiayn.attention.MultiHeadAttention" in inventory["py:class"]
+    assert front[2].endswith("api/model.transformer.html#aiayn.model.transformer.Transformer")
+    assert "aiayn.model.attention.MultiHeadAttention" in inventory["py:class"]
+    assert inventory["py:class"]["aiayn.model.Transformer"][2] == front[2]  # at the door of its room
 
 
 def test_search_finds_a_class(browser: Browser, address: str) -> None:
     """A reader who types a class's name is led to its entry."""
     page = browser.new_page()
     page.goto(f"{address}search.html?q=MultiHeadAttention")
-    entry = page.locator("#search-results a[href*='api/attention.html#aiayn.attention.MultiHeadAttention']")
+    entry = page.locator(
+        "#search-results a[href*='api/model.attention.html#aiayn.model.attention.MultiHeadAttention']"
+    )
     expect(entry.first).to_be_visible(timeout=60_000)
     page.close()

@@ -23,19 +23,18 @@ from small_runs import QUICK, same, same_end, tensors, write_corpus
 from test_translation import assert_same, literal_search
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.architectures import build, describe, understand
-from aiayn.batching import pad
-from aiayn.checkpoint import load_checkpoint, save_checkpoint
-from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.encoder_decoder import EncoderDecoder, ModelConfig
-from aiayn.model import TransformerConfig, config
-from aiayn.recipes import recipe
-from aiayn.recurrent import RecurrentConfig
-from aiayn.search import SearchConfig, beam_search
-from aiayn.training import train
-from aiayn.translation import Translator
-from aiayn.variations import parameters
-from aiayn.vocabulary import BOS_ID, EOS_ID, train_vocabulary
+from aiayn.data import train_vocabulary
+from aiayn.data.batching import pad
+from aiayn.data.vocabulary import BOS_ID, EOS_ID
+from aiayn.model import TransformerConfig, build, config
+from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.model.recurrent import RecurrentConfig
+from aiayn.model.registry import describe, understand
+from aiayn.table3.rows import parameters
+from aiayn.training import load_checkpoint, recipe, train
+from aiayn.training.checkpoint import save_checkpoint
+from aiayn.translation import SearchConfig, Translator, beam_search
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 KINDS = {"transformer": TRANSFORMER, "convolutional": CONVOLUTIONAL, "recurrent": RECURRENT}

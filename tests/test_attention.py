@@ -11,19 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from aiayn.attention import (
+from aiayn.model import Attention, MultiHeadAttention
+from aiayn.model.attention import (
     AdditiveScore,
-    Attention,
     GeneralScore,
     HeadProjections,
-    MultiHeadAttention,
     attend,
     attention_weights,
     causal_mask,
     padding_mask,
     recorded_attention,
 )
-from aiayn.cache import KeyValueCache, stack_beams, unstack_beams
+from aiayn.model.cache import KeyValueCache, stack_beams, unstack_beams
 
 SCORES = ["scaled", "unscaled", "general", "additive"]
 few = settings(deadline=None, max_examples=40)

@@ -11,20 +11,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.batching import (
+from aiayn.data import (
     Batch,
     Batches,
-    Example,
-    GlobalBatch,
+    Pairs,
+    Vocabulary,
     encode_pairs,
-    group_by_length,
-    lengths_of,
+    load_pairs,
     make_batch,
-    pad,
+    train_vocabulary,
 )
-from aiayn.data import InputError, Pairs, load_pairs
-from aiayn.encoding import encode_corpus
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
+from aiayn.data.batching import Example, GlobalBatch, group_by_length, lengths_of, pad
+from aiayn.data.encoded import encode_corpus
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.errors import InputError
 
 
 def sides(longest: int) -> st.SearchStrategy[list[int]]:

@@ -23,10 +23,12 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 from sacremoses import MosesTokenizer
 
-from aiayn import translation
-from aiayn.bleu_scores import (
+from aiayn.data import Pairs
+from aiayn.errors import InputError
+from aiayn.translation import bleu
+from aiayn.translation import translator as translation
+from aiayn.translation.bleu_scores import (
     Score,
-    bleu,
     bleu_in_every_form,
     bleu_on_newstest2014,
     filtered_lines,
@@ -35,7 +37,6 @@ from aiayn.bleu_scores import (
     prepare_as_paper,
     split_hyphens,
 )
-from aiayn.data import InputError, Pairs
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES = [json.loads(line) for line in (GOLDEN / "bleu.jsonl").read_text(encoding="utf-8").splitlines()]

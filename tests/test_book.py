@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aiayn import book
+from aiayn import book, book_cells
 from aiayn.book import BookError, claim, export
 from aiayn.charts import PALETTE, chart_bundle, rounded
 
@@ -164,7 +164,7 @@ def test_every_shape_of_module_passes_ruff(root: Path, write: Write, check: str)
 
 def test_the_exporter_is_what_its_own_chapter_says() -> None:
     pieces = list(book.pieces(ROOT, ROOT / "book" / "00-how-this-book-works.ipynb"))
-    for name in ("book", "charts"):
+    for name in ("book_cells", "book_classes", "book_rooms", "book", "charts"):
         module = book.module_source(ROOT, [piece for piece in pieces if piece.module == name])
         assert module == (ROOT / "aiayn" / f"{name}.py").read_text(encoding="utf-8")
 
@@ -283,9 +283,9 @@ def test_a_tag_that_is_nearly_right(root: Path, write: Write, tag: str, near: st
 OWN_TAGS = ["claim:3.2.1-c", "export:charts", "full-width", "scroll-output", "slow", "my-own", "parameters"]
 
 
-@pytest.mark.parametrize("tag", [*book.KNOWN_TAGS, *OWN_TAGS])
+@pytest.mark.parametrize("tag", [*book_cells.KNOWN_TAGS, *OWN_TAGS])
 def test_known_tags_and_an_authors_own_pass(tag: str) -> None:
-    book.check_tags([tag], "book/01-greeting.ipynb, cell greet")
+    book_cells.check_tags([tag], "book/01-greeting.ipynb, cell greet")
 
 
 @pytest.mark.parametrize(

@@ -17,23 +17,24 @@ import torch
 from safetensors import SafetensorError
 from small_runs import NUMBERS, QUICK, TINY, ZAHLEN, complaint, kept, same, tensors
 
-import aiayn.checkpoint
-from aiayn.batching import Batch, Batches, lengths_of, make_batch
-from aiayn.checkpoint import (
+import aiayn.training.checkpoint
+from aiayn.data import Batch, Batches, Vocabulary, make_batch, train_vocabulary
+from aiayn.data.batching import lengths_of
+from aiayn.data.vocabulary import EOS_ID
+from aiayn.model import Transformer
+from aiayn.training import load_checkpoint
+from aiayn.training.checkpoint import (
     list_checkpoints,
-    load_checkpoint,
     read_description,
     read_training,
     read_weights,
     save_checkpoint,
 )
-from aiayn.model import Transformer
-from aiayn.optimizer import make_optimizer
-from aiayn.resume import restore
-from aiayn.run import Run, clear_away
-from aiayn.training import Objective, training_step
+from aiayn.training.loop import Objective, training_step
+from aiayn.training.optimizer import make_optimizer
+from aiayn.training.resume import restore
+from aiayn.training.run import Run, clear_away
 from aiayn.translation import Translator
-from aiayn.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -272,13 +273,13 @@ def test_a_configuration_that_cannot_be_costs_no_memory(
 ) -> None:
     folder, _ = saved
     change(folder, name, value)
-    build = aiayn.checkpoint.build
+    build = aiayn.training.checkpoint.build
 
     def without_numbers(config: Any) -> Any:
         assert torch.get_default_device().type == "meta"
         return build(config)
 
-    monkeypatch.setattr(aiayn.checkpoint, "build", without_numbers)
+    monkeypatch.setattr(aiayn.training.checkpoint, "build", without_numbers)
     assert complaint(load_checkpoint, [folder]).startswith(str(folder))
 
 
@@ -389,7 +390,7 @@ def test_a_full_disk_leaves_no_half_checkpoint(
     def full(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(f"aiayn.checkpoint.{call}", full)
+    monkeypatch.setattr(f"aiayn.training.checkpoint.{call}", full)
     message = complaint(save_checkpoint, tmp_path / "saved", Transformer(TINY), vocabulary, {})
     assert "saved: cannot be written (" in message and "No space left" in message and not os.listdir(tmp_path)
 
@@ -424,7 +425,7 @@ def test_old_checkpoints_go_only_when_the_new_one_is_there(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(aiayn.checkpoint, "save_file", full)
+    monkeypatch.setattr(aiayn.training.checkpoint, "save_file", full)
     assert "step-0000004: cannot be written (" in complaint(run, 4)
     assert sorted(os.listdir(tmp_path / "checkpoints")) == ["step-0000002", "step-0000003"]
 

@@ -17,14 +17,15 @@ import pytest
 import tyro
 from safetensors.torch import load_file, save_file
 
-from aiayn import laboratory, training_commands
-from aiayn.data import InputError
-from aiayn.hardware import plan_table
-from aiayn.launch import paper_run
-from aiayn.recipes import recipe
-from aiayn.training import add_gradients
+from aiayn import laboratory
+from aiayn.commands import train as training_commands
+from aiayn.commands.launch import paper_run
+from aiayn.commands.train import Training, flags
+from aiayn.costs import plan_table
+from aiayn.errors import InputError
+from aiayn.training import recipe
 from aiayn.training import train as train_model
-from aiayn.training_commands import Training, flags
+from aiayn.training.loop import add_gradients
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -87,7 +88,7 @@ def test_an_interrupted_training_says_so(
         signal.raise_signal(signal.SIGTERM)
         return add_gradients(*arguments)
 
-    monkeypatch.setattr("aiayn.training.add_gradients", stopped)
+    monkeypatch.setattr("aiayn.training.loop.add_gradients", stopped)
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert code == 130 and "stopped after step 1, which is saved; --resume goes on" in errors
 
@@ -561,7 +562,7 @@ def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says
 @pytest.fixture
 def sweeping(aiayn: Command, sentences: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Sweep over some sentences, in this process, four steps a run."""
-    monkeypatch.setattr("aiayn.sweep.ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr("aiayn.table3.sweep.ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
 
     def run(rows: str, out: Path, *more: Any) -> tuple[int, str, str]:
@@ -592,7 +593,7 @@ def test_a_sweep_whose_run_failed_says_so(
     def broken(*_: Any, **__: Any) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr("aiayn.sweep.train", broken)
+    monkeypatch.setattr("aiayn.table3.sweep.train", broken)
     code, printed, said = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
     assert code == 1 and "base, seed 1: the disk is full" in printed
     assert said == f"aiayn: 1 of 1 runs failed; {tmp_path}/table3.json says why\n"

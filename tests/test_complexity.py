@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 from vl_convert import vegalite_to_svg
 
-from aiayn.attention import MultiHeadAttention, attend
-from aiayn.complexity import (
+from aiayn.costs.layers import (
     Convolution,
     SelfAttention,
     Sizes,
@@ -26,8 +25,10 @@ from aiayn.complexity import (
     path_lengths,
     table_layers,
 )
-from aiayn.data import InputError
-from aiayn.restricted_attention import first_seen, restricted_attention
+from aiayn.costs.restricted_attention import first_seen, restricted_attention
+from aiayn.errors import InputError
+from aiayn.model import MultiHeadAttention
+from aiayn.model.attention import attend
 
 SIZES = st.builds(Sizes, *[st.integers(1, 12)] * 4)
 KINDS = list(table_layers(Sizes(1, 1)))

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from aiayn.conversion import write_ctranslate2
-from aiayn.data import InputError
+from aiayn.data import Vocabulary, train_vocabulary
+from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.translation import SearchConfig, Translator
-from aiayn.vocabulary import Vocabulary, train_vocabulary
+from aiayn.translation.ctranslate2 import write_ctranslate2
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 

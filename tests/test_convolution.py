@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from small_models import CONVOLUTIONAL, close, moved, sentences
 
-from aiayn.attention import recorded_attention
-from aiayn.convolution import Convolution, GatedConvolution, LastInputs, scaled_sum
-from aiayn.convolutional_model import ConvolutionalModel
+from aiayn.model.attention import recorded_attention
+from aiayn.model.convolution import Convolution, GatedConvolution, LastInputs, scaled_sum
+from aiayn.model.convolutional import ConvolutionalModel
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

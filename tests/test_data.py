@@ -25,13 +25,17 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-import aiayn.data
-import aiayn.text_files
-import aiayn.vocabulary
-from aiayn import data, laboratory
-from aiayn.data import InputError, Pairs, check_sha256, decode_lines, load_pairs, write_atomically
-from aiayn.text_files import Lines, atomic_file, cache_folder, read_bytes, unpacked
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary, load_vocabulary, train_vocabulary
+import aiayn.data.corpora
+import aiayn.data.text
+import aiayn.data.vocabulary
+from aiayn import laboratory
+from aiayn.data import Pairs, Vocabulary, load_pairs, load_vocabulary, train_vocabulary
+from aiayn.data import corpora as data
+from aiayn.data.corpora import check_sha256
+from aiayn.data.files import atomic_file, cache_folder, read_bytes, write_atomically
+from aiayn.data.text import Lines, decode_lines, unpacked
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from aiayn.errors import InputError
 
 ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]
 GERMAN = ["Die Katze schläft.", "Der Kuchen war sauer.", "Meine Hand ist warm."]
@@ -93,7 +97,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49).filter(
-    lambda text: text.strip(aiayn.text_files.SPACES)
+    lambda text: text.strip(aiayn.data.text.SPACES)
 )
 LINES = st.lists(TEXT, min_size=1)
 
@@ -108,9 +112,9 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def many_seams() -> Iterator[None]:
     """Blocks of a few bytes and an index of many entries, so that every seam is met."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aiayn.text_files, "BLOCK", 5)
-        patch.setattr(aiayn.text_files, "STRIDE", 3)
-        patch.setattr(aiayn.text_files, "LONGEST", 200)
+        patch.setattr(aiayn.data.text, "BLOCK", 5)
+        patch.setattr(aiayn.data.text, "STRIDE", 3)
+        patch.setattr(aiayn.data.text, "LONGEST", 200)
         yield
 
 
@@ -272,8 +276,8 @@ def test_of_several_that_want_a_text_one_unpacks(
     (tmp_path / "text.gz").write_bytes(PACKED)
     (cache / "unpacked").mkdir()
     (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(b"of a process that was killed")
-    unpack, made = aiayn.text_files.unpack, []
-    monkeypatch.setattr(aiayn.text_files, "unpack", lambda *paths: (made.append(paths), unpack(*paths)))
+    unpack, made = aiayn.data.text.unpack, []
+    monkeypatch.setattr(aiayn.data.text, "unpack", lambda *paths: (made.append(paths), unpack(*paths)))
     with ThreadPoolExecutor(4) as pool:
         found = set(pool.map(unpacked, [tmp_path / "text.gz"] * 8))
     assert len(made) == len(found) == 1 and not parts(cache)
@@ -355,7 +359,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, byte
         for language, lines in (("en", ENGLISH), ("de", GERMAN))
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    monkeypatch.setattr(aiayn.data, "MULTI30K_SHA256", sums)
+    monkeypatch.setattr(aiayn.data.corpora, "MULTI30K_SHA256", sums)
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("AIAYN_DATA", raising=False)
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched"))
@@ -381,7 +385,7 @@ def test_multi30k_is_fetched_once(
     for _ in range(2):
         pairs = load_pairs("multi30k", "en-de", "train")
         assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
-    assert asked == [f"{aiayn.data.MULTI30K}/train.{language}.gz" for language in ("en", "de")]
+    assert asked == [f"{aiayn.data.corpora.MULTI30K}/train.{language}.gz" for language in ("en", "de")]
     found = sorted(path.name for path in (tmp_path / "cache" / "multi30k").iterdir())
     assert found == ["train.de.gz", "train.en.gz"]
 
@@ -466,7 +470,7 @@ def test_a_login_page_instead_of_the_file(
 ) -> None:
     serve(monkeypatch, lambda _: io.BytesIO(b"<html>"))
     message = complaint(load_pairs, "multi30k", "en-de", "train")
-    wanted = aiayn.data.MULTI30K_SHA256["train.en"]
+    wanted = aiayn.data.corpora.MULTI30K_SHA256["train.en"]
     assert message.startswith("https://") and f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
     assert f"not {wanted}" in message and not list(tmp_path.rglob("*.gz"))
 
@@ -578,7 +582,7 @@ def test_a_reader_who_leaves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["a file", "a pipe", "closed"])
 def test_standard_output_by_its_name(tmp_path: Path, output: str) -> None:
     """What else is printed there stays, and whoever reads there gets it."""
-    code = "import pathlib, aiayn.files as files; print(1, flush=True); "
+    code = "import pathlib, aiayn.data.files as files; print(1, flush=True); "
     code += "files.write_atomically(pathlib.Path('/dev/stdout'), b'2\\n'); print(3)"
     shell = {"a file": f'{sys.executable} -c "$0" > out', "a pipe": f'{sys.executable} -c "$0" | cat > out'}
     command = shell.get(output, f'{sys.executable} -c "$0" >&-')
@@ -699,8 +703,8 @@ def test_blank_lines_of_standard_input_stay() -> None:
 def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None:
     letters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
     silent = [a for a, tokens in zip(letters, vocabulary.encode(letters), strict=True) if tokens == [EOS_ID]]
-    assert silent == [" ", "▁"] and set(silent) < set(aiayn.text_files.SPACES)
-    assert set(aiayn.text_files.SPACES) == {"▁", *filter(str.isspace, letters)}
+    assert silent == [" ", "▁"] and set(silent) < set(aiayn.data.text.SPACES)
+    assert set(aiayn.data.text.SPACES) == {"▁", *filter(str.isspace, letters)}
 
 
 def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:
@@ -827,7 +831,7 @@ def test_sentences_with_line_feeds_teach_none() -> None:
 
 def test_of_a_large_corpus_some_sentences_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evenly from all of it, the same ones each time, and from an iterator."""
-    monkeypatch.setattr(aiayn.vocabulary, "SENTENCES", 200)
+    monkeypatch.setattr(aiayn.data.vocabulary, "SENTENCES", 200)
     letters = [chr(0x4E00 + number) for number in range(2000)]  # a sentence each, of a letter of its own
     drawn = [
         {piece.strip("▁") for piece in v.pieces(list(range(4, len(v))))} & set(letters)
@@ -841,7 +845,7 @@ def test_of_a_large_corpus_some_sentences_are_drawn(monkeypatch: pytest.MonkeyPa
 def test_of_a_small_corpus_all_sentences_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     text = [*ENGLISH, *GERMAN] * 40
     whole = train_vocabulary(itertools.chain(text), 80)
-    monkeypatch.setattr(aiayn.vocabulary, "SENTENCES", len(text))
+    monkeypatch.setattr(aiayn.data.vocabulary, "SENTENCES", len(text))
     again = train_vocabulary(text, 80)
     assert whole.pieces(list(range(80))) == again.pieces(list(range(80)))
 

@@ -29,12 +29,11 @@ from small_runs import (
 )
 from torch.distributed import HashStore, Store, TCPStore
 
-from aiayn.batching import Batches
-from aiayn.data import InputError, load_pairs
-from aiayn.distribution import Workers, call_the_roll, join_workers
-from aiayn.encoding import encode_corpus
-from aiayn.recipes import TrainingConfig
-from aiayn.vocabulary import load_vocabulary
+from aiayn.data import Batches, load_pairs, load_vocabulary
+from aiayn.data.encoded import encode_corpus
+from aiayn.errors import InputError
+from aiayn.training import TrainingConfig
+from aiayn.training.workers import Workers, call_the_roll, join_workers
 
 # Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.
 EIGHT = replace(QUICK, micro_batches=8, batch_tokens=100)
@@ -218,11 +217,11 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
-import aiayn.training
+import aiayn.training.loop
 from small_runs import small_train
 from test_distribution import EIGHT
 
-step = aiayn.training.training_step
+step = aiayn.training.loop.training_step
 
 def dying(*arguments):
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1" and arguments[3] == 8:
@@ -230,7 +229,7 @@ def dying(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
     return step(*arguments)
 
-aiayn.training.training_step = dying
+aiayn.training.loop.training_step = dying
 config = replace(EIGHT, micro_batches=2, steps=int(sys.argv[4]), checkpoint_steps=5)
 small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys.argv)
 """

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 
-from aiayn.embeddings import Embeddings
-from aiayn.feed_forward import FeedForward
+from aiayn.model.embeddings import Embeddings
+from aiayn.model.feed_forward import FeedForward
 
 
 def leaf(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aiayn import encoding, shards
-from aiayn.batching import Batches, encode_pairs
-from aiayn.data import InputError, Pairs, load_pairs, write_atomically
-from aiayn.encoding import Encoded, encode_corpus
-from aiayn.vocabulary import Vocabulary, train_vocabulary
+from aiayn.data import Batches, Pairs, Vocabulary, encode_pairs, load_pairs, shards, train_vocabulary
+from aiayn.data import encoded as encoding
+from aiayn.data.encoded import Encoded, encode_corpus
+from aiayn.data.files import write_atomically
+from aiayn.errors import InputError
 
 ENGLISH = [
     f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}" for number in range(97)
@@ -248,7 +248,8 @@ def test_what_a_killed_process_left_is_removed(
 
 SCRIPT = """
 import pickle, sys
-from aiayn import encoding, shards
+from aiayn.data import encoded as encoding
+from aiayn.data import shards
 if __name__ == "__main__":
     vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
     encoding.CHUNK = 200
@@ -376,7 +377,7 @@ def test_a_cache_that_can_only_be_read(vocabulary: Vocabulary, monkeypatch: pyte
     """What is whole is used without writing, a lock included."""
     encode_corpus(vocabulary, PAIRS, 256, workers=1)
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made"))
-    monkeypatch.setattr("aiayn.files.FileLock", lambda *_: pytest.fail("a lock was taken"))
+    monkeypatch.setattr("aiayn.data.files.FileLock", lambda *_: pytest.fail("a lock was taken"))
     assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
 
 

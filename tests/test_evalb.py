@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from aiayn.data import InputError
-from aiayn.evalb import BracketScores, brackets, evalb, strict
-from aiayn.trees import Tree, read_tree
+from aiayn.data.trees import Tree, read_tree
+from aiayn.errors import InputError
+from aiayn.parsing.evalb import BracketScores, brackets, evalb, strict
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("golden").joinpath("evalb.yml").read_text(encoding="utf-8")

@@ -11,13 +11,16 @@ from urllib.parse import urljoin
 
 import lxml.html
 import pytest
+import torch
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from test_site import SITE, address  # noqa: F401 (a fixture)
+from torch import Tensor
 
-from aiayn import data
-from aiayn.hardware import forward_flops
+from aiayn.costs.hardware import forward_flops
+from aiayn.data import corpora as data
 from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer, config
+from aiayn.model.attention import recorded_attention
 
 ROOT = Path(__file__).parent.parent
 FRONT = SITE / "book" / "index.html"
@@ -99,6 +102,46 @@ def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, An
         amount, unit = shown["whole.products"].split()
         scale = {"thousand": 1e3, "million": 1e6, "billion": 1e9}[unit]
         assert float(amount) * scale == pytest.approx(products, rel=0.005), key
+
+
+def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[str, Any]]) -> None:
+    """What goes into each kind of block and comes out of it, and what meets inside an attention."""
+    shown = numbers["base/1"]
+    seen: dict[str, list[Tensor]] = {}  # the last call's inputs and output
+    with torch.device("meta"):
+        model = Transformer(config("base")).eval()
+        source, target = (torch.ones(1, int(shown[f"whole.{side}"]), dtype=torch.long) for side in "nm")
+    for name, module in model.named_modules():
+        module.register_forward_hook(
+            lambda _, inputs, output, name=name: seen.update({name: [*inputs, output]})  # type: ignore[misc]
+        )
+    with torch.no_grad(), recorded_attention(model) as weights:
+        model(source, target)
+
+    def attention(path: str) -> list[Tensor]:
+        Q, K, V = seen[f"{path}.attention"][:3]
+        assert K.shape == V.shape
+        inputs = seen[path][: 1 + path.endswith("memory_attention")]
+        return [*inputs, Q, K, weights[path], seen[path][-1]]
+
+    flows = {
+        "whole": [source, target, seen[""][-1]],
+        "target-embedding": seen["target_embeddings"],
+        "target-positions": seen["positions"],
+        "encoder-attention": attention("encoder.layers.0.self_attention"),
+        "decoder-attention": attention("decoder.layers.0.self_attention"),
+        "memory-attention": attention("decoder.layers.0.memory_attention"),
+        "memory": [seen["encoder"][-1]],
+        "scores": [seen["decoder"][-1], seen[""][-1]],
+    }
+    for side in ("encoder", "decoder"):
+        layer = f"{side}.layers.0"
+        norm, network = seen[f"{layer}.residuals.0"], seen[f"{layer}.feed_forward"]
+        flows[f"{side}-norm"] = [norm[0], norm[-1]]
+        flows[f"{side}-feed-forward"] = [network[0], seen[f"{layer}.feed_forward.W_1"][-1], network[-1]]
+    for block, tensors in flows.items():
+        rows = [shown[name] for name in shown if name.startswith(f"{block}.flow.")]
+        assert rows == [" × ".join(f"{size:,}" for size in tensor.shape[1:]) for tensor in tensors], block
 
 
 def test_tokens_of_the_laboratory_are_its_own(numbers: dict[str, dict[str, Any]]) -> None:
@@ -262,7 +305,7 @@ def test_every_page_describes_itself_and_leads_on() -> None:
         following = document.find_class("right-next")
         name = urljoin(name, following[0].get("href")) if following else ""
     assert len(seen) > 25
-    assert "aiayn.attention" in head("aiayn/attention.html")["description"]
+    assert "aiayn.model.attention" in head("aiayn/model.attention.html")["description"]
 
 
 def test_pictures_are_small_and_of_the_right_size() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.data import InputError
-from aiayn.hardware import (
+from aiayn.costs import plan_table
+from aiayn.costs.hardware import (
     ACCELERATORS,
     PAPER_RUNS,
     batch_flops,
@@ -23,10 +23,10 @@ from aiayn.hardware import (
     measured_peak,
     peak_flops,
     plan,
-    plan_table,
     step_flops,
     training_flops,
 )
+from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
 
 

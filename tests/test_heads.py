@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from aiayn.batching import Batch, make_batch
-from aiayn.data import InputError
-from aiayn.heads import (
+from aiayn.data import Batch, Vocabulary, make_batch, train_vocabulary
+from aiayn.errors import InputError
+from aiayn.inside.heads import (
     Case,
     Example,
     alignment_error_rate,
@@ -29,9 +29,7 @@ from aiayn.heads import (
     usual_distance,
     written,
 )
-from aiayn.laboratory import SPLITS, Pair, sample
-from aiayn.model import Transformer, TransformerConfig
-from aiayn.pruning import (
+from aiayn.inside.pruning import (
     all_heads,
     attention_at,
     importance_by_gradient,
@@ -39,9 +37,11 @@ from aiayn.pruning import (
     loss_of,
     pruned,
 )
-from aiayn.sentence_attention import Head
+from aiayn.inside.sentence import Head
+from aiayn.laboratory import Pair, sample
+from aiayn.laboratory.corpus import SPLITS
+from aiayn.model import Transformer, TransformerConfig
 from aiayn.translation import Translator
-from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 PAIRS = sample(40, seed=3)
 

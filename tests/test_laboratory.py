@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from aiayn.laboratory import SPLITS, Pair
+from aiayn.laboratory import Pair
+from aiayn.laboratory.corpus import SPLITS
 
 WORD_TAGS = set(
     "CC CD DT IN JJ JJR MD NN NNP NNS POS PRP PRP$ RB RBR RP TO VB VBD VBG VBN VBP VBZ WDT WP WRB , .".split()

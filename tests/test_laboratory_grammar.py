@@ -11,8 +11,8 @@ from itertools import product
 
 from test_laboratory import COMMON_NOUN, DAYS, Node, everything, read_tree
 
-from aiayn.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, Noun
 from aiayn.laboratory import Pair
+from aiayn.laboratory.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, Noun
 
 # Paradigms: nominative, accusative, dative, genitive of masculine, feminine, neuter, plural
 

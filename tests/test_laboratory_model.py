@@ -10,16 +10,11 @@ import pytest
 import torch
 
 import aiayn.laboratory_model as module
-from aiayn import data, laboratory
-from aiayn.data import InputError
-from aiayn.laboratory_model import (
-    fingerprint,
-    imported,
-    laboratory_model,
-    pronouns_right,
-    without_docstrings,
-)
-from aiayn.recipes import TrainingConfig, recipe
+from aiayn import laboratory
+from aiayn.data import corpora as data
+from aiayn.errors import InputError
+from aiayn.laboratory_model import fingerprint, imported, laboratory_model, pronouns_right, without_docstrings
+from aiayn.training import TrainingConfig, recipe
 
 
 def tiny(name: str, **changes: Any) -> TrainingConfig:
@@ -111,21 +106,27 @@ def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_the_fingerprint_follows_code_data_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = imported("aiayn.training", {})
+    sources = imported("aiayn.training.loop", {})
     parts = {
-        "grammar.german",
-        "grammar.lexicon",
-        "laboratory",
-        "model",
-        "attention",
-        "optimizer",
-        "vocabulary",
+        "laboratory.grammar.german",
+        "laboratory.grammar.lexicon",
+        "laboratory.corpus",
+        "model.transformer",
+        "model.attention",
+        "training.optimizer",
+        "data.vocabulary",
     }
     assert sources.keys() >= {f"aiayn.{part}" for part in parts}
-    assert not sources.keys() & {"aiayn", "aiayn.book", "aiayn.charts", "aiayn.translation", "aiayn.__main__"}
+    assert not sources.keys() & {
+        "aiayn",
+        "aiayn.book",
+        "aiayn.charts",
+        "aiayn.translation.translator",
+        "aiayn.__main__",
+    }
     plain = fingerprint(recipe("laboratory"))
     assert plain == fingerprint(recipe("laboratory")) != fingerprint(recipe("laboratory", seed=2))
-    monkeypatch.setattr(module, "imported", lambda *_: {**sources, "aiayn.model": "# another"})
+    monkeypatch.setattr(module, "imported", lambda *_: {**sources, "aiayn.model.transformer": "# another"})
     assert fingerprint(recipe("laboratory")) != plain
 
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_laboratory import COMMON_NOUN, draw_apart, drawn, read_tree, tags_of, training
 
-from aiayn.grammar import verbs
-from aiayn.grammar.lexicon import NOUNS
-from aiayn.laboratory import SPLITS, Pair, sample
+from aiayn.laboratory import Pair, sample
+from aiayn.laboratory.corpus import SPLITS
+from aiayn.laboratory.grammar import verbs
+from aiayn.laboratory.grammar.lexicon import NOUNS
 
 # Splits
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from test_laboratory import Node
 from test_laboratory_grammar import ADVERBS, PREPOSITIONS, Sentence, Word, sentences
 
-from aiayn.grammar import verbs
+from aiayn.laboratory.grammar import verbs
 
 FINITE: dict[str, set[tuple[int, bool]]] = {}  # the persons and numbers of every finite form
 INFINITIVES, PARTICIPLES, PREFIXED = set[str](), set[str](), set[tuple[str, str]]()

@@ -17,23 +17,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import aiayn.launch
-from aiayn.checkpoint import list_checkpoints
-from aiayn.data import InputError, Pairs
-from aiayn.launch import (
-    how_trained,
-    launch,
-    load_test,
-    paper_run,
-    reason,
-    report,
-    score,
-    torchrun_command,
-    write_record,
-)
-from aiayn.recipes import recipe
-from aiayn.slurm import slurm_script
-from aiayn.training import train
+import aiayn.commands.evaluation
+from aiayn.commands import report, score
+from aiayn.commands.evaluation import how_trained, load_test, write_record
+from aiayn.commands.launch import launch, paper_run, reason, torchrun_command
+from aiayn.commands.slurm import slurm_script
+from aiayn.data import Pairs
+from aiayn.errors import InputError
+from aiayn.training import recipe, train
+from aiayn.training.checkpoint import list_checkpoints
 from aiayn.translation import SearchConfig
 
 PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
@@ -256,16 +248,16 @@ def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # The command, but the worker of rank 1 kills itself the first time that it would count a step as the second.
 MORTAL = """\
 import os, signal, sys
-import aiayn.training
+import aiayn.training.loop
 from aiayn.__main__ import main
 
 if (os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]) == ("1", "0"):
-    step = aiayn.training.training_step
+    step = aiayn.training.loop.training_step
     def last_step(objective, optimizer, work, number, *rest):
         if number == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return step(objective, optimizer, work, number, *rest)
-    aiayn.training.training_step = last_step
+    aiayn.training.loop.training_step = last_step
 main()
 """
 
@@ -361,7 +353,7 @@ Path(sys.argv[1]).write_text(" ".join(heard))
 def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
     (tmp_path / "patient.py").write_text(PATIENT)
     program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
-    code = f"from aiayn.launch import *; launch(torchrun_command({program}, workers=1))"
+    code = f"from aiayn.commands.launch import *; launch(torchrun_command({program}, workers=1))"
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **options)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -417,7 +409,9 @@ def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Pat
 
 
 def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.launch.Translator, "load", lambda *_: pytest.fail("translated in vain"))
+    monkeypatch.setattr(
+        aiayn.commands.evaluation.Translator, "load", lambda *_: pytest.fail("translated in vain")
+    )
     with pytest.raises(InputError, match=r"test_2017\.en"):
         score(run, tests=(None, None, "test_2017"))
 
@@ -438,14 +432,14 @@ def newstest(*missing: str) -> Any:
 def test_newstest2014_is_scored_whole_and_filtered(
     run: Path, monkeypatch: pytest.MonkeyPatch, split: str | None
 ) -> None:
-    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
     assert {name: len(pairs) for name, pairs in tests.items()} == {"wmt14/full": 10, "wmt14": 8}
     assert list(score(run, tests=("wmt14", None, split))["bleu"]) == ["wmt14/full", "wmt14"]
 
 
 def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest("newstest2014-filtered"))
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest("newstest2014-filtered"))
     with pytest.warns(UserWarning, match="filtered newstest2014 is left out: no network"):
         assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
     assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
@@ -453,5 +447,5 @@ def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("name", "split"), [("multi30k", "test_2016_flickr"), ("laboratory", "test")])
 def test_each_corpus_has_its_test_set(name: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.launch, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     assert list(load_test(name, "en-de", None)) == [split]

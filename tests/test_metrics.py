@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from small_runs import complaint, lines
 
-from aiayn.batching import GlobalBatch
-from aiayn.metrics import Meter, Metrics, best_step, stale
-from aiayn.run import Run
+from aiayn.data.batching import GlobalBatch
+from aiayn.training.metrics import Meter, Metrics, best_step, stale
+from aiayn.training.run import Run
 
 
 def batch(words: int, tokens: int, positions: int) -> GlobalBatch:
@@ -27,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that one sets: `clock.now`, in seconds."""
     clock = SimpleNamespace(now=5000.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr("aiayn.metrics.time", clock)
+    monkeypatch.setattr("aiayn.training.metrics.time", clock)
     return clock
 
 

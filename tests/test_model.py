@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.data import InputError
-from aiayn.encoder_decoder import ModelConfig
-from aiayn.model import PRESETS, Transformer, TransformerConfig, config, start, step
-from aiayn.recurrent import RecurrentConfig
-from aiayn.stacks import Residual
+from aiayn.errors import InputError
+from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model.base import ModelConfig
+from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.model.recurrent import RecurrentConfig
+from aiayn.model.stacks import Residual
+from aiayn.model.transformer import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -117,9 +118,9 @@ def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
 
 def greedy(model: Transformer, source: Tensor, steps: int) -> tuple[Tensor, Tensor]:
     """What the model writes, and its scores at each step."""
-    state, tokens, scores = start(model, source), [torch.ones(len(source), 1, dtype=torch.long)], []
+    state, tokens, scores = model.start(source), [torch.ones(len(source), 1, dtype=torch.long)], []
     for _ in range(steps):
-        scores.append(step(model, tokens[-1], state))
+        scores.append(model.step(tokens[-1], state))
         tokens.append(scores[-1].argmax(-1, keepdim=True))
     return torch.cat(tokens, dim=1), torch.stack(scores, dim=1)
 
@@ -139,9 +140,9 @@ def test_decoding_does_not_depend_on_the_rest_of_the_batch(model: Transformer) -
 
 def test_the_memory_is_looked_at_once(model: Transformer) -> None:
     source, target = sentences(7, 4, 5), sentences(4, 4, 4)
-    expected, state = model(source, target), start(model, source)
+    expected, state = model(source, target), model.start(source)
     for t in range(4):
-        close(step(model, target[:, t : t + 1], state), expected[:, t])
+        close(model.step(target[:, t : t + 1], state), expected[:, t])
         assert state.length == t + 1
         state.memory = torch.full_like(state.memory, torch.nan)  # its keys and values were kept
 
@@ -149,9 +150,9 @@ def test_the_memory_is_looked_at_once(model: Transformer) -> None:
 def test_beams_that_die_and_branch_are_as_if_each_were_alone(model: Transformer) -> None:
     source, beams = sentences(6, 4), torch.ones(6, 1, dtype=torch.long)
     chance = torch.Generator().manual_seed(1)
-    state, kept = start(model, source), []
+    state, kept = model.start(source), []
     for length in range(1, 61):
-        found = step(model, beams[:, -1:], state)
+        found = model.step(beams[:, -1:], state)
         kept.append(state.caches[0].target.length)
         if length % 15 == 0:
             close(found, model(source.repeat_interleave(len(beams) // len(source), 0), beams)[:, -1])

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from aiayn.model import Transformer, config
-from aiayn.optimizer import learning_rate, make_optimizer, set_rate
-from aiayn.recipes import RECIPES
+from aiayn.training.optimizer import learning_rate, make_optimizer, set_rate
+from aiayn.training.recipes import RECIPES
 
 
 @pytest.mark.parametrize("d_model", [1, 64, 512, 1024])

@@ -11,25 +11,20 @@ import pytest
 import torch
 from small_runs import complaint
 
-from aiayn import data, parsing
-from aiayn.data import InputError, Pairs, load_pairs
-from aiayn.evalb import evalb
+from aiayn.data import Pairs, Vocabulary, load_pairs, train_vocabulary
+from aiayn.data import corpora as data
+from aiayn.data.trees import IllFormed, delinearise, linearise, read_tree, tree_tokens
+from aiayn.data.vocabulary import BOS_ID, EOS_ID
+from aiayn.errors import InputError
+from aiayn.laboratory_model import laboratory_parser
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.parsing import (
-    PARSING_SEARCH,
-    Parser,
-    evaluate,
-    gold_trees,
-    laboratory_parser,
-    tokenise,
-)
-from aiayn.recipes import TrainingConfig
-from aiayn.search import SearchConfig
-from aiayn.training import train
-from aiayn.translation import TooLong, Translator
-from aiayn.trees import IllFormed, delinearise, linearise, read_tree, tree_tokens
-from aiayn.vocabulary import BOS_ID, EOS_ID, Vocabulary, train_vocabulary
-from aiayn.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
+from aiayn.parsing import Parser
+from aiayn.parsing.evalb import evalb
+from aiayn.parsing.parser import PARSING_SEARCH, evaluate, gold_trees, tokenise
+from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
+from aiayn.training import TrainingConfig, train
+from aiayn.translation import SearchConfig, Translator
+from aiayn.translation.translator import TooLong
 
 TREES = [
     read_tree(f"(S (NP (DT The) (NN {noun})) (VP (VBD {verb}){tail}) (. .))")
@@ -256,9 +251,8 @@ def test_the_book_s_parser_is_trained_once_and_kept(monkeypatch: pytest.MonkeyPa
     for split in ("train", "val"):
         monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
     shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
-    monkeypatch.setattr(
-        parsing, "recipe", lambda name, seed: TrainingConfig(shape, steps=2, seed=seed, average=1)
-    )
+    tiny = TrainingConfig(shape, steps=2, average=1)
+    monkeypatch.setattr("aiayn.laboratory_model.recipe", lambda name, seed: replace(tiny, seed=seed))
     (first, vocabulary), (again, _) = laboratory_parser(), laboratory_parser()
     assert TreeVocabulary(vocabulary).tags
     assert all(map(torch.equal, first.parameters(), again.parameters()))

@@ -14,14 +14,15 @@ import torch
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from aiayn.batching import make_batch
+from aiayn.data import make_batch
+from aiayn.data.vocabulary import EOS_ID
+from aiayn.inside import attention_of
+from aiayn.inside.pruning import all_heads, pruned
+from aiayn.inside.sentence import KINDS
 from aiayn.laboratory import sample
 from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer
-from aiayn.pruning import all_heads, pruned
-from aiayn.sentence_attention import KINDS, attention_of
 from aiayn.translation import Translator
-from aiayn.vocabulary import EOS_ID
 
 SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parent.parent / "_build" / "html"))
 PAGE = SITE.resolve() / "book" / "playground.html"

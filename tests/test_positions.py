@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from aiayn.attention import MultiHeadAttention, attend
-from aiayn.cache import KeyValueCache
-from aiayn.positions import (
+from aiayn.model import MultiHeadAttention
+from aiayn.model.attention import attend
+from aiayn.model.cache import KeyValueCache
+from aiayn.model.positions import (
     LearnedPositions,
     NoPositions,
     RelativePositions,

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from small_runs import QUICK, complaint, finish, free_port, kept, small_train, start, wait_for, write_corpus
 
-import aiayn.distribution
-import aiayn.preparation
-from aiayn import training_commands
-from aiayn.distribution import join_workers
-from aiayn.preparation import learn_vocabulary, prepare
+import aiayn.training.preparation
+import aiayn.training.workers
+from aiayn.commands import train as training_commands
+from aiayn.training import prepare
+from aiayn.training.preparation import learn_vocabulary
+from aiayn.training.workers import join_workers
 
 TWO = replace(QUICK, micro_batches=2)
 
@@ -35,13 +36,13 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture
 def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the vocabularies that were learned."""
-    sizes, real = [], aiayn.preparation.train_vocabulary
+    sizes, real = [], aiayn.training.preparation.train_vocabulary
 
     def counted(sentences: Any, size: int, *more: Any) -> Any:
         sizes.append(size)
         return real(sentences, size, *more)
 
-    monkeypatch.setattr(aiayn.preparation, "train_vocabulary", counted)
+    monkeypatch.setattr(aiayn.training.preparation, "train_vocabulary", counted)
     return sizes
 
 
@@ -99,8 +100,8 @@ def slow(seconds: float, then: Callable[..., Any], *arguments: Any, **options: A
         time.sleep(seconds)
         return real(*arguments)
 
-    aiayn.preparation.learn_vocabulary = learn
-    aiayn.distribution.JOIN_SECONDS = 10.0
+    aiayn.training.preparation.learn_vocabulary = learn
+    aiayn.training.workers.JOIN_SECONDS = 10.0
     then(*arguments, **options)
 
 
@@ -149,7 +150,7 @@ def test_a_fault_that_rank_0_finds_ends_all(tmp_path: Path) -> None:
 
 def stopped_in_its_turn() -> None:
     """Of two workers the second one stops for ever, and gives no more signs of life."""
-    aiayn.distribution.SILENT_SECONDS = 1.5
+    aiayn.training.workers.SILENT_SECONDS = 1.5
     with join_workers() as workers:
         workers.in_turn(lambda: os.kill(os.getpid(), signal.SIGSTOP) if workers.rank else None)
 
@@ -191,12 +192,12 @@ import signal
 import sys
 import time
 
-import aiayn.distribution
-import aiayn.preparation
-import aiayn.training
+import aiayn.training.workers
+import aiayn.training.preparation
+import aiayn.training.loop
 from aiayn.__main__ import main
 
-real = aiayn.preparation.learn_vocabulary
+real = aiayn.training.preparation.learn_vocabulary
 
 def learn(*arguments):
     if "DIES" in os.environ:
@@ -204,9 +205,9 @@ def learn(*arguments):
     time.sleep(12.0)
     return real(*arguments)
 
-aiayn.distribution.JOIN_SECONDS = 10.0
-aiayn.preparation.learn_vocabulary = learn
-aiayn.training.peak_of = lambda workers: 1e9
+aiayn.training.workers.JOIN_SECONDS = 10.0
+aiayn.training.preparation.learn_vocabulary = learn
+aiayn.training.loop.peak_of = lambda workers: 1e9
 main()
 """
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from small_runs import complaint
 
-from aiayn.recipes import MOST, RECIPES, TrainingConfig, recipe
+from aiayn.training import TrainingConfig, recipe
+from aiayn.training.recipes import MOST, RECIPES
 
 
 @pytest.mark.parametrize("name", MOST)

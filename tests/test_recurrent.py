@@ -8,8 +8,8 @@ import torch
 from small_models import RECURRENT, V, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.attention import recorded_attention
-from aiayn.recurrent import Looks, RecurrentModel, recurrent_layer
+from aiayn.model.attention import recorded_attention
+from aiayn.model.recurrent import Looks, RecurrentModel, recurrent_layer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -8,11 +8,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn import regularization
-from aiayn.batching import make_batch
+from aiayn.data import make_batch
 from aiayn.model import Transformer, config
-from aiayn.regularization import Dropout, label_smoothed_loss, projected_loss
-from aiayn.training import batch_loss
+from aiayn.model.dropout import Dropout
+from aiayn.training import loss as regularization
+from aiayn.training.loop import batch_loss
+from aiayn.training.loss import label_smoothed_loss, projected_loss
 
 
 def logits_and_labels(tokens: int, V: int) -> tuple[Tensor, Tensor]:

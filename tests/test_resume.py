@@ -32,14 +32,14 @@ from small_runs import (
     write_corpus,
 )
 
-import aiayn.checkpoint
-import aiayn.run
-from aiayn.checkpoint import list_checkpoints, load_checkpoint
-from aiayn.recipes import TrainingConfig
-from aiayn.resume import newest_checkpoint
-from aiayn.run import stop_signals
-from aiayn.training import train, training_step
-from aiayn.vocabulary import train_vocabulary
+import aiayn.training.checkpoint
+import aiayn.training.run
+from aiayn.data import train_vocabulary
+from aiayn.training import TrainingConfig, load_checkpoint, train
+from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.loop import training_step
+from aiayn.training.resume import newest_checkpoint
+from aiayn.training.run import stop_signals
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
 WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
@@ -52,8 +52,8 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("aiayn.training.LOG_STEPS", 5)
-        patch.setattr("aiayn.training.peak_of", lambda workers: 1e9)
+        patch.setattr("aiayn.training.loop.LOG_STEPS", 5)
+        patch.setattr("aiayn.training.loop.peak_of", lambda workers: 1e9)
         yield
     torch.set_num_threads(threads)
 
@@ -209,7 +209,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
 
 def dies_while_saving(step: int, *arguments: Any, **options: Any) -> None:
     """A run that the system kills when half of the optimizer's file at some step is written."""
-    save_file = aiayn.checkpoint.save_file
+    save_file = aiayn.training.checkpoint.save_file
 
     def save_half(content: Any, path: Path) -> None:
         save_file(content, path)
@@ -217,7 +217,7 @@ def dies_while_saving(step: int, *arguments: Any, **options: Any) -> None:
             os.truncate(path, path.stat().st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    aiayn.checkpoint.save_file = save_half
+    aiayn.training.checkpoint.save_file = save_half
     small_train(*arguments, **options)
 
 
@@ -249,14 +249,14 @@ def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
 
 def dies_between(step: int, *arguments: Any, **options: Any) -> None:
     """A run that is killed when a checkpoint is written, and the old ones are not yet cleared away."""
-    clear_away = aiayn.run.clear_away
+    clear_away = aiayn.training.run.clear_away
 
     def clear(folder: Path, *rest: Any) -> None:
         if newest(folder) == step:
             os.kill(os.getpid(), signal.SIGKILL)
         clear_away(folder, *rest)
 
-    aiayn.run.clear_away = clear
+    aiayn.training.run.clear_away = clear
     small_train(*arguments, **options)
 
 
@@ -322,7 +322,7 @@ def saves_for_ever(*arguments: Any) -> None:
         (path.parent.parent / "hangs").touch()
         time.sleep(1000)
 
-    aiayn.checkpoint.save_file = save_file
+    aiayn.training.checkpoint.save_file = save_file
     small_train(*arguments)
 
 
@@ -499,7 +499,7 @@ def scores(monkeypatch: pytest.MonkeyPatch, *perplexities: float) -> None:
     import math
 
     found = iter(perplexities)
-    monkeypatch.setattr("aiayn.training.validation_loss", lambda *_: math.log(next(found)))
+    monkeypatch.setattr("aiayn.training.loop.validation_loss", lambda *_: math.log(next(found)))
 
 
 def test_the_best_checkpoint_stays_beside_the_last(
@@ -531,7 +531,7 @@ def test_a_run_is_saved_before_it_is_evaluated(
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("aiayn.training.validation_loss", validation_loss)
+        patch.setattr("aiayn.training.loop.validation_loss", validation_loss)
         with pytest.raises(MemoryError):
             train(WHOLE, str(corpus), "en-de", tmp_path / "run")
     assert kept(tmp_path / "run") == [5]
@@ -543,7 +543,7 @@ def test_a_run_is_saved_before_it_is_evaluated(
 def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
     error: Exception, corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, save_file = tmp_path / "run", aiayn.checkpoint.save_file
+    out, save_file = tmp_path / "run", aiayn.training.checkpoint.save_file
 
     def full(content: Any, path: Path) -> None:
         if "step-0000020" in path.parent.name and path.name == "optimizer.safetensors":
@@ -551,7 +551,7 @@ def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
         save_file(content, path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(aiayn.checkpoint, "save_file", full)
+        patch.setattr(aiayn.training.checkpoint, "save_file", full)
         message = complaint(train, WHOLE, str(corpus), "en-de", out)
     assert f"{checkpoint(out, 20)}: cannot be written (" in message and "No space left" in message
     assert kept(out)[-1] == 15 and not list(out.glob("checkpoints/.*"))
@@ -606,9 +606,9 @@ def diverges(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
         current["step"] = step
         return training_step(objective, optimizer, work, step, *rest)
 
-    current, batch_loss = {"step": 0}, aiayn.training.batch_loss
-    monkeypatch.setattr("aiayn.training.batch_loss", loss)
-    monkeypatch.setattr("aiayn.training.training_step", note)
+    current, batch_loss = {"step": 0}, aiayn.training.loop.batch_loss
+    monkeypatch.setattr("aiayn.training.loop.batch_loss", loss)
+    monkeypatch.setattr("aiayn.training.loop.training_step", note)
 
 
 def test_a_loss_that_is_no_number_leaves_the_step_before_to_resume_from(

@@ -17,17 +17,17 @@ import pytest
 from small_runs import NUMBERS, TINY, complaint, finish, kept, lines, start, wait_for
 from test_checkpoint import learned, vocabulary
 
-import aiayn.run
-from aiayn.architectures import describe
-from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_training
-from aiayn.data import InputError
-from aiayn.metrics import best_step, stale
+import aiayn.training.run
+from aiayn.data import Vocabulary, train_vocabulary
+from aiayn.errors import InputError
 from aiayn.model import Transformer
-from aiayn.optimizer import make_optimizer
-from aiayn.resume import newest_checkpoint, restore
-from aiayn.run import Run, check_folder, restarted, stop_signals
-from aiayn.translation import last_checkpoints
-from aiayn.vocabulary import Vocabulary, train_vocabulary
+from aiayn.model.registry import describe
+from aiayn.training import load_checkpoint
+from aiayn.training.checkpoint import last_checkpoints, list_checkpoints, read_training
+from aiayn.training.metrics import best_step, stale
+from aiayn.training.optimizer import make_optimizer
+from aiayn.training.resume import newest_checkpoint, restore
+from aiayn.training.run import Run, check_folder, restarted, stop_signals
 
 __all__ = ["vocabulary"]  # a fixture
 
@@ -79,7 +79,7 @@ def test_a_run_that_cannot_begin_leaves_no_lock(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(aiayn.run, call, fails)
+        patch.setattr(aiayn.training.run, call, fails)
         with pytest.raises(InputError, match="as planned") as kept_alive:
             Run(tmp_path, resume=True)
     assert kept_alive and not hidden(tmp_path)
@@ -157,7 +157,7 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     model = Transformer(TINY)
     message = complaint(restore, newest, model, learned(model, 0), {})
     assert message.endswith(f"Or remove {newest}, to go on from step-10000000")
-    aiayn.run.clear_away(tmp_path, 1, None)
+    aiayn.training.run.clear_away(tmp_path, 1, None)
     assert kept(tmp_path) == steps[-1:]
     assert (tmp_path / "checkpoints" / "step-foo").exists()
 
@@ -169,7 +169,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
         target = tmp_path / "other" / "checkpoints" / f"step-{step:07d}"
         (tmp_path / "run" / "checkpoints" / target.name).symlink_to(target)
     (tmp_path / "run" / "checkpoints" / ".step-0000009.part").symlink_to(tmp_path / "other")
-    aiayn.run.clear_away(tmp_path / "run", 4, None)
+    aiayn.training.run.clear_away(tmp_path / "run", 4, None)
     assert kept(tmp_path / "run") == [2, 30, 40, 50] and kept(tmp_path / "other") == [1, 2]
     assert len(list(tmp_path.glob("other/checkpoints/*/optimizer.safetensors"))) == 2
 
@@ -180,9 +180,9 @@ def test_what_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     def rmtree(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("aiayn.run.shutil.rmtree", rmtree)
+    monkeypatch.setattr("aiayn.training.run.shutil.rmtree", rmtree)
     with pytest.warns(UserWarning, match=r"step-.*: cannot be removed \(.*Permission denied"):
-        aiayn.run.clear_away(tmp_path, 1, None)
+        aiayn.training.run.clear_away(tmp_path, 1, None)
     assert kept(tmp_path) == [3]
 
 
@@ -198,8 +198,8 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / "config.json").write_text(json.dumps({"model": describe(TINY), "training": training}))
         (folder / "optimizer.safetensors").touch()
 
-    monkeypatch.setattr(aiayn.run, "save_checkpoint", save)
-    monkeypatch.setattr(aiayn.run, "restore", lambda folder, *_: read_training(folder))
+    monkeypatch.setattr(aiayn.training.run, "save_checkpoint", save)
+    monkeypatch.setattr(aiayn.training.run, "restore", lambda folder, *_: read_training(folder))
 
 
 PARTS = (Transformer(TINY), make_optimizer(Transformer(TINY)), train_vocabulary([" ".join(NUMBERS)], 30))
@@ -292,7 +292,7 @@ def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(tmp_pat
     assert [path.name for path in last_checkpoints(tmp_path)] == ["step-0000020", "step-0000030"]
     bare(tmp_path, 35, due=False, average=2)
     assert [path.name for path in last_checkpoints(tmp_path)] == ["step-0000030", "step-0000035"]
-    aiayn.run.clear_away(tmp_path, 2, None)
+    aiayn.training.run.clear_away(tmp_path, 2, None)
     assert kept(tmp_path) == [30, 35] and not (tmp_path / "checkpoints" / "step-0000025").exists()
 
 
@@ -336,7 +336,7 @@ class Killed(BaseException):
 
 
 CALLS = ["os.mkdir", "os.rename", "os.open", "os.fsync", "os.unlink", "os.rmdir", "os.chmod", "shutil.rmtree"]
-CALLS += ["pathlib.Path.write_text", "pathlib.Path.write_bytes", "aiayn.checkpoint.save_file"]
+CALLS += ["pathlib.Path.write_text", "pathlib.Path.write_bytes", "aiayn.training.checkpoint.save_file"]
 
 
 @contextlib.contextmanager

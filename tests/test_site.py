@@ -182,6 +182,18 @@ def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
     page.close()
 
 
+def test_every_icon_has_its_shape() -> None:
+    """What a page names of the theme's icons, icons.css draws, and no other."""
+    pages = [(SITE / page).read_text(encoding="utf-8") for page in PAGES]
+    named = {
+        icon
+        for page in pages
+        for icon in re.findall(r'class="[^"]*\bfa(?:s|b|-solid|-brands) fa-([\w-]+)', page)
+    }
+    styles = (SITE / "_static" / "icons.css").read_text(encoding="utf-8")
+    assert named == set(re.findall(r"^\.fa-([\w-]+) \{", styles, re.MULTILINE))
+
+
 def test_search(phone: tuple[Page, list[str]], address: str) -> None:
     """The search finds a word of the book."""
     page, _ = phone
@@ -231,7 +243,8 @@ def test_pages_of_the_package() -> None:
     """Every module has its page, and every piece in it leads to its cell."""
     package = Path(__file__).parent.parent / "aiayn"
     for module in package.rglob("*.py"):
-        origins = re.findall(r"^# book/.+\.ipynb, cell .+$", module.read_text(encoding="utf-8"), re.MULTILINE)
+        text = module.read_text(encoding="utf-8")
+        origins = re.findall(r"^ *(# book/.+\.ipynb, cell .+)$", text, re.MULTILINE)
         name = ".".join(module.relative_to(package).with_suffix("").parts)
         page = parsed(SITE.resolve() / "aiayn" / f"{name}.html")
         assert [link.text_content() for link in page.find_class("aiayn-origin")] == origins, module.name

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
-import aiayn.training
-from aiayn.checkpoint import load_checkpoint
-from aiayn.run import Run
-from aiayn.training import train
-from aiayn.translation import Translator, last_checkpoints
+import aiayn.training.loop
+from aiayn.training import load_checkpoint, train
+from aiayn.training.checkpoint import last_checkpoints
+from aiayn.training.run import Run
+from aiayn.translation import Translator
 
 PATIENT = replace(
     QUICK, model=TINY, steps=1000, checkpoint_steps=5, patience=4, keep=4, average=3, checkpoint_minutes=0.0
@@ -31,15 +31,15 @@ def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
 
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(aiayn.training, "validate", validate)
-    monkeypatch.setattr(aiayn.training, "LOG_STEPS", 5)
-    monkeypatch.setattr(aiayn.training, "peak_of", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.training.loop, "validate", validate)
+    monkeypatch.setattr(aiayn.training.loop, "LOG_STEPS", 5)
+    monkeypatch.setattr(aiayn.training.loop, "peak_of", lambda workers: 1e9)
     yield
 
 
 def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
     """Train, with a signal during step `at`."""
-    real = aiayn.training.training_step
+    real = aiayn.training.loop.training_step
 
     def step(*arguments: Any) -> Any:
         if arguments[3] == at:
@@ -47,7 +47,7 @@ def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
         return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aiayn.training, "training_step", step)
+        patch.setattr(aiayn.training.loop, "training_step", step)
         train(PATIENT, str(corpus), "en-de", out, **options)
     assert kept(out)[-1] == at
 

@@ -32,25 +32,25 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from aiayn.batching import Batch, Batches, Example, GlobalBatch, lengths_of, make_batch
-from aiayn.checkpoint import list_checkpoints, load_checkpoint, read_description
-from aiayn.convolutional_model import ConvolutionalConfig
-from aiayn.distribution import Workers
-from aiayn.encoder_decoder import ModelConfig
+from aiayn.data import Batch, Batches, load_vocabulary, make_batch
+from aiayn.data.batching import Example, GlobalBatch, lengths_of
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.optimizer import learning_rate, make_optimizer
-from aiayn.recipes import TrainingConfig, recipe
-from aiayn.training import (
+from aiayn.model.base import ModelConfig
+from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.training import TrainingConfig, load_checkpoint, recipe, train
+from aiayn.training.checkpoint import list_checkpoints, read_description
+from aiayn.training.loop import (
     NotFinite,
     Objective,
     batch_loss,
     gradient_scaler,
-    train,
     training_step,
     validation_loss,
 )
+from aiayn.training.optimizer import learning_rate, make_optimizer
+from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, load_vocabulary
 
 GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"
 
@@ -415,9 +415,9 @@ def test_speed_is_that_of_training_alone(
         nonlocal clock
         clock += 60
 
-    monkeypatch.setattr("aiayn.metrics.time", SimpleNamespace(monotonic=lambda: clock))
-    monkeypatch.setattr("aiayn.training.training_step", step)
-    monkeypatch.setattr("aiayn.training.Run.save", save)
+    monkeypatch.setattr("aiayn.training.metrics.time", SimpleNamespace(monotonic=lambda: clock))
+    monkeypatch.setattr("aiayn.training.loop.training_step", step)
+    monkeypatch.setattr("aiayn.training.loop.Run.save", save)
     train(replace(QUICK, steps=220, checkpoint_minutes=0.51), corpus, "en-de", tmp_path / "run")
     written = [line["step"] for line in lines(tmp_path / "run") if "validation_perplexity" in line]
     logged = [line for line in lines(tmp_path / "run") if "loss" in line]
@@ -536,7 +536,7 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr("aiayn.training.training_dtype", lambda device: torch.float16)
+    monkeypatch.setattr("aiayn.training.loop.training_dtype", lambda device: torch.float16)
 
 
 def half_steps(count: int, scale: float) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
@@ -557,7 +557,7 @@ def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> No
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aiayn.training.training_dtype", lambda device: torch.float32)
+        patch.setattr("aiayn.training.loop.training_dtype", lambda device: torch.float32)
         whole_precision, *_ = half_steps(6, scale=1.0)
     assert found[0]["gradient_norm"] == pytest.approx(whole_precision[0]["gradient_norm"], rel=0.02)
     for one, other in zip(found, whole_precision, strict=True):

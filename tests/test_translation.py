@@ -14,22 +14,17 @@ import sacrebleu
 import torch
 from torch import Tensor
 
-import aiayn.search
-from aiayn.batching import pad
-from aiayn.checkpoint import save_checkpoint
-from aiayn.data import InputError
-from aiayn.model import DecoderState, Transformer, TransformerConfig
-from aiayn.search import BLOCK, SHORT, expand, lengthen
-from aiayn.translation import (
-    Hypothesis,
-    SearchConfig,
-    TooLong,
-    Translator,
-    beam_search,
-    bleu,
-    length_penalty,
-)
-from aiayn.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary, train_vocabulary
+import aiayn.translation.search
+from aiayn.data import Vocabulary, train_vocabulary
+from aiayn.data.batching import pad
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.errors import InputError
+from aiayn.model import Transformer, TransformerConfig
+from aiayn.model.transformer import DecoderState
+from aiayn.training.checkpoint import save_checkpoint
+from aiayn.translation import SearchConfig, Translator, beam_search, bleu
+from aiayn.translation.search import BLOCK, SHORT, expand, lengthen
+from aiayn.translation.translator import Hypothesis, TooLong, length_penalty
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
 WORDS = TEXT.split()
@@ -247,7 +242,7 @@ def test_the_padding_of_a_narrow_batch_changes_nothing(change: dict[str, Any]):
     model = tiny(3, **change)
     found = beam_search(model, pad(SOURCES))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aiayn.search, "SHORT", 1)
+        patch.setattr(aiayn.translation.search, "SHORT", 1)
         for padded, plain in zip(found, beam_search(model, pad(SOURCES)), strict=True):
             assert_same(padded, plain)
 
@@ -451,7 +446,7 @@ def test_a_wide_beam_takes_fewer_sentences_at_a_time(vocabulary: Vocabulary, mon
         sizes.append(len(source))
         return beam_search(model, source, *rest)
 
-    monkeypatch.setattr("aiayn.translation.beam_search", search)
+    monkeypatch.setattr("aiayn.translation.translator.beam_search", search)
     for beam in (8, 1000):
         Translator(tiny(7, len(vocabulary)), vocabulary, SearchConfig(beam, extra_length=1))(SENTENCES[:6])
     assert sizes[0] == 6 == sum(sizes[1:]) and max(sizes[1:]) < 6

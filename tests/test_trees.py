@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import complaint
 
-from aiayn import data, laboratory
-from aiayn.data import InputError, Pairs, load_pairs, trees_of
-from aiayn.recipes import recipe
-from aiayn.trees import (
+from aiayn import laboratory
+from aiayn.data import Pairs, Vocabulary, load_pairs, train_vocabulary
+from aiayn.data import corpora as data
+from aiayn.data.corpora import trees_of
+from aiayn.data.trees import (
     DEEPEST,
     LEFT,
     RIGHT,
@@ -28,7 +29,9 @@ from aiayn.trees import (
     tree_tokens,
     treebank,
 )
-from aiayn.vocabulary import EOS_ID, Vocabulary, train_vocabulary
+from aiayn.data.vocabulary import EOS_ID
+from aiayn.errors import InputError
+from aiayn.training import recipe
 
 CAT = "(S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .))"
 LINE = "⟦S ⟦NP ⟦DT⟧ ⟦NN⟧ NP⟧ ⟦VP ⟦VBD⟧ VP⟧ ⟦.⟧ S⟧"

@@ -15,15 +15,16 @@ import torch
 from filelock import FileLock
 from small_runs import QUICK, TINY, complaint, write_corpus
 
-import aiayn.preparation
-import aiayn.sweep
-from aiayn import data
-from aiayn.comparison import BAR, compare, read_record, report, together
+import aiayn.table3.sweep
+import aiayn.training.preparation
+from aiayn.data import corpora as data
 from aiayn.model import config
-from aiayn.recipes import TrainingConfig
-from aiayn.sweep import Job, run_apart, sweep, sweep_config
+from aiayn.table3 import ROWS, compare, row_config
+from aiayn.table3.comparison import BAR, read_record, report, together
+from aiayn.table3.rows import choose_rows, parameters
+from aiayn.table3.sweep import Job, run_apart, sweep, sweep_config
+from aiayn.training import TrainingConfig
 from aiayn.training import train as real_train
-from aiayn.variations import ROWS, choose_rows, parameters, row_config
 
 # name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands), perplexity, BLEU, millions
 TABLE_3 = """
@@ -214,10 +215,10 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
         begun.append((config.model.dropout, config.seed))
         real_train(config, *arguments, **options)
 
-    monkeypatch.setattr(aiayn.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
-    monkeypatch.setattr(aiayn.sweep, "keep_heap", lambda: None)
-    monkeypatch.setattr(aiayn.sweep, "train", counted)
-    monkeypatch.setattr(aiayn.training, "peak_of", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(aiayn.table3.sweep, "keep_heap", lambda: None)
+    monkeypatch.setattr(aiayn.table3.sweep, "train", counted)
+    monkeypatch.setattr(aiayn.training.loop, "peak_of", lambda workers: 1e9)
     return begun
 
 
@@ -271,7 +272,7 @@ def test_seeds_differ_and_each_is_the_same_again(
 def test_a_run_that_fails_says_so_and_is_tried_again(
     trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, out = aiayn.sweep.train, tmp_path / "table3.json"
+    counted, out = aiayn.table3.sweep.train, tmp_path / "table3.json"
 
     def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
         if config.model.dropout == 0.0:
@@ -279,7 +280,7 @@ def test_a_run_that_fails_says_so_and_is_tried_again(
         counted(config, *arguments, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(aiayn.sweep, "train", broken)
+        patched.setattr(aiayn.table3.sweep, "train", broken)
         record = sweep(["base", "D dropout=0.0", "D dropout=0.2"], str(sentences), out, seeds=1, **SMALL)
     assert names(record) == [("base", 1), ("D dropout=0.0", 1), ("D dropout=0.2", 1)]
     errors = [run.get("error") for run in record["runs"]]
@@ -298,7 +299,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 
     out = tmp_path / "table3.json"
     with monkeypatch.context() as patched:
-        patched.setattr(aiayn.sweep, "train", stopped)
+        patched.setattr(aiayn.table3.sweep, "train", stopped)
         record = sweep("base", str(sentences), out, seeds=1, **SMALL)
     assert "interrupted after step 3" in record["runs"][0]["error"]
     metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"
@@ -312,7 +313,7 @@ def test_the_record_is_whole_after_every_run(
     trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also while the next one is written, and if the sweep is broken off."""
-    out, seen, apart = tmp_path / "table3.json", list[int](), aiayn.sweep.run_apart
+    out, seen, apart = tmp_path / "table3.json", list[int](), aiayn.table3.sweep.run_apart
 
     def looking(job: Job) -> dict[str, Any]:
         time.sleep(0.2)  # until what came before is written
@@ -324,7 +325,7 @@ def test_the_record_is_whole_after_every_run(
         return apart(job)
 
     with monkeypatch.context() as patched:
-        patched.setattr(aiayn.sweep, "run_apart", looking)
+        patched.setattr(aiayn.table3.sweep, "run_apart", looking)
         with pytest.raises(KeyboardInterrupt):
             sweep("base", str(sentences), out, seeds=4, **SMALL)
     assert seen[:3] == [0, 1, 2]
@@ -347,8 +348,8 @@ def test_the_laboratory_is_drawn_once(
         loaded.append((name, split))
         return load_pairs(name, pair, split)
 
-    monkeypatch.setattr(aiayn.sweep, "load_pairs", counted)
-    monkeypatch.setattr(aiayn.preparation, "load_pairs", counted)
+    monkeypatch.setattr(aiayn.table3.sweep, "load_pairs", counted)
+    monkeypatch.setattr(aiayn.training.preparation, "load_pairs", counted)
     out = tmp_path / "table3.json"
     record = sweep("base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150})
     assert len(record["runs"]) == 2 and record["data"] == "laboratory"

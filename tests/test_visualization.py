@@ -10,15 +10,16 @@ import lxml.html
 import pytest
 import torch
 
-from aiayn.attention import recorded_attention
-from aiayn.batching import make_batch
-from aiayn.data import InputError
-from aiayn.laboratory import SPLITS, sample
+from aiayn.data import Vocabulary, make_batch, train_vocabulary
+from aiayn.errors import InputError
+from aiayn.inside import attention_of, attention_view, write_page
+from aiayn.inside.sentence import KINDS, LONGEST, PLACES, Head, side
+from aiayn.inside.view import MOST, AttentionView, write_attention
+from aiayn.laboratory import sample
+from aiayn.laboratory.corpus import SPLITS
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.sentence_attention import KINDS, LONGEST, PLACES, Head, attention_of, side
+from aiayn.model.attention import recorded_attention
 from aiayn.translation import SearchConfig, Translator
-from aiayn.visualization import MOST, AttentionView, attention_view, write_attention, write_page
-from aiayn.vocabulary import Vocabulary, train_vocabulary
 
 SOURCE = "The animal's friends did not cross the street because it was too tired."
 TARGET = "Die Freunde des Tieres überquerten die Straße nicht."

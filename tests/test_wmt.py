@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from aiayn import wmt
-from aiayn.data import InputError, load_pairs
-from aiayn.wmt import wmt14_files
+from aiayn.data import load_pairs, wmt
+from aiayn.data.wmt import wmt14_files
+from aiayn.errors import InputError
 
 ROWS = [
     {"de": "Die Katze schläft.", "en": "The cat sleeps."},

@@ -95,13 +95,14 @@ def groups(tables: dict[str, str]) -> str:
 
 
 def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
-    """Let what `import aiayn` gives be found by that name too, in this book and from others."""
-    front, objects = package(app)["__init__"], env.domains["py"].data["objects"]
-    for name in front.public:
-        home = home_of(package(app), front.imports[name])
-        if home and home[1] and (entry := objects.get(full_name(home[0], name))):
-            alias = ObjectEntry(entry.docname, entry.node_id, entry.objtype, aliased=True)
-            objects.setdefault(full_name(front, name), alias)
+    """Let what `import aiayn` gives, or a room, be found by that name too, in this book and from others."""
+    modules, objects = package(app), env.domains["py"].data["objects"]
+    for front in (module for module in modules.values() if module.name.endswith("__init__")):
+        for name in front.public:
+            home = home_of(modules, front.imports[name]) if name in front.imports else None
+            if home and home[1] and (entry := objects.get(full_name(home[0], name))):
+                alias = ObjectEntry(entry.docname, entry.node_id, entry.objtype, aliased=True)
+                objects.setdefault(full_name(front, name), alias)
 
 
 def resolve_name(

@@ -18,10 +18,10 @@ from modules import package
 from notebooks import Notebook, before_parsing, code_cells, number_title
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
+BADGE = re.compile(r"\[!\[[^]]*\]\([^)]*\)\]\(https://colab\.research\.google\.com/[^)]*\)\n*")
 BOXES = {"Paper", "Misread", "Exercise", "Try", "Note", "Alternative"}
 
 
@@ -32,6 +32,13 @@ def name_cells(app: Sphinx, docname: str, notebook: Notebook) -> None:
         exports = [tag for tag in cell["metadata"].get("tags", []) if tag.partition(":")[0] == "export"]
         module = exports[0].partition(":")[2] or default if exports else None
         cell["metadata"]["aiayn"] = {"id": cell["id"], "module": module}
+
+
+def drop_badge(app: Sphinx, docname: str, notebook: Notebook) -> None:
+    """Leave out the badge by which readers on GitHub open a chapter in Colab."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = BADGE.sub("", "".join(cell["source"]))
 
 
 class Boxes(SphinxTransform):
@@ -81,32 +88,19 @@ class Punctuation(SphinxTransform):
                 formula.replace_self(pair)
 
 
-class ColabBadge(SphinxTransform):
-    """Leave out the badge by which readers on GitHub open a chapter in Colab."""
+class Cells(SphinxTransform):
+    """Give code cells their ids, to which Markdown may link, and exported ones their badges."""
 
-    default_priority = 20  # before Sphinx collects pictures
+    default_priority = 800  # after citations and terms have been looked for
 
     def apply(self, **kwargs: Any) -> None:
-        for image in list(self.document.findall(nodes.image)):
-            if image["uri"].startswith("https://colab.research.google.com/"):
-                link = image.parent
-                paragraph = link.parent
-                paragraph.remove(link)
-                if not paragraph.astext().strip():
-                    paragraph.parent.remove(paragraph)
-
-
-class Cells(SphinxPostTransform):
-    """Give code cells their ids, and exported ones their badges."""
-
-    default_priority = 5
-    formats = ("html",)
-
-    def run(self, **kwargs: Any) -> None:
+        places = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
         for container in self.document.findall(nodes.container):
             if container.get("nb_element") == "cell_code" and "aiayn" in container["cell_metadata"]:
                 cell = container["cell_metadata"]["aiayn"]
-                container["ids"].append(f"cell-{cell['id']}")
+                place = f"cell-{cell['id']}"
+                container["ids"].append(place)
+                places[place] = (0, place, cell["id"])  # line, id and title, as MyST notes them of headings
                 if cell["module"]:
                     container.insert(0, self.badge(cell["id"], cell["module"]))
 
@@ -140,8 +134,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     before_parsing(app, number_title)
     before_parsing(app, name_cells)
+    before_parsing(app, drop_badge)
     app.add_transform(Boxes)
     app.add_transform(Punctuation)
-    app.add_transform(ColabBadge)
-    app.add_post_transform(Cells)
+    app.add_transform(Cells)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,17 +8,16 @@ that cite it. It warns of a link to literature that has no entry, and of an entr
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from docutils import nodes
-from pybtex.database import BibliographyData, Entry, parse_file
+from links import ancestors, link_words, one_of, running_text
+from pybtex.database import Entry
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting import toplevel, unsrt
 from pybtex.style.template import field, href, names, optional, optional_field, sentence, tag, words
-from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
@@ -31,11 +30,6 @@ LITERATURE = {
     *("arxiv.org", "aclanthology.org", "doi.org", "dl.acm.org", "openreview.net", "proceedings.mlr.press"),
     *("jmlr.org", "papers.nips.cc", "proceedings.neurips.cc", "nature.com", "cdn.openai.com"),
 }
-# Words inside these are not running text.
-CLOSED = (
-    *(nodes.title, nodes.literal, nodes.literal_block, nodes.math, nodes.raw),
-    *(nodes.reference, pending_xref),
-)
 
 
 def by_author(entries: list[Entry]) -> list[Entry]:
@@ -93,14 +87,6 @@ def address(url: str) -> str:
     return parts.netloc.removeprefix("www.") + path
 
 
-def works(app: Sphinx) -> BibliographyData:
-    """The entries of all files."""
-    entries: dict[str, Entry] = {}
-    for file in app.config.bibtex_bibfiles:
-        entries |= parse_file(str(Path(app.srcdir, file))).entries
-    return BibliographyData(entries)
-
-
 def described(entry: Entry) -> str:
     """Authors, title and year in one line."""
     authors = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
@@ -110,25 +96,10 @@ def described(entry: Entry) -> str:
     return f"{names}: {entry.fields['title']} ({entry.fields['year']})"
 
 
-def running_text(document: nodes.document) -> Iterator[nodes.Text]:
-    """The document's texts in which words may become links."""
-    for text in list(document.findall(nodes.Text)):
-        ancestor = text.parent
-        while (
-            ancestor is not None and not isinstance(ancestor, CLOSED) and ancestor.tagname != "pending_xref"
-        ):
-            ancestor = ancestor.parent
-        if ancestor is None:
-            yield text
-
-
 def cell_of(node: nodes.Node) -> str | None:
     """The id of the code cell that a node stands in."""
-    while node is not None:
-        if isinstance(node, nodes.container) and node.get("nb_element") == "cell_code":
-            return node["cell_metadata"].get("aiayn", {}).get("id")
-        node = node.parent
-    return None
+    cells = (each for each in ancestors(node) if each.get("nb_element") == "cell_code")
+    return next((cell["cell_metadata"].get("aiayn", {}).get("id") for cell in cells), None)
 
 
 class Cite(SphinxTransform):
@@ -140,7 +111,7 @@ class Cite(SphinxTransform):
         docname = self.env.docname
         if docname == REFERENCES:
             return
-        self.entries = works(self.app).entries
+        self.entries = self.env.get_domain("cite").bibdata.data.entries
         self.cited: dict[str, str] = {}  # key: id of the place on this page
         by_address = {address(entry.fields["url"]): key for key, entry in self.entries.items()}
         for link in list(self.document.findall(nodes.reference)):
@@ -164,19 +135,16 @@ class Cite(SphinxTransform):
         """Link a work where the chapter first names it; if only its code does, remember the cell."""
         if not forms:
             return
-        longest_first = sorted(forms, key=len, reverse=True)
-        pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)")
-        for text in running_text(self.document):
-            pieces: list[nodes.Node] = []
-            done = 0
-            for match in pattern.finditer(text):
-                if (key := forms[match[0]]) not in self.cited:
-                    link = nodes.reference("", match[0])
-                    self.lead(link, key)
-                    pieces += [nodes.Text(text[done : match.start()]), link]
-                    done = match.end()
-            if pieces:
-                text.parent.replace(text, [*pieces, nodes.Text(text[done:])])
+        pattern = one_of(forms)
+
+        def cite(match: re.Match[str]) -> nodes.reference | None:
+            if (key := forms[match[0]]) in self.cited:
+                return None
+            link = nodes.reference("", match[0])
+            self.lead(link, key)
+            return link
+
+        link_words(running_text(self.document), pattern, cite)
         for code in self.document.findall(nodes.literal_block):
             for match in pattern.finditer(code.astext()):
                 if cell := cell_of(code):

@@ -6,19 +6,19 @@ from the notebooks of the book, with book/claims.yml: no state and no figure is 
 
 import html
 import json
-from collections import Counter
+from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from docutils import nodes
-from notebooks import Notebook, before_parsing, code_cells, number_title, title
+from notebooks import Notebook, before_parsing, chapters, code_cells
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 LOGGER = logging.getLogger(__name__)
-CLAIMS = "book/claims.yml"
 LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {"holds": "✓", "does not hold at this scale": "✗", "not yet run": "○", "cited": "§"}
@@ -35,10 +35,12 @@ SECTIONS = {
     "3.4": "Embeddings and softmax",
     "3.5": "Positional encoding",
     "4": "Why self-attention",
+    "5": "Training",
     "5.1": "Training data and batching",
     "5.2": "Hardware and schedule",
     "5.3": "Optimizer",
     "5.4": "Regularization",
+    "6": "Results",
     "6.1": "Machine translation",
     "6.2": "Model variations",
     "6.3": "English constituency parsing",
@@ -47,20 +49,7 @@ SECTIONS = {
 }
 
 
-class Check(NamedTuple):
-    """What one cell found about a claim."""
-
-    docname: str
-    chapter: str
-    cell: str
-    holds: bool
-    figure: str
-
-
-def read_claims(app: Sphinx) -> dict[str, dict[str, str]]:
-    """The paper's claims by id, in the paper's order."""
-    claims = yaml.safe_load(Path(app.srcdir, CLAIMS).read_text(encoding="utf-8"))
-    return {claim["id"]: claim for claim in claims}
+Claim = dict[str, Any]
 
 
 def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -69,20 +58,44 @@ def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]
     return [(output, record) for output, record in found if "claim" in record]
 
 
-def read_checks(app: Sphinx, docname: str) -> list[tuple[str, Check]]:
-    """The claims that a notebook's stored outputs report on."""
-    notebook = json.loads(Path(app.env.doc2path(docname)).read_text(encoding="utf-8"))
-    number_title(app, docname, notebook)
-    return [
-        (record["claim"], Check(docname, title(notebook), cell["id"], record["holds"], record["figure"]))
-        for cell in code_cells(notebook)
-        for _, record in records(cell)
-    ]
+@cache
+def read_claims(app: Sphinx) -> list[Claim]:
+    """The paper's claims, in its order, each with its state and with what the chapters' cells found."""
+    folder = Path(app.srcdir, "book")
+    titles = chapters(folder)
+    checks: dict[str, list[dict[str, Any]]] = {}
+    for page in sorted(titles.keys() & app.env.found_docs):
+        notebook = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))
+        for cell in code_cells(notebook):
+            for _, record in records(cell):
+                check = {"page": page, "chapter": titles[page][0], "cell": cell["id"], **record}
+                checks.setdefault(record["claim"], []).append(check)
+    claims = yaml.safe_load((folder / "claims.yml").read_text(encoding="utf-8"))
+    for claim in claims:
+        claim["section"] = claim["id"].rpartition("-")[0]
+        claim["part"] = claim["section"].partition(".")[0]
+        claim["checks"] = checks.get(claim["id"], [])
+        claim["state"] = state_of(claim)
+    return claims
+
+
+def state_of(claim: Claim) -> str:
+    """One of `STATES`."""
+    if claim["check"] == "historical":
+        return "cited"
+    if not claim["checks"]:
+        return "not yet run"
+    return state(all(check["holds"] for check in claim["checks"]))
+
+
+def state(holds: bool) -> str:
+    """The state of a claim that was checked."""
+    return "holds" if holds else "does not hold at this scale"
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
     """Link each claim's line to the ledger; warn of tags and reports that do not go together."""
-    known = read_claims(app)
+    known = {claim["id"] for claim in read_claims(app)}
     ledger = app.builder.get_relative_uri(docname, LEDGER)
     for cell in code_cells(notebook):
         tags = cell["metadata"].get("tags", [])
@@ -90,7 +103,7 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
         reported = {record["claim"] for _, record in records(cell)}
         for claim in sorted(tagged | reported):
             if claim not in known:
-                fault = f"is not in {CLAIMS}"
+                fault = "is not in book/claims.yml"
             elif claim not in reported:
                 fault = "is tagged, but no output of the cell reports on it"
             elif claim not in tagged:
@@ -99,90 +112,56 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
                 continue
             LOGGER.warning("cell %s: claim %s %s", cell["id"], claim, fault, location=docname)
         for output, record in records(cell):
-            state = "holds" if record["holds"] else "does not hold at this scale"
+            found = state(record["holds"])
             figure = f": {html.escape(record['figure'])}" if record["figure"] else ""
             link = f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a>'
             output["data"]["text/html"] = (
-                f'<div class="aiayn-claim" data-state="{state}">{sign(state)} {link} {state}{figure}</div>'
+                f'<div class="aiayn-claim" data-state="{found}">'
+                f'<span class="aiayn-sign">{STATES[found]}</span> {link} {found}{figure}</div>'
             )
 
 
-def sign(state: str) -> str:
-    """The sign of a state, as HTML."""
-    return f'<span class="aiayn-sign">{STATES[state]}</span>'
+class Claims(SphinxDirective):
+    """`{claims} NAME`: what book/_templates/claims-NAME.html makes of the claims."""
 
-
-def state_of(claim: dict[str, str], checks: list[Check]) -> str:
-    """One of `STATES`."""
-    if claim["check"] == "historical":
-        return "cited"
-    if not checks:
-        return "not yet run"
-    return "holds" if all(check.holds for check in checks) else "does not hold at this scale"
-
-
-class ClaimsDirective(SphinxDirective):
-    """What the ledger page and the front page have in common: the claims and their checks."""
-
-    def collect(self) -> dict[str, tuple[dict[str, str], list[Check], str]]:
-        """Each claim with its checks and its state; the page depends on all their sources."""
-        app = self.env.app
-        checks: dict[str, list[Check]] = {}
-        self.env.note_dependency(CLAIMS)
-        for docname in sorted(self.env.found_docs):
-            if self.env.doc2path(docname).endswith(".ipynb"):
-                self.env.note_dependency(self.env.doc2path(docname, base=False))
-                for identifier, check in read_checks(app, docname):
-                    checks.setdefault(identifier, []).append(check)
-        return {
-            identifier: (claim, found := checks.get(identifier, []), state_of(claim, found))
-            for identifier, claim in read_claims(app).items()
-        }
-
-
-class Status(ClaimsDirective):
-    """`{claims-status}`: how many claims are in which state, in one line."""
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        counts = Counter(state for _, _, state in self.collect().values())
-        parts = "".join(
-            f'<li data-state="{state}">{sign(state)} {state}: <b>{counts[state]}</b></li>' for state in STATES
-        )
-        return [nodes.raw("", f'<ul class="aiayn-status">{parts}</ul>', format="html")]
+        return [self.show(self.arguments[0], read_claims(self.env.app))]
+
+    def show(self, name: str, claims: list[Claim]) -> nodes.raw:
+        """Some claims, by a template."""
+        context = {
+            "claims": claims,
+            "states": STATES,
+            "sections": SECTIONS,
+            "ledger": LEDGER,
+            "address": partial(self.env.app.builder.get_relative_uri, self.env.docname),
+        }
+        text = self.env.app.builder.templates.render(f"claims-{name}.html", context)
+        return nodes.raw("", text, format="html")
 
 
-class Ledger(ClaimsDirective):
+class Ledger(Claims):
     """`{claims-ledger}`: every claim, grouped by the paper's sections."""
 
+    required_arguments = 0
+
     def run(self) -> list[nodes.Node]:
-        sections: dict[str, nodes.section] = {}
-        for identifier, (claim, checks, state) in self.collect().items():
-            number = identifier.rpartition("-")[0]
-            if number not in sections:
-                title = nodes.title("", f"{number} {SECTIONS[number]}")
-                sections[number] = nodes.section("", title, ids=[f"section-{number.replace('.', '-')}"])
-            sections[number] += nodes.raw("", self.entry(identifier, claim, checks, state), format="html")
-        return list(sections.values())
-
-    def entry(self, identifier: str, claim: dict[str, str], checks: list[Check], state: str) -> str:
-        """One claim's entry."""
-        return (
-            f'<div class="aiayn-entry" id="claim-{identifier}" data-state="{state}">'
-            f'<p class="aiayn-entry-head">{sign(state)} <b>{identifier}</b> '
-            f'<span class="aiayn-state">{state}</span> · {claim["check"]}</p>'
-            f"<p>{html.escape(claim['claim'])}</p>{''.join(self.place(check) for check in checks)}</div>"
-        )
-
-    def place(self, check: Check) -> str:
-        """Where a claim is checked, and what was found there."""
-        page = self.env.app.builder.get_relative_uri(self.env.docname, check.docname)
-        link = f'<a href="{page}#cell-{check.cell}">{html.escape(check.chapter)}, cell {check.cell}</a>'
-        return f'<p class="aiayn-place">{link}{": " * bool(check.figure)}{html.escape(check.figure)}</p>'
+        return [
+            nodes.section(
+                "",
+                nodes.title("", f"{number} {SECTIONS[number]}"),
+                self.show("ledger", list(group)),
+                ids=[f"section-{number.replace('.', '-')}"],
+            )
+            for number, group in groupby(read_claims(self.env.app), key=lambda claim: claim["section"])
+        ]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     before_parsing(app, show_claims)
-    app.add_directive("claims-status", Status)
+    app.add_directive("claims", Claims)
     app.add_directive("claims-ledger", Ledger)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,8 +15,8 @@ from unittest.mock import patch
 INTRODUCTION = """\
 The package brings a command with it, ``aiayn``; ``python -m aiayn`` is the same. This page says what
 ``aiayn VERB --help`` says. The chapter `{title} <../book/09-launch.html>`__ uses it for the paper's runs; the
-functions behind the verbs are in :py:mod:`aiayn.training_commands`,
-:py:mod:`aiayn.model_commands` and :py:mod:`aiayn.__main__`.
+functions behind the verbs are in :py:mod:`aiayn.commands.train`,
+:py:mod:`aiayn.commands.use` and :py:mod:`aiayn.__main__`.
 
 The verbs: {verbs}."""
 

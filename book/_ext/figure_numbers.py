@@ -1,22 +1,22 @@
-"""The numbers of figure 1: what each block holds, does, takes in and gives out, measured on our own model.
+"""The numbers of figure 1, counted on our own model: what each block holds and does, as ready text.
 
-A Transformer on the meta device has every parameter and computes every shape, but no value: even the big one
-costs no memory. Hooks note the shapes, torch's own counter the products. Nothing here is typed in.
+A Transformer on the meta device has every parameter, but no value: even the big one costs no memory. Torch's
+own counter finds the products. Nothing here is typed in; the page and its script only put it in its places.
 """
 
 import re
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.attention import recorded_attention
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.laboratory_model import laboratory_model
-from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.vocabulary import Vocabulary
+from aiayn.model.attention import recorded_attention
+from aiayn.model.transformer import Transformer, TransformerConfig, config
 
 SIZES = ("base", "big", "laboratory")
 SENTENCES = (  # source, target, and whose sentence it is
@@ -32,8 +32,8 @@ SENTENCES = (  # source, target, and whose sentence it is
         "the Universal Declaration of Human Rights",
     ),
 )
-Shape = tuple[int, ...]
-Flow = tuple[str, Shape]  # symbols, such as n × d_model, and the sizes that they had
+END, START = "‹/s›", "‹s›"
+Values = dict[str, Any]
 
 
 @cache
@@ -63,16 +63,13 @@ class Measured:
     """What was found on one model with one pair of `n` source and `m` target tokens, by block.
 
     `modules` says how many modules a block stands for, `parameters` and `products` (multiply-adds of matrix
-    products) what they have together, `shapes` what flows there.
+    products) what they have together; the whole model's stand under "whole". `sizes` go by their symbols.
     """
 
     modules: dict[str, int]
     parameters: dict[str, int]
     products: dict[str, int]
-    shapes: dict[str, list[Flow]]
     sizes: dict[str, int]
-    all_parameters: int
-    all_products: int
 
 
 def parts(model: Transformer) -> dict[str, list[nn.Module]]:
@@ -85,6 +82,7 @@ def parts(model: Transformer) -> dict[str, list[nn.Module]]:
         "encoder-attention": [layer.self_attention for layer in encoder],
         "encoder-norm": [residual.norm for layer in encoder for residual in layer.residuals],
         "encoder-feed-forward": [layer.feed_forward for layer in encoder],
+        "memory": [],
         "target-embedding": [model.target_embeddings],
         "target-positions": [model.positions],
         "decoder-attention": [layer.self_attention for layer in decoder],
@@ -97,76 +95,134 @@ def parts(model: Transformer) -> dict[str, list[nn.Module]]:
 
 @cache
 def measure(shape: TransformerConfig, n: int, m: int) -> Measured:
-    """Build the model, send a pair through it, and note what happens."""
+    """Build the model, send a pair through it, and count."""
     with torch.device("meta"):
         model = Transformer(shape).eval()
         source, target = (torch.ones(1, length, dtype=torch.long) for length in (n, m))
-    names = {id(module): name for name, module in model.named_modules()}
-    seen: dict[str, list[list[Shape]]] = {}  # by module and call: what went in and, last, what came out
-
-    def note(name: str, _: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        shapes = [tuple(x.shape[1:]) for x in (*inputs, output) if isinstance(x, Tensor)]
-        seen.setdefault(name, []).append(shapes)
-
-    for name, module in model.named_modules():
-        module.register_forward_hook(partial(note, name))
-    with torch.no_grad(), FlopCounterMode(display=False) as counter, recorded_attention(model) as weights:
+    with torch.no_grad(), FlopCounterMode(display=False) as counter, recorded_attention(model):
         model(source, target)
     counted = {name: sum(found.values()) // 2 for name, found in counter.get_flop_counts().items()}
+    names = {id(module): name for name, module in model.named_modules()}
     blocks = parts(model)
     products = {
         block: sum(counted.get(f"Transformer.{names[id(module)]}", 0) for module in modules)
         for block, modules in blocks.items()
     }
     # The scores are no module of their own: they are what the model does outside its two stacks.
-    stacks = counted["Transformer.encoder"] + counted["Transformer.decoder"]
-    products["scores"] = counted["Global"] - stacks
+    products["scores"] = counted["Global"] - counted["Transformer.encoder"] - counted["Transformer.decoder"]
     named = {p for modules in blocks.values() for module in modules for p in module.parameters()}
     assert named == set(model.parameters()), "a block is missing from figure 1"
     assert sum(products.values()) == counted["Global"], "a product is missing from figure 1"
+    parameters = {block: sum(map(size_of, modules)) for block, modules in blocks.items()}
     return Measured(
         {block: len(modules) for block, modules in blocks.items()},
-        {block: sum(p.numel() for x in modules for p in x.parameters()) for block, modules in blocks.items()},
-        products,
-        flows(seen, {name: tuple(found.shape[1:]) for name, found in weights.items()}),
+        parameters | {"whole": size_of(model)},
+        products | {"whole": counted["Global"]},
         dict(n=n, m=m, d_model=shape.d_model, d_ff=shape.d_ff, h=shape.h, N=shape.N)
         | dict(d_k=shape.d_k or shape.d_model // shape.h, V=shape.vocabulary_size),
-        sum(p.numel() for p in model.parameters()),
-        counted["Global"],
     )
 
 
-def flows(seen: dict[str, list[list[Shape]]], weights: dict[str, Shape]) -> dict[str, list[Flow]]:
-    """What flows through each block: its symbols, and its shape in this forward pass."""
-    embedded, added, outside = seen["target_embeddings"], seen["positions"], seen[""][0]
+def size_of(module: nn.Module) -> int:
+    """The parameters of a module."""
+    return sum(parameter.numel() for parameter in module.parameters())
 
-    def attention(path: str, queries: str, keys: str) -> list[Flow]:
-        Q, K, V, *_ = seen[f"{path}.attention"][0]
-        assert K == V
-        inputs = [(f"{queries} × d_model", seen[path][0][0])]
-        if path.endswith("memory_attention"):
-            inputs.append((f"{keys} × d_model", seen[path][0][1]))
-        inside = [(f"h × {queries} × d_k", Q), (f"h × {keys} × d_k", K)]
-        between = [(f"h × {queries} × {keys}", weights[path])]
-        return [*inputs, *inside, *between, (f"{queries} × d_model", seen[path][0][-1])]
 
-    def through(path: str, *symbols: str) -> list[Flow]:
-        shapes = seen[path][0]
-        return [(symbols[0], shapes[0]), (symbols[-1], shapes[-1])]
+def in_words(count: int) -> str:
+    """A large count to three digits."""
+    for size, word in ((10**9, "billion"), (10**6, "million"), (10**3, "thousand")):
+        if count >= size:
+            return f"{float(f'{count / size:.3g}'):g} {word}"
+    return str(count)
 
-    found = {"whole": [("n", outside[0]), ("m", outside[1]), ("m × V", outside[-1])]}
-    for call, (side, length) in enumerate((("source", "n"), ("target", "m"))):
-        numbers, vectors = embedded[call]
-        found[f"{side}-embedding"] = [(length, numbers), (f"{length} × d_model", vectors)]
-        found[f"{side}-positions"] = [(f"{length} × d_model", shape) for shape in added[call]]
-    for side, length in (("encoder", "n"), ("decoder", "m")):
-        layer, width = f"{side}.layers.0", f"{length} × d_model"
-        found[f"{side}-attention"] = attention(f"{layer}.self_attention", length, length)
-        found[f"{side}-norm"] = through(f"{layer}.residuals.0", width, width)
-        inner = (f"{length} × d_ff", seen[f"{layer}.feed_forward.W_1"][0][-1])
-        first, last = through(f"{layer}.feed_forward", width, width)
-        found[f"{side}-feed-forward"] = [first, inner, last]
-    found["memory"] = [("n × d_model", seen["encoder"][0][-1])]
-    found["memory-attention"] = attention("decoder.layers.0.memory_attention", "m", "n")
-    found["scores"] = [("m × d_model", seen["decoder"][0][-1]), ("m × V", outside[-1])]
-    return found
+
+def share(part: int, whole: int) -> str:
+    """A part in percent."""
+    return "< 0.1%" if 0 < part < whole / 2000 else f"{100 * part / whole:.1f}%"
+
+
+def abridged(words: list[str]) -> str:
+    """Words that fit into the drawing."""
+    whole = " ".join(words)
+    return whole if len(whole) <= 20 else f"{' '.join(words[:2])} … {words[-1]}"
+
+
+def chips(size: str, pieces: list[str]) -> list[tuple[str, bool]]:
+    """Tokens as they are shown: ▁ begins a word; a piece without it belongs to the one before."""
+    inside = [size == "laboratory" and piece[0] != "▁" and piece not in (START, END) for piece in pieces]
+    return [(piece.removeprefix("▁") or "▁", joined) for piece, joined in zip(pieces, inside, strict=True)]
+
+
+def note(size: str, whose: str) -> str:
+    """What a token is here, in a sentence that is from `whose`."""
+    begin = f"The sentence is from {whose}."
+    if size != "laboratory":
+        return (
+            f"{begin} Words and marks are counted as tokens here; the paper's models had pieces of words, "
+            "from a vocabulary that only their own corpus can make."
+        )
+    text = f"{begin} Tokens are the pieces that the laboratory's own vocabulary makes of it."
+    if whose != "the laboratory":
+        text += " It never met these words, so it has to spell most of them."
+    return text
+
+
+def values(figure: dict[str, Any], size: str, sentence: int) -> Values:
+    """All that the page shows of one model and one sentence, by name; `figure` is book/figure-1.yml."""
+    english, german, whose = SENTENCES[sentence]
+    # What the model reads: the source with its end mark, the target after a start mark.
+    source, target = [*tokens(size, english), END], [START, *tokens(size, german)]
+    found = measure(shape_of(size), len(source), len(target))
+    spoken = re.findall(r"\w+", german)
+    result: Values = {
+        "tokens.source": chips(size, source),
+        "tokens.target": chips(size, target),
+        "tokens.note": note(size, whose),
+        "figure.source": abridged(re.findall(r"\w+", english)),
+        "figure.target": abridged([START, *spoken[:-1]]),
+        "figure.next": spoken[-1],
+        "figure.N": str(found.sizes["N"]),
+        "figure.d_model": str(found.sizes["d_model"]),
+        "whole.size": size,
+        "whole.parameters": f"{found.parameters['whole']:,}",
+        "whole.products": in_words(found.products["whole"]),
+        **{f"whole.{name}": f"{value:,}" for name, value in found.sizes.items()},
+    }
+    for block in figure["blocks"]:
+        result |= block_values(block["key"], found)
+    for block in (figure["whole"], *figure["blocks"]):
+        for row, symbols in enumerate(block["flows"].values()):
+            shape = [f"{found.sizes[name]:,}" for name in symbols.split(" × ")]
+            result[f"{block['key']}.flow.{row}"] = " × ".join(shape)
+    for kind in figure["kinds"]:
+        result |= kind_values(
+            kind, [block["key"] for block in figure["blocks"] if block["kind"] == kind], found
+        )
+    return result
+
+
+def block_values(key: str, found: Measured) -> Values:
+    """Parameters and work of one block."""
+    held, done = found.parameters[key], found.products[key]
+    modules = found.modules[key]
+    return {
+        f"{key}.parameters": f"{held:,}" if held else "none",
+        f"{key}.parameters-share": share(held, found.parameters["whole"]) if held else "",
+        f"{key}.parameters-each": f"{modules} × {held // modules:,}" if modules > 1 else "",
+        f"{key}.parameters-bar": f"{100 * held / found.parameters['whole']:.2f}",
+        f"{key}.products": in_words(done) if done else "none",
+        f"{key}.products-share": share(done, found.products["whole"]) if done else "",
+        f"{key}.products-each": "",
+    }
+
+
+def kind_values(kind: str, keys: list[str], found: Measured) -> Values:
+    """What all blocks of a kind have together; the embedding's matrix counts once."""
+    held = found.parameters["scores"] if kind == "embedding" else sum(found.parameters[key] for key in keys)
+    done = sum(found.products[key] for key in keys)
+    return {
+        f"{kind}.parameters": share(held, found.parameters["whole"]),
+        f"{kind}.parameters-bar": f"{100 * held / found.parameters['whole']:.2f}",
+        f"{kind}.products": share(done, found.products["whole"]) if done else "none",
+        f"{kind}.products-bar": f"{100 * done / found.products['whole']:.2f}",
+    }

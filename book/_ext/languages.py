@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
 @cache
 def german() -> tuple[set[str], set[str]]:
     """The words of the laboratory's German, and those of them that its English does not have."""
-    from aiayn.laboratory import sample  # here, because it takes a second
+    from aiayn.laboratory.corpus import sample  # here, because it takes a second
 
     pairs = sample(6000)
     known = {word for pair in pairs for word in words(pair.target)} | MORE

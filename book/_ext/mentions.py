@@ -6,11 +6,11 @@ is near. In the reference, docstrings name their neighbours, and "section 3.2.1"
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from links import ancestors, link_words, within
 from modules import Entry, Module, full_name, home_of, module_of, package
 from notebooks import chapters
 from sphinx import addnodes
@@ -21,12 +21,6 @@ COMMANDS = "api/command-line"
 NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 TELLING = re.compile(r"\w_|[A-Z]\w*[a-z]|\.|\)$")  # what tells a name from an ordinary word, such as train
 SECTIONS = re.compile(r"(?<=\bsection )\d(?:\.\d)*|(?<=\bsections )\d(?:\.\d)*|(?<=\bchapter )\d(?:\.\d)*")
-
-
-def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
-    """What a node stands in, innermost first."""
-    while (node := node.parent) is not None:
-        yield node
 
 
 def parameters(described: list[addnodes.desc]) -> set[str]:
@@ -44,12 +38,9 @@ class Mentions(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         page, linked = self.env.docname, set[str]()
         for code in list(self.document.findall(nodes.literal)):
-            around = list(ancestors(code))
-            if any(
-                isinstance(node, nodes.title | nodes.reference | addnodes.pending_xref) for node in around
-            ):
+            if within(code, nodes.title, nodes.reference, addnodes.pending_xref):
                 continue
-            described = [each for each in around if isinstance(each, addnodes.desc)]
+            described = [each for each in ancestors(code) if isinstance(each, addnodes.desc)]
             place = self.verb(code.astext(), page) or self.entry(code.astext(), page, described)
             if place and (page.startswith("api/") or place not in linked):
                 linked.add(place)
@@ -120,19 +111,19 @@ class Mentions(SphinxPostTransform):
         """Lead from the number of a section to the chapter about it."""
         known = chapters(Path(self.app.srcdir, "book"))
         about = {section: chapter for chapter, (_, section) in known.items() if section}
-        for text in list(self.document.findall(nodes.Text)):
-            parts, end = list[nodes.Node](), 0
-            for found in SECTIONS.finditer(text):
-                section = found[0]
-                while section and section not in about:
-                    section = section.rpartition(".")[0]
-                if section and not isinstance(text.parent, nodes.reference | nodes.literal):
-                    place = self.app.builder.get_relative_uri(page, about[section])
-                    link = nodes.reference("", found[0], refuri=place, internal=True)
-                    parts += [nodes.Text(text[end : found.start()]), link]
-                    end = found.end()
-            if parts:
-                text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+        def lead(match: re.Match[str]) -> nodes.reference | None:
+            section = match[0]
+            while section and section not in about:
+                section = section.rpartition(".")[0]
+            if not section:
+                return None
+            place = self.app.builder.get_relative_uri(page, about[section])
+            return nodes.reference("", match[0], refuri=place, internal=True)
+
+        texts = self.document.findall(nodes.Text)
+        outside = [text for text in texts if not isinstance(text.parent, nodes.reference | nodes.literal)]
+        link_words(outside, SECTIONS, lead)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

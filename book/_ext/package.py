@@ -6,7 +6,7 @@ its parts are called, is said in the reference (reference.py).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import Any
 
@@ -26,9 +26,21 @@ def module_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             title = escape(app.env.titles[chapter].astext())
             head += f" · written in {link(app, page, chapter, title)}"
             home = app.builder.get_relative_uri(page, chapter)
-            place = rf'<a class="aiayn-origin" id="cell-\3" href="{home}#cell-\3"># \1, cell \3</a>'
-            code = re.sub(rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place, code)
+            code = re.sub(rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place(home), code)
         yield page, {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"}, "page.html"
+
+
+def place(home: str) -> Callable[[re.Match[str]], str]:
+    """What stands for a comment that names a cell: a link to it; and the first one is a place to link to."""
+    seen = set[str]()
+
+    def origin(found: re.Match[str]) -> str:
+        path, _, cell = found.groups()
+        name = "" if cell in seen else f' id="cell-{cell}"'  # a cell may go on with several classes
+        seen.add(cell)
+        return f'<a class="aiayn-origin"{name} href="{home}#cell-{cell}"># {path}, cell {cell}</a>'
+
+    return origin
 
 
 def link(app: Sphinx, page: str, target: str, text: str) -> str:

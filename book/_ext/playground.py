@@ -20,17 +20,17 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from aiayn.data import cache_folder, load_pairs, write_atomically
-from aiayn.laboratory import LONGEST
+from aiayn.data.corpora import load_pairs
+from aiayn.data.files import cache_folder, write_atomically
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.inside.sentence import Head, attention_of
+from aiayn.inside.view import table
+from aiayn.laboratory.corpus import LONGEST
 from aiayn.laboratory_model import fingerprint, laboratory_model
-from aiayn.model import Transformer
-from aiayn.recipes import recipe
-from aiayn.sentence_attention import Head, attention_of
-from aiayn.translation import Translator
-from aiayn.visualization import table
-from aiayn.vocabulary import EOS_ID, Vocabulary
+from aiayn.model.transformer import Transformer
+from aiayn.training.recipes import recipe
+from aiayn.translation.translator import Translator
 
-BROWSER = "book/_browser"  # what it holds is copied to _static/
 SCRIPTS = ("elements", "vocabulary", "transformer", "search", "weights", "beam", "heads", "page")
 MODEL = "playground/laboratory-model.js"
 
@@ -83,7 +83,7 @@ def write_model(app: Sphinx, config: Config) -> None:
     folder = Path(app.doctreedir, "browser")
     (folder / MODEL).parent.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(trained()[1])
-    config.html_static_path += [BROWSER, str(folder)]
+    config.html_static_path.append(str(folder))
 
 
 class Playground(SphinxDirective):

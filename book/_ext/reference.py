@@ -99,7 +99,9 @@ class Reference:
             assert home is not None, origin
             about, entry = home
             full = f"{about.qualified}.{entry.name}" if entry else about.qualified
-            summary = first_words(entry.node) if entry else self.sentences[about.name]
+            summary = (
+                first_words(entry.node) if entry else self.sentences[about.name.removesuffix(".__init__")]
+            )
             rows.append((f":py:obj:`{name} <{full}>`", summary))
         return names_table(rows)
 

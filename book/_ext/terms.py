@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from citations import running_text
 from docutils import nodes
 from docutils.statemachine import StringList
+from links import link_words, one_of, running_text, within
+from notebooks import chapters
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -33,16 +34,11 @@ def anchor(term: str) -> str:
     return f"term-{nodes.make_id(term)}"
 
 
-def chapter_name(target: str) -> str:
+def chapter_name(app: Sphinx, target: str) -> str:
     """What the chapters call the chapter of a link such as `03-2-attention.ipynb#several-heads`."""
-    names = {"00-how": "How this book works", "00-1": "The laboratory", "08": "Attention visualizations"}
-    names |= {"10-1": "Words", "10-2": "Two languages", "10-3": "What can be said"}
-    for start, name in names.items():
-        if target.startswith(start):
-            return name
-    section = re.match(r"0?(\d+)(?:-(\d))?", target)
-    assert section is not None, target
-    return "Chapter\N{NO-BREAK SPACE}" + ".".join(filter(None, section.groups()))
+    title, _ = chapters(Path(app.srcdir, "book"))[f"book/{target.partition('.')[0]}"]
+    number = title.partition(" ")[0]
+    return f"Chapter\N{NO-BREAK SPACE}{number}" if number[0].isdigit() else title
 
 
 class Term(nodes.reference):
@@ -76,37 +72,35 @@ class LinkTerms(SphinxTransform):
             if not term["home"].startswith(f"{page}#")
             for form in term.get("forms", [])
         }
-        longest_first = sorted(forms, key=len, reverse=True)
-        pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])")
+        pattern = one_of(forms)
         # What the chapter links itself, or puts in italics, as it does when it introduces a word.
         linked = {
             forms[match[0]]["term"]
             for node in self.document.findall(lambda node: isinstance(node, KNOWN))
             for match in pattern.finditer(node.astext())
         }
-        for text in running_text(self.document):
-            if not isinstance(text.parent, nodes.paragraph) or within(text, nodes.table):
-                continue  # a word in bold, a cell of a table
-            pieces: list[nodes.Node] = []
-            done = 0
-            for match in pattern.finditer(text):
-                term = forms[match[0]]
-                if term["term"] in linked or "aiayn-label" in text.parent.get("classes", []):
-                    continue
-                linked.add(term["term"])
-                link = Term("", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True)
-                link["is"] = term["is"]
-                pieces += [nodes.Text(text[done : match.start()]), link]
-                done = match.end()
-            if pieces:
-                text.parent.replace(text, [*pieces, nodes.Text(text[done:])])
+
+        def explain(match: re.Match[str]) -> Term | None:
+            term = forms[match[0]]
+            if term["term"] in linked:
+                return None
+            linked.add(term["term"])
+            link = Term("", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True)
+            link["is"] = term["is"]
+            return link
+
+        texts = [text for text in running_text(self.document) if is_sentence(text)]
+        link_words(texts, pattern, explain)
 
 
-def within(node: nodes.Node, kind: type[nodes.Node]) -> bool:
-    """Whether a node stands in one of that kind."""
-    while node is not None and not isinstance(node, kind):
-        node = node.parent
-    return node is not None
+def is_sentence(text: nodes.Text) -> bool:
+    """Whether a text is neither a word in bold, nor a box's label, nor in the cell of a table."""
+    paragraph = text.parent
+    return (
+        isinstance(paragraph, nodes.paragraph)
+        and "aiayn-label" not in paragraph["classes"]
+        and not within(text, nodes.table)
+    )
 
 
 class Glossary(SphinxDirective):
@@ -121,7 +115,7 @@ class Glossary(SphinxDirective):
             for term in group:
                 name = nodes.term("", term["term"], ids=[anchor(term["term"])])
                 meaning = nodes.definition()
-                text = f"{term['is']} [{chapter_name(term['home'])}]({term['home']})"
+                text = f"{term['is']} [{chapter_name(self.env.app, term['home'])}]({term['home']})"
                 self.state.nested_parse(StringList([text], source=TERMS), 0, meaning)
                 letter += nodes.definition_list_item("", name, meaning)
             result.append(letter)

@@ -1,0 +1,174 @@
+"""Launch (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+"""
+
+__all__ = [
+    "PORT",
+    "ADDRESS",
+    "SHUTDOWN_SECONDS",
+    "ENVIRONMENT",
+    "torchrun_command",
+    "FAILURE",
+    "first_failure",
+    "reason",
+    "launch",
+    "paper_run",
+]
+
+
+# book/09-launch.ipynb, cell launch-imports
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from aiayn.costs.hardware import PAPER_RUNS
+from aiayn.errors import InputError
+
+PORT = 29500  # torchrun's own, where an address has none
+ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"  # of a machine, perhaps with a port
+SHUTDOWN_SECONDS = 120  # in which interrupted workers may save: a checkpoint of big has 2.6 GB
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+    "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),  # before PyTorch 2.12 it is always 30
+}
+
+
+# book/09-launch.ipynb, cell torchrun-command
+def torchrun_command(
+    program: list[str], workers: int, machines: int = 1, address: str | None = None, restarts: int = 0
+) -> list[str]:
+    """The command that starts `program` once for every worker; the same one on each machine.
+
+    Parameters
+    ----------
+    program : list of str
+        What each worker runs, such as `["-m", "aiayn", "train", …]`, or a script and its arguments.
+    workers : int
+        On each machine: one for every GPU.
+    machines : int
+        How many machines take part.
+    address : str, optional
+        Where several machines meet: the name of one of them, with a port if it is not to be 29500.
+    restarts : int
+        How often all workers are started again after one has failed.
+
+    Raises
+    ------
+    InputError
+        If several machines have no address, or a number makes no sense.
+    """
+    if not (1 <= workers <= 1000 and 1 <= machines <= 10_000 and 0 <= restarts <= 1000):
+        numbers = f"workers={workers}, machines={machines}, restarts={restarts}"
+        raise InputError(f"{numbers}: wanted are 1 to 1,000, 1 to 10,000 and 0 to 1,000")
+    meeting = ["--standalone"]
+    if machines > 1:
+        if not address:
+            raise InputError(f"{machines} machines: give the address of one of them, where all meet")
+        if not (found := re.fullmatch(ADDRESS, address)):
+            raise InputError(f"address {address!r}: give a machine's name, with a port or not: node1:{PORT}")
+        endpoint = address if found[2] else f"{address}:{PORT}"
+        meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d", "--rdzv-id", "aiayn"]
+        meeting += ["--rdzv-endpoint", endpoint]
+    many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
+    return ["torchrun", *meeting, *many, *program]
+
+
+# book/09-launch.ipynb, cell reason
+FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) ")
+
+
+def first_failure(output: str) -> tuple[int, str] | None:
+    """Exit code of the worker that torchrun reports to have failed first, and a line about it."""
+    victims, _, root = output.rpartition("Root Cause (first observed failure)")
+    found = FAILURE.search(root) if victims else None
+    if found is None:
+        return None
+    code = int(found[2])
+    ranks = sorted({int(found[1]), *(int(rank) for rank, how in FAILURE.findall(victims) if how == found[2])})
+    who = "rank " + ", ".join(map(str, ranks))
+    if code >= 0:
+        return code, f"{who}: ended with exit code {code}; its output says more"
+    names = {each.value: each.name for each in signal.Signals}
+    cause = ", perhaps for lack of memory" if code == -signal.SIGKILL else ""
+    return code, f"{who}: killed by {names.get(-code, f'signal {-code}')}{cause}"
+
+
+def reason(lines: Iterable[str]) -> str:
+    """Why workers failed: what one of them said, how one ended, or else the end of the output."""
+    last = [line.rstrip() for line in lines if line.strip()]
+    failure = first_failure("\n".join(last))
+    said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
+    if said and (failure is None or failure[0] == 2):  # any other code is not that of who said it
+        return said[0]
+    return failure[1] if failure else "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+
+
+# book/09-launch.ipynb, cell launch
+def launch(command: list[str], show: bool = True) -> None:
+    """Run a command of `torchrun_command` to its end; `show` its output as it comes.
+
+    If this is interrupted, the workers save what they have, and end.
+
+    Raises
+    ------
+    InputError
+        If the workers fail; it says why.
+    """
+    torchrun = [sys.executable, "-m", "torch.distributed.run", *command[1:]]  # that of this Python
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(torchrun, env=ENVIRONMENT | os.environ, start_new_session=True, **pipes)
+    stdout: Any = process.stdout
+    last: deque[str] = deque(maxlen=1000)
+    # A progress bar comes as lines that end in a carriage return; newline="" leaves them so.
+    with process, TextIOWrapper(stdout, "utf-8", "replace", newline="") as output:
+        try:
+            for line in output:
+                last.append(line)
+                if show:
+                    print(line, end="", flush=True)
+        except BaseException:  # Ctrl-C, above all
+            process.terminate()
+            deque(output, maxlen=0)  # the workers write until they have saved, and somebody has to read it
+            process.wait()
+            raise
+    if process.returncode:
+        raise InputError(reason(last))
+
+
+# book/09-launch.ipynb, cell paper-run
+def paper_run(model: str, pair: str, out: Path) -> list[str]:
+    """What `aiayn train` and `aiayn launch` have to be told for a cell of Table 2.
+
+    Raises
+    ------
+    InputError
+        If there is no such cell.
+    """
+    cells = {(run.model, run.pair): run for run in PAPER_RUNS}
+    if (model, pair) not in cells:
+        known = ", ".join(" ".join(cell) for cell in cells)
+        raise InputError(f"{model} {pair}: no cell of Table 2; there are {known}")
+    run = cells[model, pair]
+    flags = {
+        "data": "wmt14",
+        "pair": pair,
+        "config": model,
+        "vocabulary-size": run.shape.vocabulary_size,
+        "checkpoint-steps": round(600 / run.seconds),  # of the paper's ten minutes
+        "micro-batches": 8,
+        "out": out,
+    }
+    if (model, pair) == ("big", "en-fr"):
+        flags["dropout"] = 0.1  # section 6.1
+    told = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
+    return [*told, "--sparse", "--compile", "--drop-too-long"]

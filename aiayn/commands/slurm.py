@@ -1,0 +1,106 @@
+"""Launch (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+"""
+
+__all__ = [
+    "SIGNAL_SECONDS",
+    "SLURM",
+    "check_words",
+    "slurm_script",
+]
+
+
+# book/09-launch.ipynb, cell slurm-template
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
+from aiayn.errors import InputError
+from aiayn.translation.bleu_scores import MOSES
+
+SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60  # before the end of a job, for the workers to save in
+
+SLURM = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --output=%x-%j.log
+#SBATCH --open-mode=append
+#SBATCH --nodes={machines}
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task={cpus}
+#SBATCH --gpus-per-node={workers}
+#SBATCH --time={minutes}
+#SBATCH --signal=TERM@{signal}
+#SBATCH --requeue
+
+# What your cluster wants besides (--partition, --account) and what makes aiayn known comes here, such as:
+# source ~/aiayn/.venv/bin/activate
+
+{variables}
+export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+port=$((20000 + SLURM_JOB_ID % 10000))
+
+srun --kill-on-bad-exit=1 {torchrun}
+code=$?
+if ((code != 0 && SECONDS > {nearly})); then
+  exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
+fi
+((code == 0)) || exit $code
+srun --nodes=1 --ntasks=1 {evaluate}
+"""
+
+
+# book/09-launch.ipynb, cell check-words
+def check_words(words: Iterable[str]) -> None:
+    """Refuse words that do not fit into a line of a script or a log, with an InputError."""
+    for word in words:
+        if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", word):
+            raise InputError(f"{word!r}: holds a control character or is not UTF-8; choose another name")
+
+
+# book/09-launch.ipynb, cell slurm-script
+def slurm_script(
+    train: list[str], out: Path, workers: int, machines: int = 1, hours: float = 24.0, restarts: int = 3
+) -> str:
+    """A batch file for `sbatch` that trains, goes on in another job when the time is over, and scores.
+
+    Parameters
+    ----------
+    train : list of str
+        What `aiayn train` is told, `--out` among it.
+    out : Path
+        The run's folder, which all machines see.
+    workers, machines, restarts : int
+        As for `torchrun_command`; a worker is a GPU.
+    hours : float
+        For which a job may have the machines.
+    """
+    if not 1 / 6 <= hours <= 10_000:
+        raise InputError(f"hours={hours}: must be ten minutes, to start and to save, to 10,000 hours")
+    check_words([*train, str(out)])
+    minutes = round(60 * hours)
+    pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
+    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []  # trees and some languages have one form
+    run = f"./{out}" if str(out).startswith("-") else str(out)  # or it would be a flag
+    evaluate = ["aiayn", "evaluate", run, *forms, "--json", f"{run}/bleu.json"]
+    program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
+    torchrun = [*map(shlex.quote, torchrun_command(program, workers, machines, "first:1", restarts))]
+    if machines > 1:
+        torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'  # for the shell to fill in
+    return SLURM.format(
+        name=re.sub(r"[^A-Za-z0-9._-]+", "-", out.name) or "aiayn",
+        machines=machines,
+        cpus=4 * workers,
+        workers=workers,
+        minutes=minutes,
+        signal=SIGNAL_SECONDS,
+        variables="\n".join(f"export {name}={value}" for name, value in ENVIRONMENT.items()),
+        torchrun=" ".join(torchrun),
+        nearly=60 * minutes - SIGNAL_SECONDS - 120,  # SLURM may be early, and the script started late
+        evaluate=shlex.join(evaluate),
+    )

@@ -1,0 +1,214 @@
+"""Launch (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+"""
+
+__all__ = [
+    "Training",
+    "fetched_elsewhere",
+    "train",
+    "prepare",
+    "flags",
+    "launch",
+]
+
+
+# book/09-launch.ipynb, cell training-imports
+import math
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+
+from aiayn.commands.evaluation import (
+    TEST_SETS,
+    how_trained,
+    load_test,
+    plain_words,
+    report,
+    score,
+    write_record,
+)
+from aiayn.commands.launch import launch as launch_workers
+from aiayn.commands.launch import torchrun_command
+from aiayn.commands.slurm import slurm_script
+from aiayn.data.batching import check_shares
+from aiayn.errors import InputError, NotFetched
+from aiayn.fast_paths import keep_heap
+from aiayn.training.loop import train as train_model
+from aiayn.training.metrics import Metrics
+from aiayn.training.preparation import prepare as prepare_corpus
+from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.training.run import check_folder
+
+
+# book/09-launch.ipynb, cell train-options
+@dataclass(frozen=True)
+class Training:
+    """What to train, and how."""
+
+    data: str  # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
+    config: str  # base, big, small, multi30k, laboratory, parser, conv, rnn, …: see RECIPES
+    out: Path  # a new folder, for metrics and checkpoints
+    pair: str = "en-de"  # languages, source first
+    minutes: float = math.inf  # stop after so many
+    steps: int | None = None  # stop after so many
+    batch_tokens: int | None = None  # of a step on either side, of all workers together
+    micro_batches: int | None = None  # pieces of a batch; one for each worker unless given
+    checkpoint_steps: int | None = None  # from one checkpoint to the next
+    sparse: bool = False  # until the last checkpoints, which are averaged, at most one in ten minutes
+    vocabulary_size: int | None = None  # pieces, of both languages together
+    dropout: float | None = None  # share of numbers that are set to zero
+    seed: int = 1  # of everything that is drawn
+    drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
+    resume: bool = False  # go on with the run in the folder, if there is one
+    tensorboard: bool = False  # write TensorBoard's files, too
+    compile: bool = False  # have torch compile the layers: takes minutes, and pays on a GPU
+
+    def settings(self) -> TrainingConfig:
+        """The recipe, with what the flags change."""
+        if not self.minutes > 0:
+            raise InputError(f"minutes={self.minutes}: must be more than 0")
+        run = ("steps", "batch_tokens", "micro_batches", "checkpoint_steps", "sparse", "seed")
+        changes, shape = (
+            {name: value for name in names if (value := getattr(self, name)) is not None}
+            for names in (run, ("vocabulary_size", "dropout"))
+        )
+        with plain_words():
+            settings = recipe(self.config, **changes)
+            return replace(settings, model=replace(settings.model, **shape))
+
+
+# book/09-launch.ipynb, cell train-command
+@contextmanager
+def fetched_elsewhere(job: Training) -> Iterator[None]:
+    """Within it, whoever has no network is told what to run where there is one."""
+    try:
+        yield
+    except NotFetched as error:
+        words = ["aiayn", "prepare", "--data", job.data, "--pair", job.pair, "--config", job.config]
+        words += ["--vocabulary-size", str(job.vocabulary_size)] * (job.vocabulary_size is not None)
+        command = shlex.join([*words, *["--drop-too-long"] * job.drop_too_long])
+        where = "on a machine that has a network and the same cache (AIAYN_CACHE)"
+        raise InputError(f"{error}; or run `{command}` {where}") from None
+
+
+def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
+    """Train a model."""
+    settings = job.settings()
+    keep_heap()
+    options = (job.minutes, job.drop_too_long, job.resume, job.tensorboard, job.compile)
+    with fetched_elsewhere(job):
+        train_model(settings, job.data, job.pair, job.out, *options)
+    step = how_trained(job.out)["step"]
+    if "TORCHELASTIC_RUN_ID" not in os.environ and step not in Metrics(job.out).validations():
+        print(f"aiayn: stopped after step {step}, which is saved; --resume goes on", file=sys.stderr)
+        sys.exit(130)
+
+
+# book/09-launch.ipynb, cell prepare-command
+def prepare(
+    data: str,
+    config: str,
+    pair: str = "en-de",
+    out: Path | None = None,
+    vocabulary_size: int | None = None,
+    drop_too_long: bool = False,
+) -> None:
+    """Download, check, learn the vocabulary and encode, so that `train` can begin at once; needs no GPU.
+
+    All of it is kept in the cache, the folder that AIAYN_CACHE names.
+
+    Parameters
+    ----------
+    data : str
+        multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de.
+    config : str
+        What will be trained: base, big, small, multi30k, …
+    pair : str
+        Languages, source first.
+    out : Path, optional
+        The folder of the run to come, where the vocabulary is put.
+    vocabulary_size : int, optional
+        Pieces, of both languages together, if not the recipe's.
+    drop_too_long : bool
+        Leave out sentences that are too long, rather than stop at the first.
+    """
+    job = Training(data, config, out or Path(), pair, vocabulary_size=vocabulary_size)
+    if out is not None:
+        check_folder(out, resume=False)
+    corpus = prepare_corpus(job.settings(), data, pair, drop_too_long, progress=True)
+    if out is not None:
+        corpus.vocabulary.save(out / "vocabulary.model")
+    tests = load_test(data, pair, None) if data in TEST_SETS else {}
+    counts = {"train": len(corpus.train), "val": len(corpus.valid)}
+    counts |= {name: len(pairs) for name, pairs in tests.items()}
+    print("ready:", ", ".join(f"{name} {count:,} pairs" for name, count in counts.items()))
+
+
+# book/09-launch.ipynb, cell flags
+def flags(job: Training) -> list[str]:
+    """The flags from which `aiayn train` reads a job back."""
+    told = []
+    for field in fields(job):
+        value, flag = getattr(job, field.name), "--" + field.name.replace("_", "-")
+        if value != field.default:
+            negative = str(value).startswith("-")  # or a name that would be taken for a flag
+            told += [flag] if value is True else [f"{flag}={value}"] if negative else [flag, str(value)]
+    return told
+
+
+# book/09-launch.ipynb, cell launch-verb
+def launch(
+    job: Annotated[Training, tyro.conf.arg(name="")],
+    workers: int = 0,
+    machines: int = 1,
+    address: str | None = None,
+    restarts: int = 3,
+    slurm: bool = False,
+    hours: float = 24.0,
+) -> None:
+    """Train with several workers, then score the mean of the last checkpoints in every form.
+
+    Parameters
+    ----------
+    workers : int
+        On each machine; as many as there are GPUs unless given.
+    machines : int
+        How many take part; call the same command on each of them.
+    address : str, optional
+        Where several machines meet: the name of one of them, perhaps with a port.
+    restarts : int
+        How often to go on from the last checkpoint after a worker has failed.
+    slurm : bool
+        Print a batch file for SLURM instead.
+    hours : float
+        For which the batch file asks.
+    """
+    pieces = job.settings().micro_batches
+    workers = workers or max(1, torch.cuda.device_count())
+    if pieces is not None and min(workers, machines) > 0:
+        check_shares(pieces, workers * machines)
+    if slurm:
+        print(slurm_script(flags(job), job.out, workers, machines, hours, restarts), end="")
+        return
+    with fetched_elsewhere(job):
+        load_test(job.data, job.pair, None)
+    job = replace(job, resume=job.resume or machines > 1)  # a machine knows only its own restarts
+    command = torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
+    check_folder(job.out, job.resume)  # before eight processes find out
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
+    launch_workers(command)
+    if machines == 1:
+        record = score(job.out, progress=sys.stderr.isatty())
+        print(report(record))
+        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])

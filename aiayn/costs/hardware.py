@@ -1,0 +1,280 @@
+"""Hardware and schedule (paper, section 5.2).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-2-hardware-and-schedule.ipynb
+"""
+
+__all__ = [
+    "Count",
+    "forward_flops",
+    "variant_flops",
+    "training_flops",
+    "batch_flops",
+    "step_flops",
+    "Accelerator",
+    "ACCELERATORS",
+    "OTHER_PRODUCT",
+    "find_accelerator",
+    "peak_flops",
+    "training_dtype",
+    "measured_peak",
+    "Plan",
+    "plan",
+    "PaperRun",
+    "PAPER_RUNS",
+    "plan_table",
+]
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell imports
+import re
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int, Integer
+
+from aiayn.errors import InputError
+from aiayn.model.base import ModelConfig
+from aiayn.model.transformer import TransformerConfig, config
+
+# book/05-2-hardware-and-schedule.ipynb, cell forward-flops
+Count = int | Int[np.ndarray, " pairs"]
+
+
+def forward_flops(config: TransformerConfig, n: Count, m: Count) -> dict[str, Count]:
+    """FLOPs of the matrix products that one pair takes forward, by part; a multiply-add counts as two.
+
+    Causal attention is counted as the full square, as kernels and counters do, although half is hidden.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        The shape of the model.
+    n, m : int or array
+        Source and target tokens of a pair, or of several pairs: the results are then arrays, too.
+    """
+    N, d, h = config.N, config.d_model, config.h
+    d_k, d_v = config.d_k or d // h, config.d_v or d // h
+    meetings = n * n + m * m + n * m  # of a query with a key: in the encoder, in the decoder, between them
+    return {
+        "projections": 2 * N * 3 * (n + m) * d * h * (d_k + d_v),
+        "scores": 2 * N * h * d_k * meetings * (config.score != "additive"),
+        "weighted sums": 2 * N * h * d_v * meetings,
+        "feed-forward": 2 * N * (n + m) * 2 * d * config.d_ff,
+        "logits": 2 * m * d * config.vocabulary_size,
+        "variants": variant_flops(config, n, m),
+    }
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell variant-flops
+def variant_flops(config: TransformerConfig, n: Count, m: Count) -> Count:
+    """FLOPs of the products, forward, that other scores and relative positions have and the paper's have not.
+
+    The additive score is mostly work on single numbers, which is no product and is not counted.
+    """
+    N, h = config.N, config.h
+    d_k, d_v = config.d_k or config.d_model // h, config.d_v or config.d_model // h
+    queries, keys = n + 2 * m, 2 * n + m  # of all attentions in a layer of the encoder and one of the decoder
+    flops = 0 * (n + m)
+    if config.score == "general":
+        flops += 2 * N * queries * h * d_k * d_k
+    if config.score == "additive":
+        flops += 2 * N * (queries + keys) * h * d_k * d_k
+    if config.positions == "relative":  # 33 distances, from -16 to 16, in self-attention only
+        flops += 2 * N * (n + m) * h * 33 * (d_k + d_v)
+    return flops
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell training-flops
+def training_flops(config: ModelConfig, n: Count, m: Count) -> Count:
+    """FLOPs of the matrix products of one pair, forward and backward: every product becomes three."""
+    if isinstance(config, TransformerConfig):
+        return 3 * sum(forward_flops(config, n, m).values())
+    return 3 * config.forward_flops(n, m)
+
+
+def batch_flops(config: ModelConfig, lengths: Integer[np.ndarray, "pairs 2"]) -> int:
+    """FLOPs of a training step on pairs of these lengths (source, target), padding not counted.
+
+    Divided by the seconds it took and by `peak_flops`, this is the model-FLOP utilisation.
+    """
+    n, m = lengths.astype(np.int64).T  # lengths kept as 16 bits would overflow
+    return int(np.sum(training_flops(config, n, m)))
+
+
+def step_flops(config: ModelConfig, tokens: int = 25_000, length: int = 27) -> float:
+    """FLOPs of a step on so many tokens a side, in pairs of `length` tokens on either side (section 5.1)."""
+    return tokens / length * batch_flops(config, np.array([[length, length]]))
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell accelerators
+@dataclass(frozen=True)
+class Accelerator:
+    """A GPU, by its data sheet."""
+
+    name: str
+    peak: float  # FLOP/s of dense products, in the precision that training uses
+    watts: int  # the power that it may draw
+
+
+ACCELERATORS = [
+    Accelerator("P100", 10.6e12, 300),  # 32 bits: it has no tensor cores
+    Accelerator("P100 PCIe", 9.3e12, 250),
+    Accelerator("V100", 125e12, 300),
+    Accelerator("V100 PCIe", 112e12, 250),
+    Accelerator("T4", 65e12, 70),
+    Accelerator("A10", 125e12, 150),
+    Accelerator("A100", 312e12, 400),
+    Accelerator("A100 PCIe", 312e12, 300),
+    Accelerator("RTX 3090", 71e12, 350),
+    Accelerator("RTX 4090", 165e12, 450),
+    Accelerator("L4", 121e12, 72),
+    Accelerator("L40S", 362e12, 350),
+    Accelerator("H100", 989e12, 700),
+    Accelerator("H100 PCIe", 756e12, 350),
+    Accelerator("H100 NVL", 835e12, 400),
+    Accelerator("H200", 989e12, 700),
+    Accelerator("H200 NVL", 835e12, 600),
+    Accelerator("B200", 2250e12, 1000),
+]
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell find-accelerator
+OTHER_PRODUCT = {"MIG", "LAPTOP", "MOBILE", "MAX", "TI", "SUPER", "D"}
+
+
+def find_accelerator(name: str) -> Accelerator | None:
+    """The entry of `ACCELERATORS` for the name that a GPU gives itself, or None."""
+    words = set(re.split(r"[^A-Z0-9]+", name.upper()))
+    if words & OTHER_PRODUCT:
+        return None
+    found = [entry for entry in ACCELERATORS if set(entry.name.upper().split()) <= words]
+    return max(found, key=lambda entry: len(entry.name), default=None)
+
+
+def peak_flops(device: torch.device) -> float | None:
+    """Dense peak of a GPU in FLOP/s, from its data sheet; None for a processor and for what is not listed."""
+    if device.type != "cuda":
+        return None
+    found = find_accelerator(torch.cuda.get_device_name(device))
+    return found.peak if found else None
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell training-dtype
+def training_dtype(device: torch.device) -> torch.dtype:
+    """The numbers in which training computes products there: those that the table's peak is of (section 5.2).
+
+    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know nothing else, where
+    gradients have to be scaled; else float32.
+    """
+    if device.type != "cuda":
+        return torch.float32
+    with torch.cuda.device(device):
+        if torch.cuda.is_bf16_supported(including_emulation=False):
+            return torch.bfloat16
+    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else torch.float32
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell measured-peak
+def measured_peak(
+    device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32, size: int = 2048
+) -> float:
+    """FLOP/s that a large matrix product reaches here: a limit for everything made of such products."""
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    best = float("inf")
+    for _ in range(6):  # the first is a warm-up, and never the best
+        began = time.perf_counter()
+        c = a @ b
+        c[0, 0].item()  # a GPU answers only when the product is done
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell plan
+@dataclass(frozen=True)
+class Plan:
+    """What a run will take."""
+
+    seconds: float
+    """of one step"""
+    hours: float
+    """of all steps; checkpoints and validation come on top"""
+    kilowatt_hours: float
+    """of the GPUs alone"""
+
+
+def plan(
+    config: TransformerConfig,
+    steps: int,
+    gpus: int,
+    gpu: str,
+    utilisation: float,
+    watts: float | None = None,
+    tokens: int = 25_000,
+) -> Plan:
+    """Time and energy of a training, if each of the GPUs reaches that share of its peak (section 5.2).
+
+    `gpu` is a name as in `ACCELERATORS`, `watts` the power of one, if not that of its data sheet, and
+    `tokens` those of a whole step on either side, however many GPUs share it.
+
+    Raises
+    ------
+    InputError
+        If the GPU is not listed, or a number makes no sense.
+    """
+    found = find_accelerator(gpu)
+    if found is None:
+        raise InputError(f"GPU {gpu!r}: not listed; there are {', '.join(a.name for a in ACCELERATORS)}")
+    if not 1e-6 <= utilisation <= 1:
+        raise InputError(f"utilisation={utilisation}: give a share of the peak between 0 and 1, such as 0.4")
+    power = found.watts if watts is None else watts
+    for name, value in {"gpus": gpus, "steps": steps, "tokens": tokens, "watts": power}.items():
+        if not 0 < value <= 1e9:
+            raise InputError(f"{name}={value!r:.60}: must be more than 0, and at most 1,000,000,000")
+    seconds = step_flops(config, tokens) / (gpus * found.peak * utilisation)
+    hours = steps * seconds / 3600
+    return Plan(seconds, hours, hours * gpus * power / 1000)
+
+
+# book/05-2-hardware-and-schedule.ipynb, cell plan-table
+@dataclass(frozen=True)
+class PaperRun:
+    """A training of Table 2, and what the paper says it took."""
+
+    model: str  # base or big
+    pair: str  # languages, source first
+    shape: TransformerConfig
+    steps: int
+    seconds: float  # of a step
+    hours: float  # of the whole
+
+
+PAPER_RUNS = [
+    PaperRun(name, pair, config(name, vocabulary_size=size), steps, seconds, hours)
+    for pair, size in (("en-de", 37_000), ("en-fr", 32_000))
+    for name, steps, seconds, hours in (("base", 100_000, 0.4, 12.0), ("big", 300_000, 1.0, 84.0))
+]
+
+
+def plan_table(gpus: int, gpu: str, utilisation: float, watts: float | None = None) -> str:
+    """`plan` for the trainings of Table 2 as text, the paper's eight P100 beside it.
+
+    Raises
+    ------
+    InputError
+        As `plan` does.
+    """
+    title = f"{gpus} x {gpu} at {utilisation:.0%} of the peak"
+    lines = [
+        f"{title:53}  the paper, 8 x P100",
+        "model pair    steps    FLOPs  s/step    hours     kWh  s/step  x steps   stated",
+    ]
+    for run in PAPER_RUNS:
+        p = plan(run.shape, run.steps, gpus, gpu, utilisation, watts)
+        flops = run.steps * step_flops(run.shape)
+        ours = f"{flops:.1e} {p.seconds:7.4f} {p.hours:8.2f} {p.kilowatt_hours:7.1f}"
+        theirs = f"{run.seconds:6.1f} {run.steps * run.seconds / 3600:6.1f} h {run.hours:6.0f} h"
+        lines.append(f"{run.model:5} {run.pair} {run.steps:7,}  {ours}  {theirs}")
+    return "\n".join(lines)

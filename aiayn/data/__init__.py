@@ -1,0 +1,29 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "Batch",
+    "Batches",
+    "encode_pairs",
+    "make_batch",
+    "Pairs",
+    "load_pairs",
+    "Vocabulary",
+    "load_vocabulary",
+    "train_vocabulary",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell data-front
+from aiayn.data.batching import Batch as Batch
+from aiayn.data.batching import Batches as Batches
+from aiayn.data.batching import encode_pairs as encode_pairs
+from aiayn.data.batching import make_batch as make_batch
+from aiayn.data.corpora import Pairs as Pairs
+from aiayn.data.corpora import load_pairs as load_pairs
+from aiayn.data.vocabulary import Vocabulary as Vocabulary
+from aiayn.data.vocabulary import load_vocabulary as load_vocabulary
+from aiayn.data.vocabulary import train_vocabulary as train_vocabulary

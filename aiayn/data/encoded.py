@@ -1,0 +1,216 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "CHUNK",
+    "UNKNOWN",
+    "VERSION",
+    "Encoded",
+    "read_report",
+    "fits",
+    "text_key",
+    "encode_missing",
+    "encode_corpus",
+    "checked",
+    "available_cpus",
+    "check_script",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell encoding-imports
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Integer
+from tqdm import tqdm
+
+from aiayn.data.batching import too_long
+from aiayn.data.corpora import Pairs
+from aiayn.data.files import cache_folder, cache_lock, open_file, usable_cache
+from aiayn.data.shards import join_shards, number_types, read_shard, run, size_and_crc
+from aiayn.data.text import Lines
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+
+CHUNK = 50_000  # pairs in a shard, the work of one process at a time
+UNKNOWN = 0.01  # share of unknown tokens from which on there is a warning
+VERSION = 1  # of the files: other versions of this package leave them alone
+
+
+# book/05-1-data-and-batching.ipynb, cell encoded
+class Encoded:
+    """The tokens of a corpus, in files that are mapped into memory: what is looked at is read, no more.
+
+    Attributes
+    ----------
+    lengths : array of int, pairs x 2
+        Tokens of the source and of the target of each pair, their ends included.
+    dropped : int
+        Pairs that were too long.
+    unknown : float
+        Share of tokens that are unknown to the vocabulary.
+    """
+
+    def __init__(self, folder: Path, report: dict[str, Any]) -> None:
+        self.folder, self.report = folder, report
+        maps = {
+            name: np.asarray(np.memmap(folder / name, kind, mode="r"))
+            for name, (kind, *_) in report["files"].items()
+        }
+        self.tokens, self.starts = maps["tokens"], maps["starts"]
+        self.lengths: Integer[np.ndarray, "pairs 2"] = maps["lengths"].reshape(-1, 2)
+        self.dropped, self.unknown = int(report["dropped"]), float(report["unknown"])
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        start = int(self.starts[index])
+        source, target = self.lengths[index].tolist()
+        middle = start + source
+        return self.tokens[start:middle], self.tokens[middle : middle + target]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # to another process goes the name, not the content
+        return Encoded, (self.folder, self.report)
+
+
+# book/05-1-data-and-batching.ipynb, cell whole
+def read_report(folder: Path, types: dict[str, str], pairs: int) -> dict[str, Any] | None:
+    """What `join_shards` said of so many pairs; None unless the files are all there, byte for byte."""
+    try:
+        with open_file(folder / "report.json") as file:
+            report: dict[str, Any] = json.loads(file.read(1 << 16))
+        seals = {name: [kind, *size_and_crc(folder / name)] for name, kind in types.items()}
+        whole = report["files"] == seals and fits(folder, report, pairs)
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return report if whole else None
+
+
+def fits(folder: Path, report: dict[str, Any], pairs: int) -> bool:
+    """Whether a report and the sizes of its files are those of a corpus of so many pairs."""
+    numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in report["files"].items()}
+    dropped, first, kind = report["dropped"], report["first_dropped"], report["files"]["lengths"][0]
+    kept = pairs - dropped
+    lengths = np.memmap(folder / "lengths", kind, mode="r") if kept else np.zeros(0)
+    expected = {"tokens": int(lengths.sum(dtype=np.int64)), "lengths": 2 * kept, "starts": kept}
+    told = [type(number) for number in first] == [int] * 3 if dropped else first is None
+    return numbers == expected and told and 0 <= report["unknown"] <= 1
+
+
+def text_key(pairs: Pairs, *settings: object) -> str:
+    """A checksum of a text and of what decides on what is made of it."""
+    key = hashlib.blake2b(f"{VERSION} {settings}".encode(), digest_size=20)
+    for side in (pairs.source, pairs.target):
+        if isinstance(side, Lines):
+            key.update(side.checksum.encode())
+        else:
+            for line in side:
+                key.update(line.encode() + b"\n")
+    return key.hexdigest()
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-missing
+def encode_missing(
+    folder: Path,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool,
+    workers: int | None,
+    progress: bool,
+) -> dict[str, Any]:
+    """Encode those shards of a corpus that are not in the folder yet, and join them."""
+    types = number_types(len(vocabulary), max_length)
+    starts = range(0, len(pairs), CHUNK)
+    sizes = {folder / f"{k:05}.npz": min(CHUNK, len(pairs) - start) for k, start in enumerate(starts)}
+    wanted = ((path, start, start + size) for start, (path, size) in zip(starts, sizes.items(), strict=True))
+    missing = [(path, a, b) for path, a, b in wanted if read_shard(path, types, b - a) is None]
+    jobs = (
+        (path, vocabulary, list(pairs.source[a:b]), list(pairs.target[a:b]), max_length, a)
+        for path, a, b in missing
+    )
+    workers = min(workers or available_cpus(), len(missing))
+    bar = tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding")
+    with bar, contextlib.closing(run(jobs, workers)) as done:
+        bar.update(len(pairs) - sum(b - a for _, a, b in missing))
+        for number, first in done:
+            bar.update(number)
+            if first and not drop_too_long:
+                raise too_long(pairs, *first, max_length)
+    return join_shards(folder, sizes, types)
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-corpus
+def encode_corpus(
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool = False,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Encoded:
+    """Tokens of every pair, each side ending in the end-of-sentence token, kept in the cache (section 5.1).
+
+    A corpus of more than `CHUNK` pairs is encoded by `workers` processes, as many as there are processors
+    unless you say otherwise. If they are interrupted, the next call goes on where they stopped. One process
+    of a machine does the work, the others wait for it. A warning says if the vocabulary seems to have been
+    learned from other text.
+
+    Raises
+    ------
+    InputError
+        If a side has more than `max_length` tokens, unless such pairs are to be dropped; if a worker is
+        killed, or the cache cannot be used.
+    """
+    folder = cache_folder() / "encoded" / text_key(pairs, max_length, vocabulary.model)
+    types = number_types(len(vocabulary), max_length)
+    with usable_cache(folder.parent):
+        report = read_report(folder, types, len(pairs))
+        if report is None:
+            check_script()
+            with cache_lock(folder):
+                report = read_report(folder, types, len(pairs)) or encode_missing(
+                    folder, vocabulary, pairs, max_length, drop_too_long, workers, progress
+                )
+    return checked(folder, report, pairs, max_length, drop_too_long)
+
+
+# book/05-1-data-and-batching.ipynb, cell checked
+def checked(
+    folder: Path, report: dict[str, Any], pairs: Pairs, max_length: int, drop_too_long: bool
+) -> Encoded:
+    """The encoded corpus, if it is what was asked for."""
+    if report["dropped"] and not drop_too_long:
+        line, source, target = report["first_dropped"]
+        raise too_long(pairs, line, source, target, max_length)
+    if report["dropped"] == len(pairs):
+        raise InputError(f"{pairs.source_name}: no pairs of at most max_length={max_length} tokens; raise it")
+    if report["unknown"] > UNKNOWN:
+        warnings.warn(
+            f"{pairs.source_name}: {report['unknown']:.0%} of the tokens are unknown to the vocabulary; "
+            "was it learned from other text?",
+            stacklevel=3,
+        )
+    return Encoded(folder, report)
+
+
+def available_cpus() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_script() -> None:
+    """Raise an InputError if a worker is reading the script that started it, as it does first."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise InputError("encoding: in a script, call this below `if __name__ == '__main__':`")

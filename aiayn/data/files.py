@@ -1,0 +1,185 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "printable",
+    "plain_file",
+    "open_file",
+    "read_bytes",
+    "cache_folder",
+    "usable_cache",
+    "cache_lock",
+    "atomic_file",
+    "replacement",
+    "special_file",
+    "write_atomically",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell files-imports
+import contextlib
+import errno
+import math
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
+
+from filelock import FileLock
+
+from aiayn.errors import InputError
+
+
+# book/05-1-data-and-batching.ipynb, cell open-file
+def printable(text: object) -> str:
+    """What a file says, as it may stand in a message of one line."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:200])
+
+
+def plain_file(path: Path, most: float = math.inf) -> Path:
+    """The path itself; an OSError if it is no file (pipes and devices may never end) or a larger one."""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    found = path.stat()
+    kind = stat.S_IFMT(found.st_mode)
+    if kind != stat.S_IFREG:
+        raise OSError(f"it is {kinds.get(kind, 'a device')}; name a file")
+    if found.st_size > most:
+        raise OSError(f"it has more than {most:,} bytes")
+    return path
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a file to read; an OSError if it cannot be read, or is none."""
+    return plain_file(path).open("rb")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises
+    ------
+    InputError
+        If it is not there or cannot be read.
+    """
+    try:
+        with open_file(path) as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+
+
+# book/05-1-data-and-batching.ipynb, cell cache-folder
+def cache_folder() -> Path:
+    """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
+    named = os.environ.get("AIAYN_CACHE")
+    try:
+        return Path(named) if named else Path.home() / ".cache" / "aiayn"
+    except RuntimeError:
+        raise InputError(
+            "there is no home folder to keep a cache in; let AIAYN_CACHE name a folder"
+        ) from None
+
+
+@contextlib.contextmanager
+def usable_cache(folder: Path) -> Iterator[None]:
+    """Let an OSError within become an InputError that says which folder of the cache is in trouble."""
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:  # the latter where there are no locks
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{folder}: cannot be used ({why}); let AIAYN_CACHE name another folder") from None
+
+
+@contextlib.contextmanager
+def cache_lock(folder: Path) -> Iterator[None]:
+    """Be the only process in a folder of the cache; what a killed one left half written is removed."""
+    with usable_cache(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            for part in folder.glob(".*.part"):
+                part.unlink()
+            yield
+
+
+# book/05-1-data-and-batching.ipynb, cell atomic-file
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that gets its name when it is whole: until then there is the old one, or none.
+
+    Devices, pipes and what standard output goes to are no such files: they are written to at once.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written to, the disk is full, or nobody reads from the pipe.
+    """
+    try:
+        with special_file(path) or replacement(path) as file:
+            yield file
+    except OSError as error:
+        choose = "choose another folder"
+        with contextlib.suppress(InputError):
+            if path.is_relative_to(cache_folder()):
+                choose = "let AIAYN_CACHE name another folder"
+        raise InputError(f"{path}: cannot be written ({error}); {choose} or make room") from None
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of what `path` leads to, and its mode, when it is whole."""
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".aiayn-{secrets.token_hex(8)}.part")  # a short name that nobody can guess
+    try:
+        with part.open("xb") as file:  # x: a new file, and not through a link
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):  # usually there is no old one
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(OSError):  # usually it has got its name, and is there no more
+            part.unlink()
+
+
+# book/05-1-data-and-batching.ipynb, cell special-file
+def special_file(path: Path) -> BinaryIO | None:
+    """What no file may take the place of, open to be written to; None if the path leads to no such thing."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    for stream in (sys.__stdout__, sys.__stderr__):  # /dev/stdout may lead to a file
+        with contextlib.suppress(OSError, ValueError):  # a stream that is closed
+            if stream and os.path.samestat(found, os.fstat(stream.fileno())):
+                return open(os.dup(stream.fileno()), "wb")
+    if stat.S_ISREG(found.st_mode):
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError("it is a folder; name a file")
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK)  # or it would wait until somebody reads
+    except OSError as error:
+        raise OSError("nobody reads from it") if error.errno == errno.ENXIO else error from None
+    os.set_blocking(number, True)
+    return open(number, "wb")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that at every moment there is either the old one or the whole new one.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    with atomic_file(path) as file:
+        file.write(content)

@@ -1,0 +1,180 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "FILES",
+    "token_type",
+    "number_types",
+    "Job",
+    "Done",
+    "encode_shard",
+    "read_shard",
+    "run",
+    "join_shards",
+    "size_and_crc",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell shards-imports
+import contextlib
+import io
+import json
+import multiprocessing
+import zlib
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice, starmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aiayn.data.files import atomic_file, open_file, write_atomically
+from aiayn.data.text import BLOCK
+from aiayn.data.vocabulary import UNK_ID, Vocabulary
+from aiayn.errors import InputError
+
+FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
+
+
+# book/05-1-data-and-batching.ipynb, cell number-types
+def token_type(number: int) -> str:
+    """The type of number for tokens of a vocabulary of this size."""
+    return "uint16" if number <= 1 << 16 else "uint32"
+
+
+def number_types(vocabulary_size: int, max_length: int) -> dict[str, str]:
+    """The types of the numbers in the files of an encoded corpus."""
+    types = (token_type(vocabulary_size), token_type(max_length + 1), "int64")
+    return dict(zip(FILES, types, strict=True))
+
+
+# book/05-1-data-and-batching.ipynb, cell encode-shard
+Job = tuple[Path, Vocabulary, list[str], list[str], int, int]  # the arguments of `encode_shard`
+Done = tuple[int, tuple[int, int, int] | None]  # what `encode_shard` gives
+
+
+def encode_shard(
+    path: Path, vocabulary: Vocabulary, source: list[str], target: list[str], max_length: int, before: int
+) -> Done:
+    """Write the tokens of some pairs to a file; `before` pairs of the corpus came earlier.
+
+    Gives the number of pairs, and the first that has more than `max_length` tokens on a side: its line, and
+    its tokens on either side. Such pairs are left out.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    types, encode = number_types(len(vocabulary), max_length), vocabulary.processor.Encode
+    kind = types["tokens"]
+    tokens, lengths, left_out = [np.empty(0, kind)], list[tuple[int, int]](), list[tuple[int, int, int]]()
+    for start in range(0, len(source), 1000):  # lists of numbers take many times the room of arrays
+        sides = [encode(side[start : start + 1000], add_eos=True, num_threads=1) for side in (source, target)]
+        for line, (one, other) in enumerate(zip(*sides, strict=True), before + start + 1):
+            if max(len(one), len(other)) > max_length:
+                left_out.append((line, len(one), len(other)))
+            else:
+                tokens.append(np.array(one + other, kind))
+                lengths.append((len(one), len(other)))
+    shard = io.BytesIO()
+    np.savez(
+        shard,
+        tokens=np.concatenate(tokens),
+        lengths=np.array(lengths, types["lengths"]).reshape(-1, 2),
+        left_out=np.array(left_out, np.int64).reshape(-1, 3),
+    )
+    write_atomically(path, shard.getvalue())
+    return len(source), left_out[0] if left_out else None
+
+
+# book/05-1-data-and-batching.ipynb, cell read-shard
+def read_shard(path: Path, types: dict[str, str], pairs: int) -> dict[str, np.ndarray] | None:
+    """What `encode_shard` wrote of so many pairs; None if it is not there, not whole, or something else."""
+    names = ("tokens", "lengths", "left_out")
+    try:
+        with open_file(path) as file, np.load(file, allow_pickle=False) as shard:
+            tokens, lengths, left_out = (shard[name] for name in names)
+        shapes = [(int(lengths.sum()),), (pairs - len(left_out), 2), (len(left_out), 3)]
+    except Exception:  # damaged files make numpy and zipfile raise almost anything
+        return None
+    parts = [tokens, lengths, left_out]
+    found = [(part.dtype, part.shape) for part in parts]
+    expected = zip([types["tokens"], types["lengths"], "int64"], shapes, strict=True)
+    return dict(zip(names, parts, strict=True)) if found == list(expected) else None
+
+
+# book/05-1-data-and-batching.ipynb, cell run
+def run(jobs: Iterator[Job], workers: int) -> Generator[Done, None, None]:
+    """`encode_shard` for each job, by several processes if need be, in the order of the jobs.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written, or a process is killed.
+    """
+    if workers < 2:
+        yield from starmap(encode_shard, jobs)
+        return
+    # Started afresh, not forked: a copy of a process that has threads may wait for ever.
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            going = deque(pool.submit(encode_shard, *job) for job in islice(jobs, workers + 1))
+            while going:
+                yield going.popleft().result()
+                going.extend(pool.submit(encode_shard, *job) for job in islice(jobs, 1))
+        except BrokenProcessPool:
+            raise InputError(
+                "encoding: a worker process was killed, perhaps for lack of memory; start again with fewer "
+                "workers (what was encoded is kept)"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+# book/05-1-data-and-batching.ipynb, cell join-shards
+def join_shards(folder: Path, shards: dict[Path, int], types: dict[str, str]) -> dict[str, Any]:
+    """Put the shards of a corpus, with so many pairs each, together; `report.json` says what they hold.
+
+    `tokens` has the source and the target of each pair, one behind the other; `lengths` the number of tokens
+    of either; `starts` where a pair begins. The report comes last: without it there is nothing.
+    """
+    end, left_out, unknown = 0, list[list[int]](), 0
+    with contextlib.ExitStack() as stack:
+        files = {name: stack.enter_context(atomic_file(folder / name)) for name in FILES}
+        for path, pairs in shards.items():
+            parts = read_shard(path, types, pairs)
+            if parts is None:
+                raise InputError(f"{path}: damaged just after it was written; start again")
+            left_out += parts.pop("left_out").tolist()
+            sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
+            parts["starts"] = end + sizes.cumsum() - sizes
+            for name, part in parts.items():
+                files[name].write(part.tobytes())
+            end, unknown = end + int(sizes.sum()), unknown + int((parts["tokens"] == UNK_ID).sum())
+    report = {
+        "files": {name: [types[name], *size_and_crc(folder / name)] for name in FILES},
+        "dropped": len(left_out),
+        "first_dropped": left_out[0] if left_out else None,
+        "unknown": unknown / max(end, 1),
+    }
+    write_atomically(folder / "report.json", json.dumps(report).encode())
+    for path in shards:
+        path.unlink()
+    return report
+
+
+# book/05-1-data-and-batching.ipynb, cell size-and-crc
+def size_and_crc(path: Path) -> tuple[int, int]:
+    """The bytes in a file, and their CRC-32."""
+    size = crc = 0
+    with open_file(path) as file:
+        while block := file.read(BLOCK):
+            size, crc = size + len(block), zlib.crc32(block, crc)
+    return size, crc

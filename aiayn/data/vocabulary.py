@@ -1,0 +1,172 @@
+"""Training data and batching (paper, section 5.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+"""
+
+__all__ = [
+    "SENTENCES",
+    "PAD_ID",
+    "UNK_ID",
+    "BOS_ID",
+    "EOS_ID",
+    "LARGEST",
+    "processor",
+    "Vocabulary",
+    "train_vocabulary",
+    "why_not",
+    "load_vocabulary",
+]
+
+
+# book/05-1-data-and-batching.ipynb, cell vocabulary-imports
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import sentencepiece
+
+from aiayn.data.files import open_file, write_atomically
+from aiayn.data.text import LONGEST
+from aiayn.errors import InputError
+
+SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
+
+
+# book/05-1-data-and-batching.ipynb, cell special-tokens
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # padding, unknown letters, start and end of a sentence
+LARGEST = 1 << 24  # of vocabularies, in pieces: more than anybody uses
+
+
+# book/05-1-data-and-batching.ipynb, cell processor
+def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    """The program in a serialised sentencepiece model.
+
+    Raises
+    ------
+    InputError
+        If it is no such model, one with other special tokens than ours, or one whose pieces are no text.
+    """
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except RuntimeError as error:
+        raise InputError(f"not a sentencepiece model ({error})") from None
+    ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
+        raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
+    for token in range(processor.GetPieceSize()):
+        try:
+            text = processor.IdToPiece(token) + processor.Decode([token])
+        except UnicodeDecodeError:
+            raise InputError(
+                f"a sentencepiece model whose piece {token} is not UTF-8; train another"
+            ) from None
+        if "\n" in text or "\0" in text:
+            raise InputError(f"a sentencepiece model whose piece {token} ends a line; train one with aiayn")
+    return processor
+
+
+# book/05-1-data-and-batching.ipynb, cell vocabulary
+class Vocabulary:
+    """Pieces of words and their numbers, shared by both languages: byte-pair encoding (section 5.1).
+
+    Parameters
+    ----------
+    model : bytes
+        A serialised sentencepiece model.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.model, self.processor = model, processor(model)
+
+    def __len__(self) -> int:
+        return int(self.processor.GetPieceSize())
+
+    def encode(self, sentences: Iterable[str]) -> list[list[int]]:
+        """Tokens of each sentence, with the end-of-sentence token."""
+        if isinstance(sentences, str):
+            raise TypeError("encode takes several sentences: put a single one into a list")
+        return [[*tokens, EOS_ID] for tokens in self.processor.Encode(list(sentences))]
+
+    def decode(self, sequences: list[list[int]]) -> list[str]:
+        """Plain text again, a line for each sequence; special tokens vanish."""
+        # A model from elsewhere may have rules for rewriting its pieces, and so make line feeds of letters.
+        return [str(text).replace("\n", " ") for text in self.processor.Decode(sequences)]
+
+    def pieces(self, tokens: list[int]) -> list[str]:
+        """The pieces as they are written; ▁ marks the beginning of a word."""
+        return [str(self.processor.IdToPiece(token)) for token in tokens]
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to a file."""
+        write_atomically(Path(path), self.model)
+
+
+# book/05-1-data-and-batching.ipynb, cell train-vocabulary
+def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str] = ()) -> Vocabulary:
+    """Learn a vocabulary of `size` pieces, the four special ones and the `symbols` among them.
+
+    A symbol is one piece wherever a word begins with it. Of more than `SENTENCES` sentences so many are
+    drawn, each with the same chance, and the same ones every time. The rest is read and forgotten, so an
+    iterator will do: no corpus need be in memory.
+
+    Raises
+    ------
+    InputError
+        If the sentences do not hold so many pieces, or have more letters than that.
+    """
+    if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
+        raise InputError(f"a vocabulary of {size}: the special tokens alone are four; ask for more")
+    if size > LARGEST:
+        raise InputError(f"a vocabulary of {size}: {LARGEST} pieces are the most; ask for fewer")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.Train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=size,
+            input_sentence_size=SENTENCES,
+            shuffle_input_sentence=True,  # of too many, draw some; otherwise it would take the first
+            character_coverage=1.0,
+            normalization_rule_name="identity",  # what is read is what is scored
+            max_sentence_length=LONGEST,  # sentencepiece leaves out longer ones without an error
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        why = why_not(str(error))
+        raise InputError(f"a vocabulary of {size} cannot be learned from this text: {why}") from None
+    return Vocabulary(model.getvalue())
+
+
+# book/05-1-data-and-batching.ipynb, cell why-not
+def why_not(error: str) -> str:
+    """What sentencepiece means, in words for people."""
+    if most := re.search(r"value <= (\d+)", error):
+        return f"it holds {most[1]} pieces at most; ask for fewer, or bring more text"
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
+        return f"its letters and the special tokens alone are {least[1]} pieces; ask for more"
+    return "it is empty" if "sentences_.empty" in error else error
+
+
+# book/05-1-data-and-batching.ipynb, cell load-vocabulary
+def load_vocabulary(path: Path | str) -> Vocabulary:
+    """Read a vocabulary that `Vocabulary.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the file is not a sentencepiece model.
+    """
+    try:
+        with open_file(Path(path)) as file:
+            return Vocabulary(file.read())
+    except (OSError, InputError) as error:
+        raise InputError(f"{path}: no vocabulary ({error})") from None

@@ -1,0 +1,19 @@
+"""Attention visualizations (appendix).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+"""
+
+__all__ = [
+    "SentenceAttention",
+    "attention_of",
+    "attention_view",
+    "write_page",
+]
+
+
+# book/08-attention-visualizations.ipynb, cell inside-front
+from aiayn.inside.sentence import SentenceAttention as SentenceAttention
+from aiayn.inside.sentence import attention_of as attention_of
+from aiayn.inside.view import attention_view as attention_view
+from aiayn.inside.view import write_page as write_page

@@ -1,0 +1,222 @@
+"""Attention visualizations (appendix).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+"""
+
+__all__ = [
+    "Example",
+    "examples_of",
+    "Question",
+    "Candidates",
+    "Case",
+    "all_words",
+    "ask",
+    "share_right",
+    "neighbour",
+    "rarest",
+    "related",
+    "antecedent",
+    "written",
+    "nouns",
+    "chance",
+    "usual_distance",
+    "entropy",
+    "best_head",
+    "gold_links",
+    "links",
+    "alignment_error_rate",
+]
+
+
+# book/08-attention-visualizations.ipynb, cell heads-imports
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from aiayn.errors import InputError
+from aiayn.inside.sentence import KINDS, Head, Kind, Model, attention_of
+from aiayn.laboratory.corpus import Pair
+
+
+# book/08-attention-visualizations.ipynb, cell examples
+@dataclass(frozen=True)
+class Example:
+    """A pair of the laboratory, and where a model's heads looked while it read the pair."""
+
+    pair: Pair
+    words: dict[Kind, Tensor]  # for each kind weights (layers, heads, queries, keys), between words
+
+
+def examples_of(model: Model, pairs: Iterable[Pair]) -> list[Example]:
+    """Let the model read the pairs, each with its right translation.
+
+    Raises
+    ------
+    InputError
+        If its pieces are not parts of the pairs' words.
+    """
+    examples = []
+    for pair in pairs:
+        attention = attention_of(model, pair.source, pair.target)
+        words = attention.source.words[:-1], attention.writes.words[:-1]
+        if words != (pair.source_tokens, pair.target_tokens):
+            raise InputError(f"{pair.source}: cut into other words than the laboratory's; train on its text")
+        examples.append(Example(pair, {kind: attention.words(kind) for kind in KINDS}))
+    return examples
+
+
+# book/08-attention-visualizations.ipynb, cell cases
+Question = Callable[[Pair], Iterable[tuple[int, int]]]  # who looks, and at what it ought to look
+Candidates = Callable[[Pair], Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A word that looks, and the word that it ought to look at."""
+
+    weights: Float[Tensor, "layers h keys"]  # which the word that looks gives, by each head
+    query: int  # the word that looks
+    right: int  # the one that it ought to look at
+    candidates: Sequence[int]  # those that it may choose from
+
+
+def all_words(pair: Pair) -> Sequence[int]:
+    """Every English word and mark, but not the end of the sentence, on which heads rest."""
+    return range(len(pair.source_tokens))
+
+
+def ask(
+    examples: Iterable[Example],
+    question: Question,
+    kind: Kind = "encoder",
+    candidates: Candidates = all_words,
+) -> list[Case]:
+    """Put a question to heads of the encoder, or to those that look across, where German words look."""
+    return [
+        Case(example.words[kind][:, :, query], query, right, candidates(example.pair))
+        for example in examples
+        for query, right in question(example.pair)
+        if right in candidates(example.pair)
+    ]
+
+
+# book/08-attention-visualizations.ipynb, cell share-right
+def share_right(cases: Sequence[Case]) -> Float[Tensor, "layers h"]:
+    """The share of cases in which a head gives the right candidate the most weight.
+
+    Raises
+    ------
+    ValueError
+        If there are no cases.
+    """
+    if not cases:
+        raise ValueError("no cases: no sentence has what the question asks for; draw more of them")
+    right = [
+        torch.tensor(case.candidates)[case.weights[..., case.candidates].argmax(dim=-1)] == case.right
+        for case in cases
+    ]
+    return torch.stack(right).float().mean(dim=0)
+
+
+# book/08-attention-visualizations.ipynb, cell questions
+def neighbour(offset: int) -> Question:
+    """Every word: the one so many places further; 0 is the word itself."""
+    return lambda pair: [(i, i + offset) for i in all_words(pair) if i + offset >= 0]
+
+
+def rarest(counts: Counter[str]) -> Question:
+    """Every word: the rarest of its sentence, by counts made elsewhere."""
+
+    def question(pair: Pair) -> list[tuple[int, int]]:
+        right = min(all_words(pair), key=lambda i: counts[pair.source_tokens[i]])
+        return [(i, right) for i in all_words(pair)]
+
+    return question
+
+
+def related(name: str, to_head: bool = False) -> Question:
+    """The head of every relation of that name: its dependent; or the dependent: its head."""
+    places = slice(None, None, -1) if to_head else slice(None)
+    return lambda pair: [(a, b) for each, *two in pair.relations if each == name for a, b in [two[places]]]
+
+
+def antecedent(pair: Pair) -> Sequence[tuple[int, int]]:
+    """Every pronoun: the noun or name that it means."""
+    return pair.coreference
+
+
+def written(question: Question) -> Question:
+    """The same of the German words that translate those which look."""
+    return lambda pair: [
+        (j, right) for query, right in question(pair) for i, j in pair.alignment if i == query
+    ]
+
+
+def nouns(pair: Pair) -> Sequence[int]:
+    """The nouns and names of the English sentence."""
+    tags = re.findall(r"\((\S+) [^\s()]+\)", pair.tree)
+    return [i for i, tag in enumerate(tags) if tag in ("NN", "NNS", "NNP")]
+
+
+# book/08-attention-visualizations.ipynb, cell baselines
+def chance(cases: Sequence[Case]) -> float:
+    """What a head would get that chooses a candidate blindly."""
+    return sum(1 / len(case.candidates) for case in cases) / len(cases)
+
+
+def usual_distance(cases: Sequence[Case]) -> tuple[int, float]:
+    """Where the right word stands most often, and the share of a head that would always look there."""
+    ((distance, number),) = Counter(case.right - case.query for case in cases).most_common(1)
+    return distance, number / len(cases)
+
+
+def entropy(weights: Float[Tensor, "*rows keys"]) -> Float[Tensor, "*rows"]:
+    """How widely attention is spread, in bits: 0 on one word, log2(n) evenly on n."""
+    return torch.special.entr(weights).sum(dim=-1) / torch.tensor(2.0).log()
+
+
+def best_head(scores: Float[Tensor, "layers h"], kind: Kind) -> Head:
+    """The head with the highest score."""
+    layer, head = divmod(int(scores.argmax()), scores.shape[1])
+    return Head(kind, layer, head)
+
+
+# book/08-attention-visualizations.ipynb, cell alignment
+def gold_links(pair: Pair) -> Bool[Tensor, "targets sources"]:
+    """The alignment, as a table."""
+    gold = torch.zeros(len(pair.target_tokens), len(pair.source_tokens), dtype=torch.bool)
+    for source, target in pair.alignment:
+        gold[target, source] = True
+    return gold
+
+
+def links(
+    weights: Float[Tensor, "*heads targets keys"], threshold: float | None = None
+) -> Bool[Tensor, "*heads targets _"]:
+    """Which source words a head links with each target word: the one it looks at most, if that is a word.
+
+    With a threshold, all that it gives more weight than that. The last key is the end of the sentence.
+    """
+    if threshold is None:
+        return F.one_hot(weights.argmax(dim=-1), weights.shape[-1])[..., :-1].bool()
+    return weights[..., :-1] > threshold
+
+
+def alignment_error_rate(
+    found: Sequence[Bool[Tensor, "*heads _ _"]], gold: Sequence[Bool[Tensor, "_ _"]]
+) -> Float[Tensor, "*heads"]:
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences, with the links found A and the right ones G.
+
+    This is the alignment error rate of Och and Ney where every right link is both sure and possible. It is
+    0 for the right links and no others, and 1 where none is right.
+    """
+    both = sum((a & g).sum(dim=(-2, -1)) for a, g in zip(found, gold, strict=True))
+    all_links = sum(a.sum(dim=(-2, -1)) + g.sum() for a, g in zip(found, gold, strict=True))
+    return 1 - 2 * torch.as_tensor(both) / torch.as_tensor(all_links)

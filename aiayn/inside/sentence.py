@@ -1,0 +1,204 @@
+"""Attention visualizations (appendix).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+"""
+
+__all__ = [
+    "LONGEST",
+    "START",
+    "END",
+    "Kind",
+    "KINDS",
+    "Head",
+    "WORD",
+    "Side",
+    "side",
+    "SentenceAttention",
+    "Model",
+    "PLACES",
+    "attention_of",
+    "cut",
+    "unknown_words",
+    "best",
+]
+
+
+# book/08-attention-visualizations.ipynb, cell imports
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from aiayn.data.batching import make_batch
+from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
+from aiayn.errors import InputError
+from aiayn.model.attention import recorded_attention
+from aiayn.model.transformer import Transformer
+from aiayn.translation.translator import Translator
+
+LONGEST = 200  # pieces of a sentence: a picture of more cannot be read
+START, END = "‹start›", "‹end›"
+
+
+# book/08-attention-visualizations.ipynb, cell head
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Head(NamedTuple):
+    """One head of a model."""
+
+    kind: Kind  # the encoder's or the decoder's own, or one that looks across
+    layer: int  # from 0
+    head: int  # from 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}, layer {self.layer + 1}, head {self.head + 1}"
+
+
+# book/08-attention-visualizations.ipynb, cell side
+WORD = re.compile(r"'s\b|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A sentence as a model has it."""
+
+    words: tuple[str, ...]  # with punctuation marks
+    pieces: tuple[str, ...]  # into which they are cut
+    word_of: tuple[int, ...]  # the word, from 0, to which each piece belongs
+
+    def membership(self) -> Float[Tensor, "pieces words"]:
+        """1 where a piece belongs to a word."""
+        return torch.eye(len(self.words))[list(self.word_of)]
+
+
+def side(pieces: Sequence[str], before: Sequence[str] = (), after: Sequence[str] = ()) -> Side:
+    """Join pieces to words and punctuation marks, between words that are whole already."""
+    text, places = "", list[int]()
+    for piece in pieces:
+        places.append(len(text) + piece.startswith("▁"))
+        text += piece.replace("▁", " ")
+    begins = {match.start() for match in WORD.finditer(text)}
+    words, word_of, last = list(before), list(range(len(before))), -1
+    for piece, place in zip(pieces, places, strict=True):
+        if last < 0 or (place in begins and place != last):
+            words.append("")
+            last = place
+        words[-1] += piece.replace("▁", "")
+        word_of.append(len(words) - 1)
+    word_of += range(len(words), len(words) + len(after))
+    return Side((*words, *after), (*before, *pieces, *after), tuple(word_of))
+
+
+# book/08-attention-visualizations.ipynb, cell sentence
+@dataclass(frozen=True)
+class SentenceAttention:
+    """Where every head of a model looked while it read a sentence and wrote another.
+
+    Attributes
+    ----------
+    source, reads, writes : Side
+        What the encoder reads; what the decoder reads, from the start on; and what it writes at these same
+        places, one word further.
+    weights : dict
+        For each kind of attention (layers, heads, queries, keys), of pieces. The decoder's queries are named
+        after what is written there.
+    unknown : tuple of str
+        Words with letters that the vocabulary does not have.
+    """
+
+    source: Side
+    reads: Side
+    writes: Side
+    weights: dict[Kind, Tensor]
+    unknown: tuple[str, ...]
+
+    def sides(self, kind: Kind) -> tuple[Side, Side]:
+        """Who looks, and at what."""
+        queries = self.source if kind == "encoder" else self.writes
+        return queries, (self.reads if kind == "decoder" else self.source)
+
+    def words(self, kind: Kind) -> Float[Tensor, "layers h queries keys"]:
+        """The weights between words: the sum over the pieces looked at, the mean over those that look."""
+        queries, keys = (side.membership() for side in self.sides(kind))
+        return (queries / queries.sum(dim=0)).T @ self.weights[kind] @ keys
+
+
+# book/08-attention-visualizations.ipynb, cell attention-of
+Model = Translator | tuple[Transformer, Vocabulary]
+PLACES = {
+    "encoder": "encoder.layers.{}.self_attention",
+    "decoder": "decoder.layers.{}.self_attention",
+    "cross": "decoder.layers.{}.memory_attention",
+}
+
+
+@torch.no_grad()
+def attention_of(model: Model, source: str, target: str | None = None) -> SentenceAttention:
+    """The weights of all heads on one pair of sentences, in one teacher-forced pass (figures 3 to 5).
+
+    Parameters
+    ----------
+    model : Translator, or Transformer and Vocabulary
+        A trained model.
+    source : str
+        A sentence.
+    target : str, optional
+        Its translation; unless given, what the model makes of it.
+
+    Raises
+    ------
+    InputError
+        If a sentence is empty, or has more than `LONGEST` pieces.
+    """
+    translator = model if isinstance(model, Translator) else Translator(*model)
+    network, vocabulary = translator.model, translator.vocabulary
+    if not isinstance(network, Transformer):
+        raise InputError("only Transformers have heads to look at; choose another model")
+    read, read_pieces = cut(vocabulary, source)
+    if target is not None:
+        written, written_pieces = cut(vocabulary, target)
+    else:
+        written = [*best(translator, source), EOS_ID]
+        written_pieces = vocabulary.pieces(written[:-1])
+    batch = make_batch([(read, written)]).to(next(network.parameters()).device)
+    with recorded_attention(network) as recorded:
+        network(batch.source, batch.target)
+    layers = range(network.config.N)
+    weights = {kind: torch.cat([recorded[PLACES[kind].format(n)] for n in layers]) for kind in KINDS}
+    weights = {kind: stack.float().cpu() for kind, stack in weights.items()}
+    english, german = side(read_pieces, after=[END]), side(written_pieces, after=[END])
+    unknown = tuple(dict.fromkeys([*unknown_words(english, read), *unknown_words(german, written)]))
+    return SentenceAttention(english, side(written_pieces, before=[START]), german, weights, unknown)
+
+
+# book/08-attention-visualizations.ipynb, cell cut
+def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
+    """The tokens of a sentence, with its end, and the pieces without it."""
+    text = text.strip()  # as Translator does
+    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]
+    if not pieces:
+        raise InputError("an empty sentence: there is nothing to look at")
+    if len(pieces) > LONGEST:
+        wanted = f"a picture has room for {LONGEST}; choose a shorter one"
+        raise InputError(f"a sentence of {len(pieces):,} pieces: {wanted}")
+    return vocabulary.encode([text])[0], pieces
+
+
+def unknown_words(side: Side, tokens: list[int]) -> list[str]:
+    """The words with letters that the vocabulary does not have."""
+    return [side.words[side.word_of[place]] for place, token in enumerate(tokens) if token == UNK_ID]
+
+
+def best(translator: Translator, source: str) -> list[int]:
+    """The tokens of the model's translation, without its end."""
+    (found,) = translator.n_best([source], 1)
+    if not found:
+        raise InputError("the model leaves this sentence untranslated; choose a shorter one")
+    return [token for token in found[0].tokens if token != EOS_ID]

@@ -1,0 +1,353 @@
+"""Two languages from one meaning (laboratory).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+"""
+
+__all__ = [
+    "Words",
+    "Atoms",
+    "CASES",
+    "GENDERS",
+    "ARTICLE",
+    "STRONG",
+    "MIXED",
+    "ADJECTIVE_WEAK",
+    "ADJECTIVE_MIXED",
+    "ADJECTIVE_STRONG",
+    "ending",
+    "STEMS",
+    "MIXED_STEMS",
+    "PRONOUNS",
+    "RELATIVE_DATIVE_PLURAL",
+    "NUMBERS",
+    "gender_of",
+    "determiner",
+    "noun_phrase",
+    "pronoun",
+    "comma",
+    "CONTRACTIONS",
+    "prepositional_phrase",
+    "adverbial",
+    "relative_clause",
+    "verb_words",
+    "finite_form",
+    "VAGUE",
+    "middle",
+    "DEGREES",
+    "adjective_words",
+    "CONJUNCTIONS",
+    "QUESTIONS",
+    "conjunction",
+    "verb_last",
+    "attached",
+    "sentence",
+]
+
+
+# book/10-2-two-languages.ipynb, cell german-imports
+from aiayn.laboratory.grammar.lexicon import COMPARATIVES
+from aiayn.laboratory.grammar.meaning import Adverb, Clause, Place, Thing, Word, pronoun_of
+from aiayn.laboratory.grammar.verbs import AUXILIARIES, BE, MODALS, WILL, Verb
+
+Words = list[Word]
+Atoms = tuple[tuple[object, str], ...]
+
+
+# book/10-2-two-languages.ipynb, cell endings
+# each row: masculine, feminine, neuter, plural
+CASES = ("nom", "acc", "dat", "gen")
+GENDERS = "mfnp"
+ARTICLE = dict(
+    zip(CASES, "der die das die,den die das die,dem der dem den,des der des der".split(","), strict=True)
+)
+STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en", "gen": "es er es er"}
+MIXED = {"nom": "- e - e", "acc": "en e - e", "dat": "em er em en", "gen": "es er es er"}
+ADJECTIVE_WEAK = {"nom": "e e e en", "acc": "en e e en", "dat": "en en en en", "gen": "en en en en"}
+ADJECTIVE_MIXED = {"nom": "er e es en", "acc": "en e es en", "dat": "en en en en", "gen": "en en en en"}
+ADJECTIVE_STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en", "gen": "en er en er"}
+
+
+def ending(table: dict[str, str], case: str, gender: str) -> str:
+    """The cell of a table for a case, and m, f, n, or p for plural."""
+    return table[case].split()[GENDERS.index(gender)].strip("-")
+
+
+# book/10-2-two-languages.ipynb, cell determiners
+STEMS = {"this": "dies", "every": "jed", "all": "all", "some": "einig", "many": "viel"}
+MIXED_STEMS = {"a": "ein", "no": "kein", "my": "mein", "our": "unser"}
+PRONOUNS = {  # nominative, accusative, dative
+    "I": ("ich", "mich", "mir"),
+    "we": ("wir", "uns", "uns"),
+    "p": ("sie", "sie", "ihnen"),
+    "m": ("er", "ihn", "ihm"),
+    "f": ("sie", "sie", "ihr"),
+    "n": ("es", "es", "ihm"),
+}
+RELATIVE_DATIVE_PLURAL = "denen"
+NUMBERS = {
+    "two": "zwei",
+    "three": "drei",
+    "four": "vier",
+    "five": "fünf",
+    "six": "sechs",
+    "seven": "sieben",
+    "eight": "acht",
+    "nine": "neun",
+    "ten": "zehn",
+    "eleven": "elf",
+    "twelve": "zwölf",
+}
+
+
+# book/10-2-two-languages.ipynb, cell determiner
+def gender_of(thing: Thing) -> str:
+    """m, f or n, or p for the plural."""
+    return "p" if thing.many else thing.german_gender
+
+
+def determiner(thing: Thing, case: str, negated: bool) -> tuple[str, dict[str, str]]:
+    """The determiner's form, and the table of the adjective endings that go with it."""
+    gender, owner = gender_of(thing), thing.owner
+    if owner and owner.name:
+        return "", ADJECTIVE_STRONG  # Annas alter Hund
+    if owner and owner.pronoun:
+        stem = "ihr" if owner.plural else {"m": "sein", "f": "ihr", "n": "sein"}[owner.german_gender]
+        return stem + ending(MIXED, case, gender), ADJECTIVE_MIXED
+    if negated:
+        return "kein" + ending(MIXED, case, gender), ADJECTIVE_MIXED
+    if owner or thing.determiner == "the":
+        return ending(ARTICLE, case, gender), ADJECTIVE_WEAK
+    if thing.determiner in MIXED_STEMS:
+        return MIXED_STEMS[thing.determiner] + ending(MIXED, case, gender), ADJECTIVE_MIXED
+    if thing.determiner in STEMS:
+        weak = thing.determiner in ("this", "every", "all")
+        form = STEMS[thing.determiner] + ending(STRONG, case, gender)
+        return form, ADJECTIVE_WEAK if weak else ADJECTIVE_STRONG
+    return "", ADJECTIVE_STRONG
+
+
+# book/10-2-two-languages.ipynb, cell german-noun-phrase
+def noun_phrase(thing: Thing, case: str, denial: Atoms = ()) -> Words:
+    """A noun phrase in a case; with `denial`, the atoms of not, its determiner is kein."""
+    noun_atom = ((thing, "noun"),)
+    if thing.members:
+        first, second = (noun_phrase(member, case) for member in thing.members)
+        return [*first, Word("und", "", ((thing, "and"),)), *second]
+    if thing.pronoun:
+        return [Word(pronoun(thing, case), "", noun_atom)]
+    if thing.name:
+        return [Word(thing.name + "s" * (case == "gen"), "", noun_atom)]
+    assert thing.noun
+    form, table = determiner(thing, case, bool(denial))
+    owner, words = thing.owner, Words()
+    if owner and owner.name:
+        words = noun_phrase(owner, "gen")
+        words[0].atoms += ((thing, "determiner"),)
+    elif owner and owner.pronoun:
+        words = [Word(form, "", ((owner, "noun"),))]
+    elif form:
+        words = [Word(form, "", (*denial, (thing, "determiner")))]
+    if thing.count:
+        words.append(Word(NUMBERS.get(thing.count, thing.count), "", ((thing, "count"),)))
+    gender = gender_of(thing)
+    for k, adjective in enumerate(thing.adjectives):
+        words.append(Word(adjective.stem + ending(table, case, gender), "", ((thing, f"adjective{k}"),)))
+    words.append(Word(thing.noun.german(case, thing.plural), "", noun_atom))
+    if owner and not owner.name and not owner.pronoun:
+        words += noun_phrase(owner, "gen")
+    if thing.place:
+        words += prepositional_phrase(thing.place)
+    if thing.relative:
+        words += [comma(), *relative_clause(thing.relative), comma()]
+    return words
+
+
+# book/10-2-two-languages.ipynb, cell german-pronoun
+def pronoun(thing: Thing, case: str) -> str:
+    """A personal, relative or question pronoun."""
+    if thing.pronoun == "who":
+        return {"nom": "wer", "acc": "wen", "dat": "wem"}[case]
+    if thing.pronoun == "what":
+        return "was"
+    gender = gender_of(thing)
+    if thing.pronoun == "relative":
+        return RELATIVE_DATIVE_PLURAL if (case, gender) == ("dat", "p") else ending(ARTICLE, case, gender)
+    key = pronoun_of(thing) if thing.person == 1 else gender
+    return PRONOUNS[key][CASES.index(case)]
+
+
+def comma() -> Word:
+    """Two in a row become one, and one before the final mark goes (see `tidy`)."""
+    return Word(",", "", ())
+
+
+# book/10-2-two-languages.ipynb, cell german-phrases
+CONTRACTIONS = {
+    "in dem": "im",
+    "in das": "ins",
+    "an dem": "am",
+    "an das": "ans",
+    "zu dem": "zum",
+    "zu der": "zur",
+    "von dem": "vom",
+    "bei dem": "beim",
+}
+
+
+def prepositional_phrase(place: Place) -> Words:
+    """Preposition and noun phrase, drawn together (im, zur) unless a relative clause points at the noun."""
+    preposition = Word(place.preposition.german, "", ((place, "preposition"),))
+    words = noun_phrase(place.thing, place.preposition.case)
+    joined = CONTRACTIONS.get(f"{preposition.text} {words[0].text}")
+    if joined and place.thing.determiner == "the" and not place.thing.relative:
+        return [Word(joined, "", preposition.atoms + words[0].atoms), *words[1:]]
+    return [preposition, *words]
+
+
+def adverbial(adverb: Adverb | Place | None, clause: Clause, slot: str) -> Words:
+    """Where, how or when."""
+    if adverb is None:
+        return []
+    if isinstance(adverb, Place):
+        return prepositional_phrase(adverb)
+    return [Word(text, "", ((clause, f"{slot}{k}"),)) for k, text in enumerate(adverb.german)]
+
+
+def relative_clause(clause: Clause) -> Words:
+    """The relative pronoun first, the verb last."""
+    missing = clause.subject if clause.subject.pronoun == "relative" else clause.object
+    assert missing
+    pronoun = noun_phrase(missing, "nom" if missing is clause.subject else clause.verb.case)
+    subject = [] if missing is clause.subject else noun_phrase(clause.subject, "nom")
+    finite, tail = verb_words(clause, last=True)
+    return [*pronoun, *subject, *middle(clause, missing), *tail, finite]
+
+
+# book/10-2-two-languages.ipynb, cell german-verbs
+def verb_words(clause: Clause, last: bool) -> tuple[Word, Words]:
+    """The finite verb, and what stands at the end; at the `last` place a prefix stays on its verb."""
+    verb, subject = clause.verb, clause.subject
+    plural = subject.many
+    agreement = (subject.person, plural, clause.tense in ("past", "pluperfect"))
+    infinitive, _, _, _, participle = verb.german
+    own: Atoms = ((clause, "verb"),)
+    auxiliary: Atoms = ((clause, "auxiliary"),)
+    if clause.modal:
+        modal = MODALS["not-must" if clause.modal == "must" and clause.negated else clause.modal]
+        finite = Word(modal.german_finite(*agreement), "", ((clause, "modal"),))
+        return finite, [Word(verb.prefix + infinitive, "", own)]
+    if clause.tense == "future":
+        return Word(WILL.german_finite(*agreement), "", auxiliary), [Word(verb.prefix + infinitive, "", own)]
+    if clause.tense in ("perfect", "pluperfect"):
+        helper = BE if verb is BE else AUXILIARIES[verb.auxiliary]
+        return Word(finite_form(helper, *agreement), "", auxiliary), [Word(verb.prefix + participle, "", own)]
+    form = finite_form(verb, *agreement)
+    if verb.prefix and last:
+        return Word(verb.prefix + form, "", own), []
+    return Word(form, "", own), [Word(verb.prefix, "", own)] if verb.prefix else []
+
+
+def finite_form(verb: Verb, person: int, plural: bool, past: bool) -> str:
+    """The form that agrees with the subject; the plural of sein is not its infinitive."""
+    return "sind" if verb is BE and plural and not past else verb.german_finite(person, plural, past)
+
+
+# book/10-2-two-languages.ipynb, cell middle
+VAGUE = ("a", "", "some", "many")
+
+
+def middle(clause: Clause, missing: Thing | None = None) -> Words:
+    """What stands between the finite verb and the end: time, objects, not, manner, place."""
+    denial: Atoms = ((clause, "not"),) if clause.negated else ()
+    thing = clause.object if clause.object is not missing else None
+    vague = bool(thing and thing.noun and not thing.owner and thing.determiner in VAGUE)
+    absent = vague and not (thing and (thing.count or thing.determiner in ("some", "many")))
+    time = [] if clause.fronted else adverbial(clause.time, clause, "time")
+    often, manner = adverbial(clause.often, clause, "often"), adverbial(clause.manner, clause, "manner")
+    recipient = noun_phrase(clause.recipient, "dat") if clause.recipient else []
+    what = noun_phrase(thing, clause.verb.case, denial if absent else ()) if thing else []
+    how = [Word("nicht", "", denial)] if denial and not absent else []
+    if thing and thing.pronoun == "personal":
+        words = [*what, *time, *often, *recipient, *how, *manner]
+    elif vague and isinstance(clause.manner, Adverb):  # heimlich ein Auto, but das Auto heimlich
+        words = [*time, *often, *recipient, *how, *manner, *what]
+    elif clause.often and clause.often.german == ("schon",):  # das Buch schon, but schon ein Buch
+        words = (
+            [*time, *recipient, *often, *what] if vague or not what else [*time, *recipient, *what, *often]
+        )
+        words += [*how, *manner]
+    else:
+        words = [*time, *often, *recipient, *what, *how, *manner]
+    return words + adverbial(clause.place, clause, "place") + adjective_words(clause)
+
+
+# book/10-2-two-languages.ipynb, cell adjective-words
+DEGREES = {"very": "sehr", "too": "zu", "so": "so"}
+
+
+def adjective_words(clause: Clause) -> Words:
+    """A predicate has no ending in German."""
+    atoms: Atoms = ((clause, "predicate"),)
+    if clause.comparative:
+        return [Word(COMPARATIVES[clause.comparative], "", atoms)]
+    if not clause.predicate:
+        return []
+    degree = [Word(DEGREES[clause.degree], "", ((clause, "degree"),))] if clause.degree else []
+    return [*degree, Word(clause.predicate.german, "", atoms)]
+
+
+# book/10-2-two-languages.ipynb, cell conjunctions
+CONJUNCTIONS = {
+    "because": "weil",
+    "although": "obwohl",
+    "if": "wenn",
+    "that": "dass",
+    "and": "und",
+    "but": "aber",
+}
+QUESTIONS = {"why": "warum", "when": "wann", "where": "wo"}
+
+
+def conjunction(word: str, clause: Clause) -> Word:
+    """when is als for what happened once, and wenn for the rest."""
+    past = clause.tense in ("past", "perfect", "pluperfect")
+    text = ("als" if past else "wenn") if word == "when" else CONJUNCTIONS[word]
+    return Word(text, "", ((clause, "conjunction"),))
+
+
+# book/10-2-two-languages.ipynb, cell verb-last
+def verb_last(word: str, clause: Clause) -> Words:
+    """A subordinate clause."""
+    finite, tail = verb_words(clause, last=True)
+    inner = [*noun_phrase(clause.subject, "nom"), *middle(clause), *tail, finite]
+    return [conjunction(word, clause), *inner, *attached(clause)]
+
+
+def attached(clause: Clause) -> Words:
+    """The clauses that follow: what is said, and what is joined unless it came before."""
+    words = [comma(), *verb_last("that", clause.content)] if clause.content else []
+    if not clause.joined:
+        return words
+    word, other = clause.joined
+    if word in ("and", "but"):
+        return [*words, comma(), conjunction(word, other), *sentence(other)]
+    return words if clause.before else [*words, comma(), *verb_last(word, other)]
+
+
+# book/10-2-two-languages.ipynb, cell german-sentence
+def sentence(clause: Clause) -> Words:
+    """A main clause: one part, then the finite verb, then the rest; a question may begin with the verb."""
+    finite, tail = verb_words(clause, last=False)
+    subject, missing, front = noun_phrase(clause.subject, "nom"), None, Words()
+    if clause.joined and clause.before:
+        front = [*verb_last(*clause.joined), comma()]
+    elif clause.fronted:
+        front = adverbial(clause.time, clause, "time")
+    elif clause.asks in QUESTIONS:
+        front = [Word(QUESTIONS[clause.asks], "", ((clause, "asks"),))]
+    elif clause.asks == "what" and clause.object:
+        missing, front = clause.object, noun_phrase(clause.object, clause.verb.case)
+    elif clause.asks != "whether":
+        front, subject = subject, []
+    return [*front, finite, *subject, *middle(clause, missing), *tail, *attached(clause)]

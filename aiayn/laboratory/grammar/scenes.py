@@ -1,0 +1,328 @@
+"""What can be said (laboratory).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+"""
+
+__all__ = [
+    "PERSONS",
+    "DESTINATIONS",
+    "FREE_PRONOUNS",
+    "subject",
+    "transitive",
+    "unrepeated",
+    "intransitive",
+    "ditransitive",
+    "motion",
+    "destination",
+    "BESIDE",
+    "BIG",
+    "position",
+    "placing",
+    "WHAT_IS",
+    "being",
+    "MADE",
+    "making",
+    "ACTIONS",
+    "PASSING",
+    "action",
+    "NOWHERE",
+    "MANNERED",
+    "TOGETHER",
+    "add_circumstances",
+    "companion",
+    "cause",
+    "may_be_negated",
+    "own_thing",
+    "pronoun_for",
+]
+
+
+# book/10-3-scenes.ipynb, cell scenes-imports
+from collections.abc import Callable, Sequence
+
+from aiayn.laboratory.grammar import adverbials, verbs
+from aiayn.laboratory.grammar.adverbials import Draw
+from aiayn.laboratory.grammar.lexicon import BEINGS, CITIES, COMPARATIVES, Noun, select
+from aiayn.laboratory.grammar.meaning import Clause, Place, Thing
+from aiayn.laboratory.grammar.things import (
+    OWNED,
+    QUANTIFIED,
+    TENSES,
+    choose_tense,
+    determined,
+    name,
+    place,
+    plain_thing,
+    predicates_of,
+    spot,
+    thing,
+)
+
+PERSONS = select("person")
+DESTINATIONS = select("school church museum hotel library castle station beach market island lake square")
+
+
+# book/10-3-scenes.ipynb, cell subject
+# gender, plural, person: I, we, he, she, they
+FREE_PRONOUNS = (("", False, 1), ("", True, 1), ("m", False, 3), ("f", False, 3), ("", True, 3))
+
+
+def subject(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
+    """Who does it: a thing, now and then two, or I, we, he, she, they; now and then nobody."""
+    if nouns[0].kind == "person" and len(nouns) > 9:
+        if draw.chance(0.1):
+            gender, plural, person = draw.pick(FREE_PRONOUNS)
+            return Thing(pronoun="personal", plural=plural, gender=gender, person=person)
+        if draw.chance(0.05):
+            first = name(draw)
+            second = name(draw) if draw.chance(0.5) else plain_thing(draw, PERSONS, 0.1, 0.0)
+            if second.name != first.name:
+                return Thing(members=(first, determined(second)))
+    who = thing(draw, nouns, rich)
+    if who.determiner == "a" and not who.relative and draw.chance(0.07):
+        who.determiner = "no"
+    return who
+
+
+# book/10-3-scenes.ipynb, cell transitive
+def transitive(draw: Draw, rich: float) -> Clause:
+    """Somebody does something to something."""
+    verb = draw.pick(verbs.PARTICLE if draw.chance(0.22) else verbs.TRANSITIVE)
+    return unrepeated(Clause(subject(draw, verb.subjects, rich), verb, thing(draw, verb.objects, rich)))
+
+
+def unrepeated(clause: Clause) -> Clause:
+    """Without a relative clause of the same verb, or one that ends as the clause does: … woke up up."""
+    for part in (clause.subject, clause.object):
+        if part and part.relative:
+            other = part.relative.verb
+            if other.english[0] == clause.verb.english[0] or (other.particle and clause.verb.particle):
+                part.relative = None
+    return clause
+
+
+def intransitive(draw: Draw, rich: float) -> Clause:
+    """Somebody does something."""
+    verb = draw.pick(verbs.INTRANSITIVE)
+    return unrepeated(Clause(subject(draw, verb.subjects, rich), verb))
+
+
+def ditransitive(draw: Draw, rich: float) -> Clause:
+    """Somebody gives somebody something."""
+    verb = draw.pick(verbs.DITRANSITIVE)
+    recipient = thing(draw, PERSONS, rich * 0.5)
+    recipient.relative = None  # showing the child who slept ten coins
+    return Clause(subject(draw, verb.subjects, rich), verb, plain_thing(draw, verb.objects), recipient)
+
+
+# book/10-3-scenes.ipynb, cell motion
+def motion(draw: Draw, rich: float) -> Clause:
+    """Somebody goes somewhere: to with the dative, into and through with the accusative."""
+    verb = draw.pick(verbs.MOTION)
+    clause = Clause(subject(draw, verb.subjects, rich), verb)
+    clause.place = destination(draw, verb.english[0], clause.subject.kind != "person")
+    return clause
+
+
+def destination(draw: Draw, verb: str, wild: bool) -> Place:
+    """Where one goes, or an animal."""
+    if verb == "climb":
+        if draw.chance(0.2):
+            return Place(adverbials.OUT_OF, plain_thing(draw, select("car bus boat"), 0.2, 0.0))
+        return Place(adverbials.ONTO, plain_thing(draw, select("table bed sofa shelf"), 0.2, 0.0))
+    if verb in ("travel", "drive", "fly") and draw.chance(0.5):
+        return Place(adverbials.TO_CITY, Thing(name=draw.pick(CITIES), gender="n"))
+    if verb in ("travel", "drive"):
+        direction, where = adverbials.TO, DESTINATIONS
+    elif wild:
+        where = select("house garden forest park barn village")
+        direction = draw.pick((adverbials.INTO, adverbials.OUT_OF))
+    else:
+        ways = {
+            adverbials.INTO: adverbials.ROOMS,
+            adverbials.OUT_OF: adverbials.ROOMS,
+            adverbials.THROUGH: select("forest park city village garden"),
+            adverbials.TO: DESTINATIONS,
+        }
+        direction = draw.pick(tuple(ways)[: 3 if verb == "jump" else 4])
+        where = ways[direction]
+    return Place(direction, determined(plain_thing(draw, where, 0.2, 0.02)))
+
+
+# book/10-3-scenes.ipynb, cell position
+BESIDE = (adverbials.BEHIND, adverbials.NEXT_TO, adverbials.IN_FRONT_OF)
+BIG = select("house tree church castle bench car truck tower")
+
+
+def position(draw: Draw, rich: float) -> Clause:
+    """Somebody or something sits, stands or lies somewhere: the dative."""
+    verb = draw.pick(verbs.POSITION)
+    clause = Clause(subject(draw, verb.subjects, rich), verb)
+    kind, sits = clause.subject.kind, verb.english[0] == "sit"
+    if kind in ("tool", "text", "vessel", "clothing") or (sits and draw.chance(0.5)):
+        where = plain_thing(draw, adverbials.SEATS if sits else adverbials.SURFACES, 0.25, 0.05)
+        clause.place = Place(draw.pick((adverbials.ON, adverbials.UNDER, *BESIDE)), where)
+    elif draw.chance(0.4):
+        clause.place = Place(draw.pick(BESIDE), plain_thing(draw, BIG, 0.2, 0.0))
+    else:
+        clause.place = spot(draw, kind in ("animal", "bird"))
+    return clause
+
+
+# book/10-3-scenes.ipynb, cell placing
+def placing(draw: Draw, rich: float) -> Clause:
+    """Somebody puts something somewhere: the same prepositions, now with the accusative."""
+    verb = draw.pick(verbs.PLACING)
+    clause = Clause(subject(draw, verb.subjects, rich), verb, plain_thing(draw, verb.objects))
+    if draw.chance(0.4):
+        preposition, where = adverbials.INTO, select("bag box suitcase basket drawer")
+    else:
+        preposition = adverbials.PUT_ON if draw.chance(0.7) else adverbials.PUT_UNDER
+        where = adverbials.SURFACES
+    clause.place = Place(preposition, plain_thing(draw, where, 0.25, 0.05))
+    return clause
+
+
+# book/10-3-scenes.ipynb, cell being
+WHAT_IS = (
+    PERSONS,
+    select(BEINGS),
+    select("tool vessel clothing device vehicle text room open drink fruit dish matter"),
+)
+
+
+def being(draw: Draw, rich: float) -> Clause:
+    """Somebody or something is somehow, or somewhere."""
+    clause = Clause(subject(draw, draw.pick(WHAT_IS), rich), verbs.BE)
+    kind = clause.subject.kind
+    fitting = predicates_of(clause.subject)
+    if not fitting or (kind not in ("room", "open", "matter", "drink") and draw.chance(0.3)):
+        clause.place = place(draw, kind)
+    else:
+        clause.predicate = draw.pick(fitting)
+        clause.degree = "very" if draw.chance(0.25) else ""
+    return clause
+
+
+# what can be made so; all else of the kind, if nothing is named here
+MADE = {
+    "more dangerous": "journey game plan project search",
+    "more expensive": "journey plan project search contract law",
+    "longer": "journey game exam project search answer question contract",
+    "shorter": "journey game exam project search answer question contract",
+}
+
+
+def making(draw: Draw, rich: float) -> Clause:
+    """Something makes something more difficult."""
+    by_thing = draw.chance(0.7)
+    who = determined(plain_thing(draw, verbs.MAKE.subjects, 0.15)) if by_thing else thing(draw, PERSONS, rich)
+    comparative = draw.pick(tuple(COMPARATIVES))
+    what = determined(thing(draw, select(MADE.get(comparative, "matter")), rich))
+    return Clause(who, verbs.MAKE, what, comparative=comparative)
+
+
+# book/10-3-scenes.ipynb, cell action
+ACTIONS: dict[Callable[[Draw, float], Clause], float] = {
+    transitive: 0.4,
+    intransitive: 0.13,
+    ditransitive: 0.1,
+    motion: 0.1,
+    position: 0.07,
+    placing: 0.06,
+    being: 0.09,
+    making: 0.05,
+}
+
+
+# what one can be on a Tuesday
+PASSING = set(
+    "tired hungry thirsty sick happy sad lonely nervous angry clean dirty wet dry cold hot empty full".split()
+)
+
+
+def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
+    """A clause with tense, and perhaps with not, how, where and when."""
+    clause = draw.weighted(ACTIONS)(draw, rich)
+    if clause.verb is verbs.BE:
+        passing = bool(clause.place or (clause.predicate and clause.predicate.english in PASSING))
+        choose_tense(draw, clause, TENSES["state" if passing else "quality"], 0.35 * extras * passing)
+    else:
+        choose_tense(draw, clause, None, 0.35 * extras)
+    if clause.subject.kind in ("person", "infant", "animal", "bird"):
+        add_circumstances(draw, clause, extras)
+    happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
+    if happens and not clause.time and draw.chance(0.05 * extras):
+        clause.time = cause(draw)
+    if clause.object and clause.object.relative:  # what follows would seem to belong to that clause
+        clause.place = clause.manner = clause.time = None
+    clause.negated = may_be_negated(clause) and draw.chance(0.13)
+    clause.fronted = bool(clause.time) and not isinstance(clause.time, Place) and draw.chance(0.25)
+    own_thing(draw, clause)
+    return clause
+
+
+# book/10-3-scenes.ipynb, cell circumstances-of
+# what is not done in a kitchen
+NOWHERE = set("make cross visit ride build travel call burn bring throw".split())
+MANNERED = {verb for verb in verbs.TRANSITIVE if verb.english[0] in adverbials.MANNERED}
+TOGETHER = MANNERED.union(verbs.INTRANSITIVE, verbs.MOTION, verbs.POSITION)
+
+
+def add_circumstances(draw: Draw, clause: Clause, extras: float) -> None:
+    """Perhaps how it was done, with whom, and where."""
+    verb, animal = clause.verb, clause.subject.kind in ("animal", "bird")
+    if verb.english[0] in adverbials.MANNERED and draw.chance(0.18 * extras):
+        clause.manner = draw.pick(adverbials.MANNER)
+    elif not animal and verb in TOGETHER and verb.aspect != "state" and draw.chance(0.15 * extras):
+        clause.manner = companion(draw, bool(clause.object))
+    anywhere = verb.aspect == "action" and verb.english[0] not in NOWHERE
+    if anywhere and not clause.place and draw.chance(0.2 * extras):
+        clause.place = spot(draw, animal)
+
+
+# book/10-3-scenes.ipynb, cell circumstances
+def companion(draw: Draw, occupied: bool) -> Place:
+    """With whom, or without what."""
+    if occupied or draw.chance(0.5):
+        friends = select("friend child dog brother sister cat uncle aunt")
+        return Place(
+            adverbials.WITH, name(draw) if draw.chance(0.3) else determined(plain_thing(draw, friends, 0.15))
+        )
+    return Place(adverbials.WITHOUT, plain_thing(draw, select("clothing umbrella bag map"), 0.0, 0.0))
+
+
+def cause(draw: Draw) -> Place:
+    """Because of what, or during what: the genitive."""
+    if draw.chance(0.6):
+        nouns, why = select("rain snow storm wind fog heat noise mistake"), adverbials.BECAUSE_OF
+    else:
+        nouns, why = select("exam game journey storm search"), adverbials.DURING
+    return Place(why, determined(plain_thing(draw, nouns, 0.2, 0.0)))
+
+
+def may_be_negated(clause: Clause) -> bool:
+    """Whether not can stand there with one meaning only."""
+    wanting = clause.modal == "want" or (clause.modal == "must" and clause.tense == "past")
+    manner = clause.manner and not isinstance(clause.manner, Place)  # nicht leise, or not at all?
+    if wanting or manner or clause.often or clause.time in (*adverbials.HABIT, adverbials.SOON):
+        return False
+    phrases = [phrase.thing for phrase in (clause.place, clause.manner) if isinstance(phrase, Place)]
+    things = [thing for thing in (clause.subject, clause.object, clause.recipient, *phrases) if thing]
+    return not any(thing.determiner in QUANTIFIED or thing.count or thing.relative for thing in things)
+
+
+def own_thing(draw: Draw, clause: Clause) -> None:
+    """Now and then the object is the subject's own: its ball, seinen Ball."""
+    who, what = clause.subject, clause.object
+    if not (what and what.noun and what.kind in OWNED and what.determiner == "the" and not what.owner):
+        return
+    known = (who.noun or who.name) and who.determiner not in QUANTIFIED and not clause.recipient
+    if known and (who.kind == "person" or what.kind != "animal") and draw.chance(0.3):
+        what.owner, what.determiner = pronoun_for(who), ""
+
+
+def pronoun_for(antecedent: Thing) -> Thing:
+    """A personal pronoun that refers to it."""
+    return Thing(pronoun="personal", plural=antecedent.many, antecedent=antecedent)

@@ -1,0 +1,149 @@
+"""Model architecture (paper, section 3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+"""
+
+__all__ = [
+    "KINDS",
+    "is_of",
+    "check_fields",
+    "ModelConfig",
+    "State",
+    "EncoderDecoder",
+]
+
+
+# book/03-model-architecture.ipynb, cell frame-imports
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, Protocol, get_args, get_origin
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from aiayn.errors import InputError
+from aiayn.model.embeddings import Embeddings
+
+# book/03-model-architecture.ipynb, cell check-fields
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "nothing"}
+
+
+def is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type; true and false are no numbers, and some floats are none either."""
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if kind in (int, float):
+        return isinstance(value, kind | int) and not isinstance(value, bool) and value == value
+    return isinstance(value, kind)
+
+
+def check_fields(
+    settings: Any, bounds: dict[str, tuple[float, float]], usual: tuple[float, float] = (1, 100_000)
+) -> None:
+    """Refuse a field of a dataclass whose value is not of its type, or a number that is out of bounds.
+
+    `bounds` are the least and the greatest number by field, and `usual` those of all other numbers.
+
+    Raises
+    ------
+    InputError
+        It names the field and its value.
+    """
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+        if not any(is_of(value, kind) for kind in kinds):
+            known = ", ".join(get_args(kinds[0])) if get_origin(kinds[0]) is Literal else ""
+            wanted = f"one of {known}" if known else " or ".join(KINDS.get(each, str(each)) for each in kinds)
+            raise InputError(f"{field.name}={value!r:.60}: must be {wanted}")
+        low, high = bounds.get(field.name, usual)
+        if {int, float} & {*kinds} and value is not None and not low <= value <= high:
+            limit = f"at least {low:,}" if value < low else f"at most {high:,}"
+            raise InputError(f"{field.name}={value!r:.60}: must be {limit}")
+
+
+# book/03-model-architecture.ipynb, cell model-config
+@dataclass(frozen=True)
+class ModelConfig:
+    """What the shapes of all models have in common; the defaults are the paper's base model's.
+
+    Raises
+    ------
+    InputError
+        If no such model can be built.
+    """
+
+    vocabulary_size: int = 37000  # tokens, of both languages together
+    d_model: int = 512  # width of embeddings, and of what goes from layer to layer
+    dropout: float = 0.1  # share of numbers that are set to zero in training
+    pad_id: int = 0  # the token that fills up a batch
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        most = 10_000_000
+        bounds = {"vocabulary_size": (1, most), "max_length": (1, most), "N": (1, 1000), "dropout": (0, 1)}
+        check_fields(self, {**bounds, "pad_id": (0, most)})
+        if self.pad_id >= self.vocabulary_size:
+            raise InputError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
+
+    @property
+    def longest(self) -> int | None:
+        """Positions that such a model has, where it has no more than so many."""
+        return None
+
+    def forward_flops(self, n: Any, m: Any) -> Any:
+        """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
+        raise NotImplementedError("for a Transformer: aiayn.costs.hardware.forward_flops(config, n, m)")
+
+
+# book/03-model-architecture.ipynb, cell state
+class State(Protocol):
+    """What a model carries from one word that it writes to the next."""
+
+    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
+        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
+
+
+# book/03-model-architecture.ipynb, cell encoder-decoder
+class EncoderDecoder(nn.Module):
+    """A model that reads one sequence and writes another."""
+
+    config: ModelConfig
+    target_embeddings: Embeddings
+
+    @abstractmethod
+    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n width"]:
+        """The memory: a vector for each source token."""
+
+    @abstractmethod
+    def decode(
+        self,
+        target: Int[Tensor, "batch m"],
+        memory: Float[Tensor, "batch n width"],
+        source: Int[Tensor, "batch n"],
+    ) -> Float[Tensor, "batch m d_model"]:
+        """A vector for each target position, from which `logits` tells the next token."""
+
+    @abstractmethod
+    def start(self, source: Int[Tensor, "batch n"]) -> Any:
+        """Encode the source once; the `State` is for `step`."""
+
+    @abstractmethod
+    def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, and score the next one."""
+
+    def layers(self) -> list[nn.Module]:
+        """The parts that are worth compiling, one by one."""
+        return list(self.children())
+
+    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the whole vocabulary; their softmax is the distribution of the next token."""
+        return self.target_embeddings.logits(x)
+
+    def forward(
+        self, source: Int[Tensor, "batch n"], target: Int[Tensor, "batch m"]
+    ) -> Float[Tensor, "batch m vocabulary"]:
+        """Score every next token after every prefix of the target (teacher forcing)."""
+        return self.logits(self.decode(target, self.encode(source), source))

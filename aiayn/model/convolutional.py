@@ -1,0 +1,238 @@
+"""Background (paper, section 2).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/02-background.ipynb
+"""
+
+__all__ = [
+    "SourceAttention",
+    "ConvolutionalConfig",
+    "CONVOLUTIONAL",
+    "ConvolutionalState",
+    "gated_convolution",
+    "ConvolutionalEncoderLayer",
+    "ConvolutionalDecoderLayer",
+    "ConvolutionalModel",
+    "through",
+]
+
+
+# book/02-background.ipynb, cell model-imports
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from aiayn.errors import InputError
+from aiayn.model.attention import Attention, padding_mask
+from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.cache import stack_beams, unstack_beams
+from aiayn.model.convolution import GatedConvolution, LastInputs, scaled_sum
+from aiayn.model.dropout import Dropout
+from aiayn.model.embeddings import Embeddings
+from aiayn.model.positions import LearnedPositions
+
+
+# book/02-background.ipynb, cell source-attention
+class SourceAttention(nn.Module):
+    """How a decoder layer of ConvS2S looks into the source: one head, whose keys are the encoder's output.
+
+    The score is scaled, which theirs is not: their embeddings are smaller.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_model)
+        self.attention = Attention(1, d_model)
+        self.out = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows m d_model"],
+        embedded: Float[Tensor, "rows m d_model"],
+        memory: Float[Tensor, "batch n width"],
+        visible: Bool[Tensor, "batch 1 1 n"],
+    ) -> Float[Tensor, "rows m d_model"]:
+        """Add to x what it finds.
+
+        `embedded` are the target words, and `memory` has keys and values side by side. There may be several
+        rows for each sentence of the memory, its beams.
+        """
+        keys, values = memory.unsqueeze(1).chunk(2, dim=-1)
+        queries = stack_beams(scaled_sum(self.query(x), embedded).unsqueeze(1), len(memory))
+        found = self.attention(queries, keys, values, visible)
+        found = found * visible.sum(dim=-1, keepdim=True).to(found.dtype).sqrt()
+        return scaled_sum(x, self.out(unstack_beams(found, len(x)).squeeze(1)))
+
+
+# book/02-background.ipynb, cell convolutional-config
+@dataclass(frozen=True)
+class ConvolutionalConfig(ModelConfig):
+    """All that fixes the shape of a convolutional model.
+
+    Raises
+    ------
+    InputError
+        If no such model can be built.
+    """
+
+    N: int = 6  # layers in the encoder, and in the decoder
+    kernel: int = 3  # places that a layer reads, an odd number: the encoder's layers are centred
+    growth: int = 1  # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
+    separable: bool = False  # whether each column is summed up by itself
+    max_length: int = 1024  # positions that are learned: no sequence may be longer
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        if self.kernel % 2 == 0:
+            raise InputError(
+                f"kernel={self.kernel}: the encoder's layers are centred, which takes an odd one"
+            )
+        if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
+            raise InputError(
+                f"growth={self.growth}, N={self.N}: the last layer would skip over max_length="
+                f"{self.max_length} positions; take fewer layers"
+            )
+
+    @property
+    def longest(self) -> int | None:
+        """Positions that can be learned."""
+        return self.max_length
+
+    def forward_flops(self, n: Any, m: Any) -> Any:
+        """FLOPs of the products, forward, for source and target of `n` and `m` tokens (see chapter 5.2)."""
+        d = self.d_model
+        maps = self.kernel * d + 2 * d * d if self.separable else self.kernel * 2 * d * d
+        attention = 2 * m * d * d + 2 * n * m * d  # query and output; scores and weighted sum
+        return 2 * (self.N * ((n + m) * maps + attention) + m * d * self.vocabulary_size)
+
+
+# book/02-background.ipynb, cell convolutional
+CONVOLUTIONAL = {
+    "conv": ConvolutionalConfig(vocabulary_size=2000, d_model=70, N=3, dropout=0.0, max_length=128)
+}
+
+
+# book/02-background.ipynb, cell convolutional-state
+class ConvolutionalState:
+    """What decoding carries from word to word: the memory once for each sentence, inputs for each row."""
+
+    def __init__(
+        self,
+        memory: Float[Tensor, "batch n width"],
+        source: Int[Tensor, "batch n"],
+        config: ConvolutionalConfig,
+    ) -> None:
+        self.memory, self.visible = memory, padding_mask(source, config.pad_id)
+        self.pasts = [LastInputs() for _ in range(config.N)]
+        self.length = 0  # target positions so far
+
+    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
+        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
+        for past in self.pasts:
+            past.select(rows)
+        if sentences is not None:
+            self.memory, self.visible = self.memory[sentences], self.visible[sentences]
+
+
+# book/02-background.ipynb, cell convolutional-layers
+def gated_convolution(config: ConvolutionalConfig, k: int, causal: bool) -> GatedConvolution:
+    """The convolution of layer number `k`, from 0."""
+    dilation = config.growth**k
+    return GatedConvolution(config.d_model, config.kernel, dilation, causal, config.separable, config.dropout)
+
+
+class ConvolutionalEncoderLayer(nn.Module):
+    """A centred gated convolution, and the way around it."""
+
+    def __init__(self, config: ConvolutionalConfig, k: int) -> None:
+        super().__init__()
+        self.gated = gated_convolution(config, k, causal=False)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Let each source position read its neighbours."""
+        return scaled_sum(x, self.gated(x, visible))
+
+
+class ConvolutionalDecoderLayer(nn.Module):
+    """A causal gated convolution, attention over the source, and the way around both."""
+
+    def __init__(self, config: ConvolutionalConfig, k: int) -> None:
+        super().__init__()
+        self.gated = gated_convolution(config, k, causal=True)
+        self.source = SourceAttention(config.d_model)
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows m d_model"],
+        embedded: Float[Tensor, "rows m d_model"],
+        memory: Float[Tensor, "batch n width"],
+        visible: Bool[Tensor, "batch 1 1 n"],
+        past: LastInputs,
+    ) -> Float[Tensor, "rows m d_model"]:
+        """Let each target position read those before it, also those in the past, then the source."""
+        return scaled_sum(x, self.source(self.gated(x, None, past), embedded, memory, visible))
+
+
+# book/02-background.ipynb, cell convolutional-model
+class ConvolutionalModel(EncoderDecoder):
+    """A translator made of convolutions, after ConvS2S (Gehring et al. 2017)."""
+
+    config: ConvolutionalConfig
+
+    def __init__(self, config: ConvolutionalConfig) -> None:
+        super().__init__()
+        self.config, layers = config, range(config.N)
+        self.target_embeddings = Embeddings(config.vocabulary_size, config.d_model)
+        self.source_positions = LearnedPositions(config.d_model, config.max_length)
+        self.target_positions = LearnedPositions(config.d_model, config.max_length)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(ConvolutionalEncoderLayer(config, k) for k in layers)
+        self.decoder = nn.ModuleList(ConvolutionalDecoderLayer(config, k) for k in layers)
+
+    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n width"]:
+        """Keys and values for each source token, side by side."""
+        x = embedded = self.dropout(self.source_positions(self.target_embeddings(source)))
+        for layer in self.encoder:
+            x = layer(x, source != self.config.pad_id)
+        return torch.cat([x, scaled_sum(x, embedded)], dim=-1)
+
+    def decode(
+        self,
+        target: Int[Tensor, "batch m"],
+        memory: Float[Tensor, "batch n width"],
+        source: Int[Tensor, "batch n"],
+    ) -> Float[Tensor, "batch m d_model"]:
+        """A vector for each target position, from which `logits` tells the next token."""
+        return through(self, target, ConvolutionalState(memory, source, self.config))
+
+    def layers(self) -> list[nn.Module]:
+        """The encoder's layers and the decoder's."""
+        return [*self.encoder, *self.decoder]
+
+    def start(self, source: Int[Tensor, "batch n"]) -> ConvolutionalState:
+        """Encode the source once; the state is for `step`."""
+        return ConvolutionalState(self.encode(source), source, self.config)
+
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: ConvolutionalState
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, and score the next one."""
+        return self.logits(through(self, tokens, state)[:, -1])
+
+
+# book/02-background.ipynb, cell through
+def through(
+    model: ConvolutionalModel, target: Int[Tensor, "rows m"], state: ConvolutionalState
+) -> Float[Tensor, "rows m d_model"]:
+    """Lead target words that come next after those in the state through the decoder's layers."""
+    x = embedded = model.dropout(model.target_positions(model.target_embeddings(target), state.length))
+    state.length += target.shape[1]
+    for layer, past in zip(model.decoder, state.pasts, strict=True):
+        x = layer(x, embedded, state.memory, state.visible, past)
+    return x

@@ -1,0 +1,201 @@
+"""Introduction (paper, section 1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/01-introduction.ipynb
+"""
+
+__all__ = [
+    "Looks",
+    "SCORES",
+    "RecurrentConfig",
+    "recurrent_layer",
+    "RecurrentState",
+    "read_both_ways",
+    "summary",
+    "begin",
+    "contexts",
+    "RecurrentModel",
+    "RECURRENT",
+]
+
+
+# book/01-introduction.ipynb, cell imports
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from aiayn.errors import InputError
+from aiayn.model.attention import Attention, Score
+from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.cache import stack_beams, unstack_beams
+from aiayn.model.dropout import Dropout
+from aiayn.model.embeddings import Embeddings
+
+# book/01-introduction.ipynb, cell recurrent-config
+Looks = Literal["none", "additive", "dot", "general"]
+SCORES: dict[Looks, Score] = {"additive": "additive", "dot": "unscaled", "general": "general"}
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(ModelConfig):
+    """All that fixes a recurrent model's shape.
+
+    Raises
+    ------
+    InputError
+        If no such model can be built.
+    """
+
+    d_state: int = 1000  # width of a state of the decoder, and of the encoder's two directions together
+    attention: Looks = "additive"  # not at all, Bahdanau's additive score, or Luong's dot and general
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        if self.d_state % 2:
+            raise InputError(f"d_state={self.d_state}: must be even, a half for each direction of reading")
+
+    def forward_flops(self, n: Any, m: Any) -> Any:
+        """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
+        d, s = self.d_model, self.d_state
+        encoder, decoder = 2 * n * 3 * s * (d + s // 2), 2 * m * 3 * s * (d + s)
+        learned = {"additive": n + m, "general": m}.get(self.attention, 0)
+        sums = {"none": 0, "additive": 1}.get(self.attention, 2)  # the additive score itself is no product
+        looking = 2 * learned * s * s + 2 * sums * n * m * s
+        return encoder + 2 * s * s + decoder + looking + 2 * m * d * (2 * s + self.vocabulary_size)
+
+
+# book/01-introduction.ipynb, cell recurrent-layer
+def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn.GRU:
+    """A GRU of vectors so wide; orthogonal matrices for the state, Glorot's for the input, to start with."""
+    layer = nn.GRU(width, d_state, batch_first=True, bidirectional=bidirectional)
+    for name, weight in layer.named_parameters():
+        if name.startswith("bias"):
+            nn.init.zeros_(weight)
+        for gate in weight.detach().chunk(3) if weight.ndim == 2 else ():
+            (nn.init.orthogonal_ if "_hh_" in name else nn.init.xavier_uniform_)(gate)
+    return layer
+
+
+# book/01-introduction.ipynb, cell recurrent-state
+class RecurrentState:
+    """What a recurrent model carries from one word that it writes to the next.
+
+    `hidden` is the decoder's state, for each row; `memory` the encoder's, for each sentence, and `words` says
+    which of those places are no padding.
+    """
+
+    def __init__(
+        self,
+        hidden: Float[Tensor, "1 rows d_state"],
+        memory: Float[Tensor, "batch n d_state"],
+        words: Bool[Tensor, "batch n"],
+    ) -> None:
+        self.hidden, self.memory, self.words = hidden, memory, words
+
+    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
+        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
+        self.hidden = self.hidden[:, rows]
+        if sentences is not None:
+            self.memory, self.words = self.memory[sentences], self.words[sentences]
+
+
+# book/01-introduction.ipynb, cell summary
+def read_both_ways(
+    encoder: nn.GRU, x: Float[Tensor, "batch n d_model"], words: Bool[Tensor, "batch n"]
+) -> Float[Tensor, "batch n d_state"]:
+    """The states of a bidirectional GRU, which reads no padding; where there is padding they are zero."""
+    packed = pack_padded_sequence(x, words.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
+    states, _ = encoder(packed)
+    return pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
+
+
+def summary(
+    memory: Float[Tensor, "batch n d_state"], words: Bool[Tensor, "batch n"]
+) -> Float[Tensor, "batch d_state"]:
+    """The last state of either direction of the encoder: at the last word, and at the first."""
+    forwards, backwards = memory.chunk(2, dim=-1)
+    last = words.sum(dim=1) - 1
+    return torch.cat([forwards[torch.arange(len(memory), device=last.device), last], backwards[:, 0]], dim=-1)
+
+
+# book/01-introduction.ipynb, cell contexts
+def begin(
+    bridge: nn.Linear, memory: Float[Tensor, "batch n d_state"], words: Bool[Tensor, "batch n"]
+) -> RecurrentState:
+    """What there is before the first word: the decoder's state follows from the encoder's last ones."""
+    return RecurrentState(bridge(summary(memory, words)).tanh()[None], memory, words)
+
+
+def contexts(
+    attention: Attention | None, states: Float[Tensor, "rows m d_state"], state: RecurrentState
+) -> Float[Tensor, "rows m d_state"]:
+    """What the decoder, in each of its states, sees of the memory; rows may be beams of the sentences."""
+    batch = len(state.memory)
+    if attention is None:
+        last = summary(state.memory, state.words).repeat_interleave(len(states) // batch, dim=0)
+        return last[:, None].expand_as(states)
+    keys, visible = state.memory[:, None], state.words[:, None, None]  # of one head
+    return unstack_beams(attention(stack_beams(states[:, None], batch), keys, keys, visible), len(states))[
+        :, 0
+    ]
+
+
+# book/01-introduction.ipynb, cell recurrent-model
+class RecurrentModel(EncoderDecoder):
+    """A recurrent encoder and decoder, with attention between them or without (section 1)."""
+
+    config: RecurrentConfig
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__()
+        self.config, d_model, d_state = config, config.d_model, config.d_state
+        self.target_embeddings = self.source_embeddings = Embeddings(config.vocabulary_size, d_model)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = recurrent_layer(d_model, d_state // 2, bidirectional=True)
+        self.decoder = recurrent_layer(d_model, d_state)
+        score = SCORES.get(config.attention)
+        self.attention = None if score is None else Attention(1, d_state, score)
+        self.bridge, self.combine = nn.Linear(d_state, d_state), nn.Linear(2 * d_state, d_model)
+
+    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_state"]:
+        """The memory: for each source token the encoder's state there, of both directions."""
+        x = self.dropout(self.source_embeddings(source))
+        return read_both_ways(self.encoder, x, source != self.config.pad_id)
+
+    def read(self, target: Int[Tensor, "rows m"], state: RecurrentState) -> Float[Tensor, "rows m d_model"]:
+        """Read on, from a state that is changed, and give a vector for each token that is read."""
+        states, state.hidden = self.decoder(self.dropout(self.target_embeddings(target)), state.hidden)
+        seen = contexts(self.attention, states, state)
+        return self.combine(self.dropout(torch.cat([states, seen], dim=-1)))
+
+    def layers(self) -> list[nn.Module]:
+        """None is worth compiling: PyTorch's GRU is fast as it is."""
+        return []
+
+    def decode(
+        self, target: Int[Tensor, "rows m"], memory: Float[Tensor, "rows n d"], source: Int[Tensor, "rows n"]
+    ) -> Float[Tensor, "rows m d_model"]:
+        """A vector for each target position, from which `logits` tells the next token."""
+        return self.read(target, begin(self.bridge, memory, source != self.config.pad_id))
+
+    def start(self, source: Int[Tensor, "batch n"]) -> RecurrentState:
+        """Encode the source once; the state is for `step`."""
+        return begin(self.bridge, self.encode(source), source != self.config.pad_id)
+
+    def step(self, tokens: Int[Tensor, "rows m"], state: RecurrentState) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, and score the next one."""
+        return self.logits(self.read(tokens, state)[:, -1])
+
+
+# book/01-introduction.ipynb, cell presets
+RECURRENT = {
+    "rnn": RecurrentConfig(2000, 64, 0.0, d_state=162, attention="none"),
+    "rnn-additive": RecurrentConfig(2000, 64, 0.0, d_state=144),
+    "rnn-dot": RecurrentConfig(2000, 64, 0.0, d_state=162, attention="dot"),
+    "rnn-general": RecurrentConfig(2000, 64, 0.0, d_state=152, attention="general"),
+}

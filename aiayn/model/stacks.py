@@ -1,0 +1,184 @@
+"""Encoder and decoder stacks (paper, section 3.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-1-encoder-and-decoder-stacks.ipynb
+"""
+
+__all__ = [
+    "Norm",
+    "Residual",
+    "EncoderLayer",
+    "Encoder",
+    "final_norm",
+    "LayerCache",
+    "DecoderLayer",
+    "Decoder",
+]
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell imports
+from collections.abc import Callable, Iterable
+from typing import Literal, get_args
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from aiayn.model.attention import MultiHeadAttention
+from aiayn.model.cache import KeyValueCache
+from aiayn.model.dropout import Dropout
+from aiayn.model.feed_forward import FeedForward
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell residual
+Norm = Literal["post", "pre"]
+
+
+class Residual(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))), around every sub-layer (sections 3.1 and 5.4).
+
+    Parameters
+    ----------
+    d_model : int
+        Width of x.
+    dropout : float
+        Share of the sub-layer's output that is dropped in training.
+    norm : {"post", "pre"}
+        Normalise the sum, as the paper does, or the sub-layer's input: x + Dropout(Sublayer(LayerNorm(x))).
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.1, norm: Norm = "post") -> None:
+        super().__init__()
+        if norm not in get_args(Norm):
+            raise ValueError(f"norm={norm!r}: must be one of {', '.join(get_args(Norm))}")
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+        self.pre = norm == "pre"
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Apply `sublayer` with its way around it."""
+        if self.pre:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder-layer
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each within a `Residual` (section 3.1)."""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        dropout: float = 0.1,
+        norm: Norm = "post",
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.feed_forward = feed_forward
+        self.residuals = nn.ModuleList(Residual(self_attention.d_model, dropout, norm) for _ in range(2))
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch 1 1 n"] | None = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Transform x; no position attends to one that is not `visible`."""
+        x = self.residuals[0](x, lambda x: self.self_attention(x, visible=visible))
+        return self.residuals[1](x, self.feed_forward)
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder
+class Encoder(nn.Module):
+    """A stack of layers, each on the output of the one before; with pre-norm, one more norm at the end."""
+
+    def __init__(self, layers: Iterable[EncoderLayer]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = final_norm(self.layers)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "batch 1 1 n"] | None = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Encode embedded source positions into the memory."""
+        for layer in self.layers:
+            x = layer(x, visible)
+        return self.norm(x)
+
+
+def final_norm(layers: nn.ModuleList) -> nn.Module:
+    """The norm that pre-norm layers need after the last of them; post-norm layers end on their own."""
+    residual = next((m for m in layers.modules() if isinstance(m, Residual)), None)
+    if residual is None or not residual.pre:
+        return nn.Identity()
+    return nn.LayerNorm(residual.norm.normalized_shape)
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell layer-cache
+class LayerCache:
+    """What a decoder layer keeps between steps: keys and values of the target so far, and of the memory."""
+
+    def __init__(self) -> None:
+        self.target = KeyValueCache()
+        self.memory = KeyValueCache()
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell decoder-layer
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention over the memory, then the feed-forward network (section 3.1).
+
+    Around each of the three is a `Residual` with that `dropout` and `norm`.
+    """
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        memory_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        dropout: float = 0.1,
+        norm: Norm = "post",
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.memory_attention = memory_attention
+        self.feed_forward = feed_forward
+        self.residuals = nn.ModuleList(Residual(self_attention.d_model, dropout, norm) for _ in range(3))
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows m d_model"],
+        memory: Float[Tensor, "batch n d_model"],
+        visible: Bool[Tensor, "batch 1 1 n"] | None = None,
+        cache: LayerCache | None = None,
+        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
+    ) -> Float[Tensor, "rows m d_model"]:
+        """Transform target positions; `visible` says which positions of the memory may be attended to.
+
+        With a cache and several beams a sentence, `seen` says which target positions belong to which beam.
+        """
+        target_cache, memory_cache = (None, None) if cache is None else (cache.target, cache.memory)
+        attend, read = self.self_attention, self.memory_attention
+        x = self.residuals[0](x, lambda x: attend(x, None, seen, seen is None, target_cache))
+        x = self.residuals[1](x, lambda x: read(x, memory, visible, cache=memory_cache))
+        return self.residuals[2](x, self.feed_forward)
+
+
+# book/03-1-encoder-and-decoder-stacks.ipynb, cell decoder
+class Decoder(nn.Module):
+    """A stack of decoder layers over one memory."""
+
+    def __init__(self, layers: Iterable[DecoderLayer]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = final_norm(self.layers)
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows m d_model"],
+        memory: Float[Tensor, "batch n d_model"],
+        visible: Bool[Tensor, "batch 1 1 n"] | None = None,
+        cache: list[LayerCache] | None = None,
+        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
+    ) -> Float[Tensor, "rows m d_model"]:
+        """Decode embedded target positions; with a cache, x holds only the positions that are new."""
+        for index, layer in enumerate(self.layers):
+            x = layer(x, memory, visible, None if cache is None else cache[index], seen)
+        return self.norm(x)

@@ -1,0 +1,15 @@
+"""Constituency parsing (paper, section 6.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+"""
+
+__all__ = [
+    "Parse",
+    "Parser",
+]
+
+
+# book/06-3-constituency-parsing.ipynb, cell parsing-front
+from aiayn.parsing.parser import Parse as Parse
+from aiayn.parsing.parser import Parser as Parser

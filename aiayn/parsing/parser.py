@@ -1,0 +1,217 @@
+"""Constituency parsing (paper, section 6.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+"""
+
+__all__ = [
+    "PARSING_SEARCH",
+    "ROUND",
+    "WORD",
+    "tokenise",
+    "Parse",
+    "parse",
+    "Parser",
+    "BATCH_TOKENS",
+    "gold_trees",
+    "evaluate",
+]
+
+
+# book/06-3-constituency-parsing.ipynb, cell imports
+import contextlib
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from aiayn.data.batching import group_by_length, lengths_of, pad
+from aiayn.data.corpora import Pairs, load_pairs, trees_of
+from aiayn.data.trees import IllFormed, Tree, delinearise, plain
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.errors import InputError
+from aiayn.fast_paths import fast_products
+from aiayn.parsing.evalb import evalb, strict
+from aiayn.parsing.well_formed import TreeVocabulary, WellFormed
+from aiayn.training.checkpoint import last_checkpoints, read_training
+from aiayn.translation.search import Hypothesis, SearchConfig, beam_search
+from aiayn.translation.translator import TooLong, Translator
+
+# book/06-3-constituency-parsing.ipynb, cell parsing-search
+PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
+
+
+# book/06-3-constituency-parsing.ipynb, cell tokenise
+ROUND = {"(": "-LRB-", ")": "-RRB-"}
+WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
+
+
+def tokenise(text: str) -> list[str]:
+    """Words and marks as the treebank has them, more or less: did n't, Jan 's, the full stop by itself."""
+    return [ROUND.get(word, word) for word in re.findall(WORD, text)]
+
+
+# book/06-3-constituency-parsing.ipynb, cell parse
+@dataclass(frozen=True)
+class Parse:
+    """What a parser made of a sentence.
+
+    Attributes
+    ----------
+    tree : Tree or None
+        None if the tokens are not those of a tree over the sentence's words.
+    text : str
+        The tokens.
+    score : float
+        Their log probability, divided by the length penalty.
+    log_probability : float
+        Natural logarithm of the probability of the tokens, given the sentence.
+    """
+
+    tree: Tree | None
+    text: str
+    score: float
+    log_probability: float
+
+
+def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
+    """A hypothesis as a tree over these words, if it is one."""
+    (text,) = vocabulary.decode([hypothesis.tokens])
+    tree = None
+    with contextlib.suppress(IllFormed):
+        tree = delinearise(text, words) if hypothesis.tokens[-1] == EOS_ID else None
+    return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
+
+
+# book/06-3-constituency-parsing.ipynb, cell parser
+class Parser:
+    """A model that was trained on trees, as a parser (section 6.3).
+
+    Parameters
+    ----------
+    translator : Translator
+        Model, vocabulary, and how to search: `PARSING_SEARCH` is the paper's way.
+    constrained : bool
+        Whether the search is constrained, so that all it finds are trees. Otherwise it is the paper's.
+    """
+
+    def __init__(self, translator: Translator, constrained: bool = True) -> None:
+        if constrained and translator.search.extra_length < 3:
+            raise InputError("a tree has at least 3 tokens more than its sentence: extra_length is too small")
+        self.translator, self.constrained = translator, constrained
+        self.trees = TreeVocabulary(translator.vocabulary)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        average: int | None = None,
+        search: SearchConfig = PARSING_SEARCH,
+        device: str | None = None,
+        constrained: bool = True,
+    ) -> "Parser":
+        """The parser of a run's folder; arguments and errors are those of `Translator.load` and `Parser`."""
+        return cls(Translator.load(folder, average, search, device), constrained)
+
+    def __call__(self, sentence: str | Sequence[str | Sequence[str]], progress: bool = False) -> Any:
+        """The tree of a sentence, or those of a list; None where there is none. See `n_best`."""
+        sentences = [sentence] if isinstance(sentence, str) else sentence
+        best = [found[0].tree if found else None for found in self.n_best(sentences, 1, progress)]
+        return best[0] if isinstance(sentence, str) else best
+
+    # book/06-3-constituency-parsing.ipynb, cell parse-sentences
+    def n_best(
+        self, sentences: Sequence[str | Sequence[str]], n: int, progress: bool = False
+    ) -> list[list[Parse]]:
+        """The `n` best parses of each sentence, best first; none if it is empty or too long.
+
+        A sentence is a text, which is cut into words as well as `tokenise` can, or a list of its words.
+        """
+        texts = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
+        model, vocabulary = self.translator.model, self.translator.vocabulary
+        search = replace(self.translator.search, n_best=n)
+        device = next(model.parameters()).device
+        sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
+        longest = search.max_length
+        if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
+            longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
+        for number, source in enumerate(sources, start=1):
+            if len(source) > longest:
+                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
+                warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=2)
+        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
+        examples = [(sources[k], sources[k]) for k in wanted]
+        parses: list[list[Parse]] = [[] for _ in texts]
+        tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
+        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+        with bar, fast_products(device, model.config.d_model):
+            for group in group_by_length(lengths_of(examples), tokens) if wanted else []:
+                rows = [wanted[k] for k in group.tolist()]
+                words = [len(texts[row]) for row in rows]
+                limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
+                limits = [min(limit, model.config.longest or limit) for limit in limits]
+                allowed = WellFormed(self.trees, words, limits) if self.constrained else None
+                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
+                for row, hypotheses in zip(rows, found, strict=True):
+                    parses[row] = [parse(each, vocabulary, texts[row]) for each in hypotheses]
+                bar.update(len(rows))
+        return parses
+
+
+# book/06-3-constituency-parsing.ipynb, cell parse-sentences
+BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
+
+
+# book/06-3-constituency-parsing.ipynb, cell gold-trees
+def gold_trees(pairs: Pairs) -> list[Tree]:
+    """The trees of a corpus of sentences and trees.
+
+    Raises
+    ------
+    InputError
+        If a line of its target is not the tree of the same line of its source, or there is none.
+    """
+    if not len(pairs):
+        raise InputError(f"{pairs.target_name}: no tree to compare with; choose another --split or --data")
+    return list(trees_of(pairs))
+
+
+# book/06-3-constituency-parsing.ipynb, cell evaluate
+def evaluate(
+    run: Path,
+    search: SearchConfig = PARSING_SEARCH,
+    average: int | None = None,
+    data: str | None = None,
+    split: str = "test",
+    constrained: bool = True,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Score the parser that a run has left (Table 4), on the corpus of its training unless told otherwise.
+
+    `search`, `average` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
+    """
+    training = read_training(last_checkpoints(run)[-1])
+    data, pair = data or training.get("data"), training.get("pair")
+    if not (data and pair):
+        raise InputError(f"{run}: does not say on what it was trained; give --data and --pair")
+    trees = gold_trees(load_pairs(data, pair, split))
+    parser = Parser.load(run, average, search, constrained=constrained)
+    parses = parser([tree.words() for tree in trees], progress=progress)
+    scores = evalb(trees, parses)
+    names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")
+    return {
+        "run": str(run),
+        "data": data,
+        "split": split,
+        "beam": search.beam,
+        "alpha": search.alpha,
+        "constrained": constrained,
+        "minutes": training.get("minutes"),
+        **{name: getattr(scores, name) for name in names},
+        "strict_f1": strict(trees, parses).f1,
+        "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),
+    }

@@ -1,0 +1,146 @@
+"""Constituency parsing (paper, section 6.3).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+"""
+
+__all__ = [
+    "TreeVocabulary",
+    "LONGEST_RUN",
+    "Stand",
+    "WellFormed",
+]
+
+
+# book/06-3-constituency-parsing.ipynb, cell well-formed-imports
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from aiayn.data.trees import DEEPEST, LEFT, RIGHT
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.errors import InputError
+
+
+# book/06-3-constituency-parsing.ipynb, cell tree-vocabulary
+class TreeVocabulary:
+    """Which tokens of a vocabulary are brackets and parts of speech.
+
+    Attributes
+    ----------
+    closing : dict of int to int
+        For each opening bracket, the bracket that closes it.
+    tags : list of int
+        Parts of speech.
+
+    Raises
+    ------
+    InputError
+        If the vocabulary has none: it is not that of a parser.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        pieces = vocabulary.pieces(list(range(len(vocabulary))))
+        tokens = {piece.removeprefix("▁"): token for token, piece in enumerate(pieces)}
+        tokens = {piece: token for piece, token in tokens.items() if LEFT in piece or RIGHT in piece}
+        self.size = len(vocabulary)
+        self.tags = [token for piece, token in tokens.items() if piece[0] == LEFT and piece[-1] == RIGHT]
+        self.closing = {
+            token: tokens[f"{piece[1:]}{RIGHT}"]
+            for piece, token in tokens.items()
+            if piece[0] == LEFT and f"{piece[1:]}{RIGHT}" in tokens
+        }
+        if not self.tags or not self.closing:
+            raise InputError("not the vocabulary of a parser: it has no brackets; train with --pair en-trees")
+
+
+# book/06-3-constituency-parsing.ipynb, cell stand
+LONGEST_RUN = 12  # opening brackets one behind the other, with no word between them
+
+
+class Stand(NamedTuple):
+    """How far the beginning of a linearised tree has come.
+
+    Attributes
+    ----------
+    due : tuple of int
+        The closing brackets that are still to come, the next one last.
+    words : int
+        How many words have no part of speech yet.
+    run : int
+        How many opening brackets it ends with.
+    """
+
+    due: tuple[int, ...]
+    words: int
+    run: int = 0
+
+    def after(self, token: int, trees: TreeVocabulary) -> "Stand":
+        """With one more token."""
+        if token in trees.closing:
+            return Stand((*self.due, trees.closing[token]), self.words, self.run + 1)
+        if self.due and token == self.due[-1]:
+            return Stand(self.due[:-1], self.words)
+        return Stand(self.due, self.words - 1)
+
+    def follows(self, room: int) -> tuple[bool, bool, int, bool]:
+        """May a bracket open, a word come, which bracket close (-1: none), and may the tree end here?
+
+        `room` is how many tokens may still come.
+        """
+        depth = len(self.due)
+        finish = self.words + depth + 1  # tokens, the end of the sentence among them
+        opens = self.words > 0 and self.run < LONGEST_RUN and depth < DEEPEST - 1 and room >= finish + 2
+        closes = depth > 0 and self.run == 0 and (self.words == 0 or depth > 1)
+        ends = depth == 0 and self.words == 0
+        return opens, depth > 0 and self.words > 0, self.due[-1] if closes else -1, ends
+
+
+# book/06-3-constituency-parsing.ipynb, cell well-formed
+class WellFormed:
+    """Tells `beam_search` how beginnings of trees may go on, so that all that it finds are trees.
+
+    Parameters
+    ----------
+    trees : TreeVocabulary
+        The tokens.
+    words, limits : list of int
+        For each sentence of the batch the number of its words, and of tokens that its tree may have.
+    """
+
+    def __init__(self, trees: TreeVocabulary, words: list[int], limits: list[int]) -> None:
+        self.trees, self.words, self.limits = trees, words, limits
+        self.stands: dict[tuple[int, bytes], Stand] = {}
+        self.kinds: dict[tuple[bool, bool, int, bool], int] = {}
+        self.masks: list[Tensor] = []
+
+    def __call__(
+        self, going: list[int], prefixes: Int[Tensor, "batch beams length"]
+    ) -> Bool[Tensor, "rows vocabulary"]:
+        """Which tokens may follow; a prefix stands where its parent stood, and one token on."""
+        rows, length = prefixes.cpu().numpy(), prefixes.shape[-1]
+        stands: dict[tuple[int, bytes], Stand] = {}
+        kinds = []
+        for sentence, beams in zip(going, rows, strict=True):
+            for prefix, newest in zip(beams, beams[:, -1].tolist(), strict=True):
+                key, parent = (sentence, prefix.tobytes()), (sentence, prefix[:-1].tobytes())
+                if length == 1:
+                    stands[key] = Stand((), self.words[sentence])
+                elif key not in stands:
+                    stands[key] = self.stands[parent].after(newest, self.trees)
+                kinds.append(self.kind(stands[key].follows(self.limits[sentence] - length + 1)))
+        self.stands = stands
+        return torch.stack(self.masks)[kinds].to(prefixes.device)
+
+    def kind(self, following: tuple[bool, bool, int, bool]) -> int:
+        """The number of the mask that allows this; there are not many different ones."""
+        if following not in self.kinds:
+            opens, words, closing, ends = following
+            tokens = [*(self.trees.closing if opens else ()), *(self.trees.tags if words else ())]
+            tokens += [closing] * (closing >= 0) + [EOS_ID] * ends
+            self.masks.append(torch.zeros(self.trees.size, dtype=torch.bool))
+            self.masks[-1][tokens] = True
+            self.kinds[following] = len(self.kinds)
+        return self.kinds[following]

@@ -1,0 +1,118 @@
+"""Regularization (paper, section 5.4).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
+"""
+
+__all__ = [
+    "label_smoothed_loss",
+    "ProjectedLoss",
+    "CHUNK",
+    "projected_loss",
+]
+
+
+# book/05-4-regularization.ipynb, cell imports
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+# book/05-4-regularization.ipynb, cell label-smoothed-loss
+def label_smoothed_loss(
+    logits: Float[Tensor, "tokens vocabulary"], labels: Int[Tensor, " tokens"], epsilon: float = 0.1
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Cross entropy to labels of which a share `epsilon` is spread over the whole vocabulary (section 5.4).
+
+    Parameters
+    ----------
+    logits : Tensor
+        Scores of the words only: select them before the projection, so that padding costs nothing.
+    labels : Tensor
+        The right tokens.
+    epsilon : float
+        The share, the label itself included among those that receive it.
+
+    Returns
+    -------
+    loss : Tensor
+        Sum over tokens, in nats: what is minimised.
+    nll : Tensor
+        Sum of -log p(label), in nats and without a gradient: perplexity is exp(nll / tokens).
+    """
+    log_p = logits.log_softmax(dim=-1)
+    nll = -log_p.gather(1, labels[:, None]).sum()
+    loss = (1 - epsilon) * nll - epsilon * log_p.mean(dim=-1).sum()
+    return loss, nll.detach()
+
+
+# book/05-4-regularization.ipynb, cell projected-loss
+class ProjectedLoss(torch.autograd.Function):
+    """`projected_loss`: gradients are made in the forward pass, while a chunk's logits are at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
+    ) -> tuple[Tensor, Tensor]:
+        V, wanted = len(weight), any(ctx.needs_input_grad)
+        ctx.gradients = torch.empty_like(x), torch.zeros_like(weight if wanted else weight[:0])
+        loss = nll = x.new_zeros(())
+        rows = max(1, chunk // V)
+        for part, gradient, label in zip(
+            *(t.split(rows) for t in (x, ctx.gradients[0], labels)), strict=True
+        ):
+            logits = part @ weight.T
+            log_p = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+            surprise = -log_p.gather(1, label[:, None]).sum()
+            loss = loss + (1 - epsilon) * surprise - epsilon * log_p.mean(dim=-1).sum()
+            nll = nll + surprise
+            if wanted:
+                difference = log_p.exp_().sub_(epsilon / V)  # p - q
+                difference[torch.arange(len(label), device=x.device), label] -= 1 - epsilon
+                difference = difference.to(weight.dtype)
+                gradient.copy_(difference @ weight)
+                ctx.gradients[1].add_(difference.T @ part)
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        dx, dweight = (gradient.mul_(upstream) for gradient in ctx.gradients)
+        return dx, dweight, None, None, None
+
+
+# book/05-4-regularization.ipynb, cell projected-loss-function
+CHUNK = {"cpu": 1 << 22, "cuda": 1 << 27}
+
+
+def projected_loss(
+    x: Float[Tensor, "tokens d_model"],
+    weight: Float[Tensor, "vocabulary d_model"],
+    labels: Int[Tensor, " tokens"],
+    epsilon: float = 0.1,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """`label_smoothed_loss(x @ weight.T, labels, epsilon)`, without ever holding all the logits.
+
+    Parameters
+    ----------
+    x : Tensor
+        The decoder's vectors, of words only.
+    weight : Tensor
+        The projection to logits (section 3.4).
+    labels, epsilon
+        As for `label_smoothed_loss`.
+
+    Returns
+    -------
+    loss, nll : Tensor
+        As from `label_smoothed_loss`. The gradient can be taken once, and no second derivative.
+    """
+    chunk = CHUNK.get(x.device.type, CHUNK["cuda"])
+    if not torch.is_grad_enabled():  # or the gradients would be made for nothing
+        x, weight = x.detach(), weight.detach()
+    loss, nll = ProjectedLoss.apply(x, weight, labels, epsilon, chunk)
+    return loss, nll

@@ -1,0 +1,194 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "VALIDATED",
+    "tensorboard_writer",
+    "is_number",
+    "read_lines",
+    "Metrics",
+    "best_step",
+    "stale",
+    "means",
+    "Meter",
+]
+
+
+# book/05-training.ipynb, cell metrics-imports
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from aiayn.data.batching import GlobalBatch
+from aiayn.data.files import plain_file, write_atomically
+from aiayn.errors import InputError
+
+VALIDATED = "validation_perplexity"  # what a line calls it
+
+
+# book/05-training.ipynb, cell tensorboard
+def tensorboard_writer(folder: Path) -> Any:
+    """What writes TensorBoard's files.
+
+    Raises
+    ------
+    InputError
+        If TensorBoard is not installed, or the folder cannot be written to.
+    """
+    try:
+        from torch.utils.tensorboard.writer import SummaryWriter
+
+        return SummaryWriter(folder)
+    except ImportError:
+        raise InputError("TensorBoard is not installed: pip install 'aiayn[train]'") from None
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written to ({error})") from None
+
+
+# book/05-training.ipynb, cell read-lines
+def is_number(value: Any, least: float = 0, whole: bool = False) -> bool:
+    """Whether what JSON gave is a finite number and at least `least`; true and false are no numbers."""
+    right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+    return right and least <= value <= sys.float_info.max
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of `metrics.jsonl`, none if it is not there; an unfinished last one does not count. An
+    InputError says which line is damaged."""
+    try:
+        *whole, _ = plain_file(path).read_bytes().split(b"\n") if path.exists() else [b""]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    lines = []
+    for number, text in enumerate(whole, start=1):
+        try:
+            line = json.loads(text)
+            right = is_number(line["step"], whole=True) and is_number(line.get(VALIDATED, 0))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            right = False
+        if not right:
+            raise InputError(f"{path}, line {number}: damaged; remove the line")
+        lines.append(line)
+    return lines
+
+
+# book/05-training.ipynb, cell metrics
+class Metrics:
+    """The file `metrics.jsonl` in a folder, to which a training adds lines; with `tensorboard`, its files
+    are written beside it. `writes` is False for all workers but one."""
+
+    def __init__(self, folder: Path, tensorboard: bool = False, writes: bool = True) -> None:
+        self.path, self.writes = folder / "metrics.jsonl", writes
+        self.writer: Any = tensorboard_writer(folder / "tensorboard") if tensorboard and writes else None
+
+    def log(self, step: int, **values: float) -> None:
+        """Add a line."""
+        if not self.writes:
+            return
+        rounded = {key: float(f"{value:.6g}") for key, value in values.items()}
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": step, **rounded}) + "\n")
+            for key, value in rounded.items() if self.writer else ():
+                self.writer.add_scalar(key, value, step)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error}); make room, then --resume") from None
+
+    def lines(self) -> list[dict[str, Any]]:
+        """All whole lines."""
+        return read_lines(self.path)
+
+    def cut(self, step: int, void: Iterable[str] = ()) -> None:
+        """Forget what came after a step, and of its own lines those that hold one of the keys in `void`."""
+        if not self.writes:
+            return
+        lines = [line for line in self.lines() if line["step"] <= step]
+        kept = [line for line in lines if line["step"] < step or line.keys().isdisjoint(void)]
+        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        if self.writer is not None:
+            self.close()  # it opens again by itself, and then says what is void
+            self.writer.purge_step = step + 1
+
+    def validations(self) -> dict[int, float]:
+        """Validation perplexity by step."""
+        return {line["step"]: line[VALIDATED] for line in self.lines() if VALIDATED in line}
+
+    def close(self) -> None:
+        """Write TensorBoard's files to the end: another thread does it, and runs behind."""
+        if self.writer is not None:
+            self.writer.close()
+
+
+# book/05-training.ipynb, cell best
+def best_step(validations: dict[int, float]) -> int | None:
+    """Where the validation perplexity was least."""
+    return min(validations, key=validations.__getitem__) if validations else None
+
+
+def stale(validations: dict[int, float], patience: int | None) -> bool:
+    """Whether the last so many validations were no better than one before them."""
+    last = list(validations)[-patience:] if patience is not None else []
+    return bool(last) and last[0] > (best_step(validations) or 0)
+
+
+# book/05-training.ipynb, cell means
+def means(total: dict[str, float], peak: float) -> dict[str, float]:
+    """A line from sums: per word, per second, per position; `peak` is in operations per second."""
+    return {
+        "loss": total["loss"] / total["words"],
+        "smoothed_perplexity": math.exp(min(700, total["loss"] / total["words"])),
+        "perplexity": math.exp(min(700, total["nll"] / total["words"])),
+        "tokens_per_second": total["tokens"] / total["seconds"],
+        "padding": 1 - total["tokens"] / total["positions"],
+        "utilisation": total["flops"] / total["seconds"] / peak,
+    }
+
+
+# book/05-training.ipynb, cell meter
+class Meter:
+    """Sums over the steps since the last line, and the line that they make.
+
+    Parameters
+    ----------
+    minutes : float
+        What earlier sessions of the same run took.
+    peak : float
+        Operations per second that the hardware of all workers can do at its best.
+    sums : dict, optional
+        Those that an earlier session left, from its last line to its last checkpoint.
+    """
+
+    def __init__(self, minutes: float, peak: float, sums: dict[str, float] | None = None) -> None:
+        self.began = time.monotonic() - 60 * minutes
+        self.peak, self.sums = peak, dict(sums or {})
+        self.last = time.monotonic()
+
+    @property
+    def minutes(self) -> float:
+        """Minutes of training so far, with those of earlier sessions."""
+        return (time.monotonic() - self.began) / 60
+
+    def add(self, found: dict[str, float], work: GlobalBatch, flops: float) -> None:
+        """Count a step: what it found, on which batch, with how many operations."""
+        now = time.monotonic()
+        values = {"loss": found["loss"], "nll": found["nll"], "flops": flops, "seconds": now - self.last}
+        values |= {"words": work.words, "tokens": work.tokens, "positions": work.positions}
+        for key, value in values.items():
+            self.sums[key] = self.sums.get(key, 0.0) + value
+        self.last = now
+
+    def pause(self) -> None:
+        """Leave out the time since the last step: it went into saving or validation."""
+        self.last = time.monotonic()
+
+    def line(self) -> dict[str, float]:
+        """Means since the last line: per word, per second, per position."""
+        total, self.sums = self.sums, {}
+        return {"minutes": self.minutes, **means(total, self.peak)}

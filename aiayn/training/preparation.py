@@ -1,0 +1,104 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "LOG",
+    "Corpus",
+    "learn_vocabulary",
+    "checksum",
+    "prepare",
+]
+
+
+# book/05-training.ipynb, cell preparation-imports
+import hashlib
+import logging
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from aiayn.data.corpora import Pairs, load_pairs, trees_of
+from aiayn.data.encoded import Encoded, encode_corpus, text_key
+from aiayn.data.files import cache_folder, cache_lock, read_bytes
+from aiayn.data.trees import tree_tokens
+from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+from aiayn.errors import InputError
+from aiayn.training.recipes import TrainingConfig
+
+LOG = logging.getLogger(__name__)  # the command line shows what it says
+
+
+# book/05-training.ipynb, cell learned-vocabulary
+@dataclass(frozen=True)
+class Corpus:
+    """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
+
+    vocabulary: Vocabulary  # of both languages together
+    train: Encoded  # the split `train`
+    valid: Encoded  # the split `val`
+
+
+def learn_vocabulary(pairs: Pairs, trees: bool, size: int) -> Vocabulary:
+    """The vocabulary of a text, in the cache if it was learned before; others wait for who learns it.
+
+    Raises
+    ------
+    InputError
+        As `train_vocabulary` does; if the cache cannot be used.
+    """
+    folder = cache_folder() / "vocabularies" / text_key(pairs, size, trees)
+    with cache_lock(folder):
+        for path in folder.glob("*.model"):
+            if path.stem == checksum(content := read_bytes(path)):
+                LOG.info("vocabulary of %s pieces: learned before, %s", f"{size:,}", path)
+                return Vocabulary(content)
+        LOG.info("vocabulary of %s pieces: learned now, from %s pairs", f"{size:,}", f"{len(pairs):,}")
+        if trees:  # on the target side there are no words
+            brackets = tree_tokens(pairs.target, pairs.target_name)
+            vocabulary = train_vocabulary(pairs.source, size, brackets)
+        else:
+            vocabulary = train_vocabulary(chain(pairs.source, pairs.target), size)
+        vocabulary.save(folder / f"{checksum(vocabulary.model)}.model")
+        return vocabulary
+
+
+def checksum(content: bytes) -> str:
+    """What a damaged file is known by."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+# book/05-training.ipynb, cell prepare
+def prepare(
+    config: TrainingConfig,
+    data: str,
+    pair: str,
+    drop_too_long: bool = False,
+    vocabulary: Path | None = None,
+    progress: bool = False,
+) -> Corpus:
+    """Read a corpus, learn its vocabulary or take the one in a file, and encode it; what is there is kept.
+
+    Raises
+    ------
+    InputError
+        As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
+    """
+    texts = [load_pairs(data, pair, split) for split in ("train", "val")]
+    trees, size = pair.endswith("-trees"), config.model.vocabulary_size
+    for tree in chain(*map(trees_of, texts)) if trees else ():
+        del tree  # each is one, or an error names its line
+    learned = load_vocabulary(vocabulary) if vocabulary else learn_vocabulary(texts[0], trees, size)
+    if len(learned) != size:
+        raise InputError(
+            f"{vocabulary}: {len(learned)} pieces, not {size}; choose another --out, or remove it"
+        )
+    longest, encoded = min(config.max_length, config.model.longest or config.max_length), []
+    for pairs in texts:
+        encoded.append(encode_corpus(learned, pairs, longest, drop_too_long, progress=progress))
+        if dropped := encoded[-1].dropped:
+            counts = (pairs.source_name, f"{dropped:,}", f"{len(pairs):,}", longest)
+            LOG.info("%s: %s of %s pairs are left out, a side has more than %s tokens", *counts)
+    return Corpus(learned, *encoded)

@@ -1,0 +1,147 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "MOST",
+    "TrainingConfig",
+    "RECIPES",
+    "recipe",
+]
+
+
+# book/05-training.ipynb, cell recipes-imports
+import difflib
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aiayn.errors import InputError
+from aiayn.model.base import ModelConfig, check_fields
+from aiayn.model.convolutional import CONVOLUTIONAL
+from aiayn.model.recurrent import RECURRENT
+from aiayn.model.transformer import PRESETS, TransformerConfig, config
+
+# book/05-training.ipynb, cell check-numbers
+MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)
+MOST |= {"batch_tokens": 10**8, "max_length": 10**6, "keep": 10**6, "average": 10**6}
+MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
+
+
+# book/05-training.ipynb, cell training-config
+@dataclass(frozen=True)
+class TrainingConfig:
+    """All that fixes a run but its data. The defaults are the paper's base run (section 5).
+
+    Raises
+    ------
+    InputError
+        If a setting is no number, or one that makes no sense.
+    """
+
+    model: ModelConfig = TransformerConfig()  # the shape of the model
+    steps: int = 100_000  # after which the run ends
+    batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
+    micro_batches: int | None = None  # pieces of a batch; one for each worker where None
+    warmup: int = 4000  # steps in which the learning rate rises (section 5.3)
+    rate_factor: float = 1.0  # multiplies the learning rate
+    label_smoothing: float = 0.1  # share of a label that is spread over the vocabulary (section 5.4)
+    max_length: int = 256  # tokens; longer sentences are refused
+    checkpoint_minutes: float = 10.0  # from one checkpoint to the next
+    checkpoint_steps: int | None = None  # the same in steps, which count if they are given
+    sparse: bool = False  # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
+    keep: int = 20  # of the last checkpoints, so many stay
+    average: int = 5  # of the last checkpoints, so many are averaged for translating (section 6.1)
+    patience: int | None = None  # checkpoints without a better validation loss, after which the run ends
+    seed: int = 1  # of the weights, the order of batches, and dropout
+
+    def __post_init__(self) -> None:
+        bounds: dict[str, tuple[float, float]] = {name: (1, most) for name, most in MOST.items()}
+        check_fields(self, {**bounds, "seed": (0, MOST["seed"])}, usual=(0, math.inf))
+        if not self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
+            raise InputError(
+                f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
+                "less than 1, the other more than 0, and finite"
+            )
+        if self.average > self.keep:
+            raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")
+
+
+# book/05-training.ipynb, cell recipes
+RECIPES = {
+    "base": TrainingConfig(),
+    "big": TrainingConfig(config("big"), steps=300_000, average=20),
+    "small": TrainingConfig(
+        config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1.0
+    ),
+    "multi30k": TrainingConfig(
+        config("multi30k"),
+        steps=8000,
+        batch_tokens=8192,
+        warmup=2000,
+        rate_factor=2.53,  # a peak of 0.005
+        checkpoint_steps=55,
+        average=10,
+        patience=10,
+    ),
+    "laboratory": TrainingConfig(
+        config("laboratory"),
+        steps=4400,
+        batch_tokens=1000,
+        warmup=400,
+        checkpoint_steps=100,
+    ),
+}
+
+
+# book/05-training.ipynb, cell parser-recipes
+_RIVALS = {**RECURRENT, **CONVOLUTIONAL}
+RECIPES |= {name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()}
+RECIPES |= {
+    "parser": TrainingConfig(
+        config("laboratory", vocabulary_size=1500),
+        steps=3000,
+        batch_tokens=1500,
+        warmup=400,
+        checkpoint_steps=100,
+    ),
+    "wsj": TrainingConfig(
+        config("base", vocabulary_size=16_000, N=4, d_model=1024, dropout=0.2),
+        steps=40_000,
+        max_length=1000,
+        checkpoint_steps=500,
+        patience=10,
+    ),
+    "wsj-semi": TrainingConfig(config("base", vocabulary_size=32_000, N=4, d_model=1024), max_length=1000),
+    "wsj-t2t": TrainingConfig(
+        config("base", vocabulary_size=16_000, N=6, d_model=1024, dropout=0.2),
+        steps=40_000,
+        warmup=16_000,
+        rate_factor=5.0,
+        max_length=1000,
+        checkpoint_steps=500,
+        patience=10,
+    ),
+}
+
+
+# book/05-training.ipynb, cell recipe
+def recipe(name: str, **changes: Any) -> TrainingConfig:
+    """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
+
+    `changes` are fields of `TrainingConfig` that are to differ.
+
+    Raises
+    ------
+    InputError
+        If there is no such configuration, or a number makes no sense.
+    """
+    names = list(dict.fromkeys([*PRESETS, *RECIPES]))
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+        raise InputError(f"unknown configuration {name!r}: {hint}")
+    known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
+    return replace(known, **changes)

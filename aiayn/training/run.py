@@ -1,0 +1,240 @@
+"""Runs that survive (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+"""
+
+__all__ = [
+    "read_note",
+    "check_run",
+    "claimed",
+    "check_folder",
+    "RunFolder",
+    "Run",
+    "clear_away",
+    "discard",
+    "restarted",
+    "stop_signals",
+]
+
+
+# book/11-1-runs-that-survive.ipynb, cell run-imports
+import contextlib
+import math
+import os
+import platform
+import shutil
+import signal
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from filelock import FileLock, Timeout
+from torch.optim import Optimizer
+
+from aiayn.data.files import plain_file, printable, write_atomically
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import is_due, save_checkpoint, saved_steps
+from aiayn.training.metrics import VALIDATED, Metrics, best_step
+from aiayn.training.resume import newest_checkpoint, restore
+
+
+# book/11-1-runs-that-survive.ipynb, cell check-run
+def read_note(lock: Path) -> str:
+    """Which process holds a lock, as far as that is known."""
+    try:
+        return printable(plain_file(lock, 1000).read_text(encoding="utf-8")) or "process unknown"
+    except (OSError, ValueError):
+        return "process unknown"
+
+
+def check_run(folder: Path, resume: bool) -> None:
+    """Raise an InputError if a folder holds a run that is not to go on, or cannot."""
+    saved, last = list(saved_steps(folder).values()), newest_checkpoint(folder)
+    if not resume and (saved or (folder / "metrics.jsonl").exists()):
+        raise InputError(f"{folder}: holds a run already; --resume it, choose another --out, or remove it")
+    if saved and last != saved[-1]:
+        instead = f"remove it, to go on from {last.name}, or" if last else "to begin anew,"
+        reason = "has no optimizer.safetensors, without which no training goes on"
+        raise InputError(f"{saved[-1]}: {reason}; {instead} choose another --out")
+
+
+# book/11-1-runs-that-survive.ipynb, cell claimed
+@contextmanager
+def claimed(folder: Path, resume: bool) -> Iterator[None]:
+    """Within it, nobody else trains into a folder; it is made if need be. Errors are `check_folder`'s."""
+    path, lock = folder / ".lock", FileLock(folder / ".lock")
+    try:  # before hours of work, not after them
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        lock.acquire(timeout=0)
+    except Timeout:
+        who, wait = read_note(path), "wait for it, or choose another --out"
+        raise InputError(f"another training is writing to {folder} ({who}); {wait}") from None
+    except (OSError, NotImplementedError) as error:
+        raise InputError(f"{folder}: cannot be written to ({error}); choose another --out") from None
+    try:
+        check_run(folder, resume)
+        if read_note(path).startswith("process"):  # and not what filelock writes where there are no locks
+            path.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        lock.release()
+
+
+def check_folder(folder: Path, resume: bool = False) -> None:
+    """Raise an InputError if no training can begin in a folder, or with `resume` go on: if it holds a run
+    already, if another training is writing to it, or if it cannot be written to."""
+    with claimed(folder, resume):
+        pass
+
+
+# book/11-1-runs-that-survive.ipynb, cell run-folder
+class RunFolder(contextlib.ExitStack):
+    """The folder of a run while a training has it: until it is closed, nobody else can train into it."""
+
+    step, minutes = 0, 0.0  # how far the run is
+    due = True  # whether the checkpoint from which it goes on was written at its time
+    sums: dict[str, float] | None = None  # of the meter, as they were then
+    scaler: dict[str, Any] | None = None  # state of the scaler of gradients, as it was then
+    saved = 0  # the last step of which there is a checkpoint
+
+    def __init__(
+        self, folder: Path, resume: bool = False, tensorboard: bool = False, writes: bool = True
+    ) -> None:
+        super().__init__()
+        self.folder, self.writes = folder, writes
+        try:
+            if writes:
+                self.enter_context(claimed(folder, resume))
+            self.last = newest_checkpoint(folder) if resume else None
+            self.metrics = self.enter_context(contextlib.closing(Metrics(folder, tensorboard, writes)))
+        except BaseException:
+            self.close()
+            raise
+
+
+# book/11-1-runs-that-survive.ipynb, cell run
+class Run(RunFolder):
+    """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
+
+    With `resume` it goes on with the run that is there, if there is one. `tensorboard` and `writes` are as
+    for `aiayn.training.metrics.Metrics`. It is to be used in a `with` statement. Errors are `check_folder`'s.
+    """
+
+    def begin(
+        self, model: EncoderDecoder, optimizer: Optimizer, vocabulary: Vocabulary, training: dict[str, Any]
+    ) -> None:
+        """Note what is trained and how; put it back where the newest checkpoint was, if it is to go on."""
+        self.vocabulary, self.training, void = vocabulary, training, list[str]()
+        if self.last is not None:
+            found = restore(self.last, model, optimizer, training)
+            self.step, self.minutes, self.due = found["step"], found["minutes"], found.get("due", True)
+            self.sums, self.scaler, self.saved = found.get("sums"), found.get("scaler"), self.step
+            if self.step < training.get("steps", math.inf):  # drop lines that are there since it stopped
+                void = ["loss"] * bool(self.sums) + [VALIDATED] * (not self.due)
+        self.metrics.cut(self.step, void)
+        if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
+            write_atomically(self.folder / "job.txt", os.fsencode(os.environ["TORCHELASTIC_RUN_ID"]))
+
+    def save(
+        self,
+        step: int,
+        minutes: float,
+        model: EncoderDecoder,
+        optimizer: Optimizer,
+        due: bool = True,
+        scaler: dict[str, Any] | None = None,
+        sums: dict[str, float] | None = None,
+    ) -> None:
+        """Write a checkpoint, then remove those that are too old; before the first step there is nothing.
+
+        One that is not `due` is written because the training stops: the next one takes its place.
+        """
+        if not self.writes or step == self.saved:
+            return
+        folder = self.folder / "checkpoints" / f"step-{step:07d}"
+        for half in folder.parent.glob(".step-*.part"):  # left by a program that was killed
+            discard(half)
+        state = {"step": step, "minutes": minutes, "due": due, "scaler": scaler, "sums": sums}
+        save_checkpoint(folder, model, self.vocabulary, self.training | state, optimizer)
+        self.saved = step
+        clear_away(self.folder, self.training["keep"], best_step(self.metrics.validations()))
+
+
+# book/11-1-runs-that-survive.ipynb, cell clear-away
+def clear_away(folder: Path, keep: int, best: int | None) -> None:
+    """Remove checkpoints older than the last `keep` but the best, and Adam's state from all but two.
+
+    Those that were not due are removed at once, and do not count, unless it is the newest.
+    """
+    saved = saved_steps(folder)
+    counted = [step for step in saved if step == max(saved) or is_due(saved[step])]
+    for step in counted[:-2]:
+        if not saved[step].is_symlink():
+            discard(saved[step] / "optimizer.safetensors")
+    for step in saved.keys() - set(counted[-keep:]) - ({best} & set(counted)):
+        discard(saved[step])
+
+
+def discard(path: Path) -> None:
+    """Remove a file, a link (not what it leads to) or a folder; a warning says if it cannot be removed.
+
+    A folder is renamed first: if the program is killed then, nothing is left that looks like a checkpoint.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return
+        if not path.name.startswith("."):
+            path = path.rename(path.with_name(f".{path.name}.part"))
+        shutil.rmtree(path)
+    except OSError as error:
+        warnings.warn(f"{path}: cannot be removed ({error}); remove it yourself", stacklevel=2)
+
+
+# book/11-1-runs-that-survive.ipynb, cell stop-signals
+def restarted(folder: Path) -> bool:
+    """Whether torchrun has started this job again, after a worker of the run in `folder` died."""
+    job = os.environ.get("TORCHELASTIC_RUN_ID")
+    if job is None or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
+        return False
+    try:
+        return plain_file(folder / "job.txt", 10_000).read_bytes() == os.fsencode(job)
+    except OSError:  # then it is no run of this job
+        return False
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collect SIGTERM, SIGINT and SIGHUP instead of ending at the first; a second one does end it.
+
+    What the program was told to ignore, as `nohup` does with SIGHUP, it goes on to ignore.
+    """
+    caught: list[int] = []
+    handlers: dict[int, Any] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        caught.append(number)
+        if "TORCHELASTIC_RUN_ID" not in os.environ:
+            signal.signal(number, handlers[number])
+
+    if threading.current_thread() is threading.main_thread():  # Python allows it nowhere else
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            wanted = getattr(signal, name, None)  # Windows has no SIGHUP
+            if wanted is not None and signal.getsignal(wanted) not in (signal.SIG_IGN, None):
+                handlers[wanted] = signal.signal(wanted, note)
+    try:
+        yield caught
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -1,0 +1,208 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "T",
+    "JOIN_SECONDS",
+    "SILENT_SECONDS",
+    "Workers",
+    "signs_of_life",
+    "wait_for",
+    "call_the_roll",
+    "meeting",
+    "join_workers",
+]
+
+
+# book/05-training.ipynb, cell distribution-imports
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+import torch.distributed
+from torch import Tensor
+from torch.distributed import Store
+
+from aiayn.errors import InputError
+
+T = TypeVar("T")
+
+JOIN_SECONDS = 300.0  # for a worker to come up
+SILENT_SECONDS = 60.0  # after which a worker that gives no sign of life counts as lost
+
+
+# book/05-training.ipynb, cell workers
+@dataclass(frozen=True)
+class Workers:
+    """The processes that train one model together, as one of them sees it (section 5.2)."""
+
+    rank: int = 0  # the number of this one, from 0
+    world_size: int = 1  # how many there are
+    device: torch.device = torch.device("cpu")  # where this one computes
+    store: Store | None = None  # where they leave each other notes
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """`work()`, first by rank 0, then by all others, however long it takes; all leave together."""
+        if self.store is None:
+            return work()
+        with signs_of_life(self.store, self.rank):
+            if self.rank > 0:
+                wait_for(self.store, [0])
+            result = work()
+            self.store.set(f"done/{self.rank}", "")
+            wait_for(self.store, range(self.world_size))
+            return result
+
+    def connect(self) -> None:
+        """From here on workers can add up tensors; the library's clocks run from here on, too."""
+        if self.store is not None:
+            backend = "nccl" if self.device.type == "cuda" else "gloo"
+            torch.distributed.init_process_group(
+                backend, store=self.store, rank=self.rank, world_size=self.world_size
+            )
+
+    def votes(self, *flags: bool) -> list[float]:
+        """What this worker adds to an agreement: on the first flag anyone decides, else rank 0."""
+        return [float(flag and (k == 0 or self.rank == 0)) for k, flag in enumerate(flags)]
+
+    def agree(self, *flags: bool) -> list[bool]:
+        """Whether the first worker says so, or (for the first flag) any: the same answer for all."""
+        return [count > 0 for count in self.total(*self.votes(*flags))]
+
+    def total(self, *values: float | Tensor) -> list[float]:
+        """Each of the values, summed over all workers: a round that all of them have to take part in."""
+        numbers = [torch.as_tensor(value, dtype=torch.float64) for value in values]
+        sums = torch.stack([number.to(self.device, non_blocking=True) for number in numbers])
+        if self.world_size > 1:
+            torch.distributed.all_reduce(sums)
+        return sums.tolist()  # the only moment at which a GPU is waited for
+
+
+# book/05-training.ipynb, cell in-turn
+@contextmanager
+def signs_of_life(store: Store, rank: int) -> Iterator[None]:
+    """Within it, the store hears once a second that this worker lives."""
+    over = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not over.wait(1.0):
+                store.add(f"life/{rank}", 1)
+        except RuntimeError:
+            pass  # the store is gone: whoever waits for something notices it
+
+    (thread := threading.Thread(target=beat, daemon=True)).start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def wait_for(store: Store, ranks: Iterable[int]) -> None:
+    """Wait, without a limit, until each of these workers is done.
+
+    Raises
+    ------
+    InputError
+        If one of them dies before that; it is named.
+    """
+    for rank in ranks:
+        heard, since = 0, time.monotonic()
+        try:
+            while not store.check([f"done/{rank}"]):
+                lives = store.add(f"life/{rank}", 0)
+                if lives != heard:
+                    heard, since = lives, time.monotonic()
+                if time.monotonic() - since > SILENT_SECONDS:
+                    raise InputError(
+                        f"rank {rank} has given no sign of life for {SILENT_SECONDS:g} seconds while the "
+                        "data were prepared; look at the output of its machine"
+                    )
+                time.sleep(0.2)
+        except RuntimeError as error:  # rank 0 keeps the store
+            raise InputError(
+                f"rank 0 was lost while the data were prepared; look at its output ({error!s:.80})"
+            ) from None
+
+
+# book/05-training.ipynb, cell call-the-roll
+def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> None:
+    """Wait until every worker has signed.
+
+    Raises
+    ------
+    InputError
+        If some have not after so many seconds; it names them.
+    """
+    names = [f"here/{other}" for other in range(world_size)]
+    store.set(names[rank], "")
+    try:
+        store.wait(names, timedelta(seconds=seconds))
+    except torch.distributed.DistStoreError:
+        missing = [str(other) for other, name in enumerate(names) if not store.check([name])]
+        raise InputError(
+            f"of {world_size} workers, rank {', '.join(missing)} did not join within {seconds:g} "
+            "seconds; look at the output of its machine, and whether it reaches MASTER_ADDR:MASTER_PORT"
+        ) from None
+
+
+# book/05-training.ipynb, cell meeting
+def meeting(seconds: float) -> tuple[Store, int, int]:
+    """Where the workers meet, the number of this one, and how many there are, from the environment."""
+    names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    found = {name: os.environ.get(name, "") for name in names}
+    rank, world_size, port = (
+        int(found[name]) if found[name].isdecimal() else -1 for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")
+    )
+    if not (0 <= rank < world_size and 0 < port < 1 << 16 and found["MASTER_ADDR"]):
+        said = ", ".join(f"{name}={value!r}" for name, value in found.items())
+        raise InputError(f"{said}: not what torchrun sets; unset WORLD_SIZE to train alone")
+    try:
+        # Without a size rank 0 does not wait for the others here: the roll call does, and names them.
+        limit = timedelta(seconds=seconds)
+        store, *_ = next(torch.distributed.rendezvous("env://?world_size=-1", timeout=limit))
+    except (torch.distributed.DistError, ValueError) as error:
+        address = f"{found['MASTER_ADDR']}:{found['MASTER_PORT']}"
+        raise InputError(
+            f"rank 0 at {address} cannot be reached within {seconds:g} seconds ({error})"
+        ) from None
+    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # what dead workers wrote does not count
+    return torch.distributed.PrefixStore(f"start-{start}", store), rank, world_size
+
+
+# book/05-training.ipynb, cell join-workers
+@contextmanager
+def join_workers(seconds: float | None = None) -> Iterator[Workers]:
+    """Become one of the workers that torchrun has started; without torchrun, the only one.
+
+    Raises
+    ------
+    InputError
+        If not all workers join within so many seconds, `JOIN_SECONDS` unless given.
+    """
+    cuda = torch.cuda.is_available()
+    if "WORLD_SIZE" not in os.environ:
+        yield Workers(device=torch.device("cuda" if cuda else "cpu"))
+        return
+    seconds = JOIN_SECONDS if seconds is None else seconds
+    store, rank, world_size = meeting(seconds)
+    call_the_roll(store, rank, world_size, seconds)
+    device = torch.device("cpu")
+    if cuda:
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+        torch.cuda.set_device(device)
+    try:
+        yield Workers(rank, world_size, device, store)
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()

@@ -1,0 +1,21 @@
+"""Machine translation (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+"""
+
+__all__ = [
+    "bleu",
+    "SearchConfig",
+    "beam_search",
+    "Translation",
+    "Translator",
+]
+
+
+# book/06-1-machine-translation.ipynb, cell translation-front
+from aiayn.translation.bleu_scores import bleu as bleu
+from aiayn.translation.search import SearchConfig as SearchConfig
+from aiayn.translation.search import beam_search as beam_search
+from aiayn.translation.translator import Translation as Translation
+from aiayn.translation.translator import Translator as Translator

@@ -1,0 +1,153 @@
+"""Machine translation (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+"""
+
+__all__ = [
+    "numbers",
+    "give_linear",
+    "give_norm",
+    "give_attention",
+    "give_feed_forward",
+    "position_table",
+    "ctranslate2_spec",
+    "write_ctranslate2",
+]
+
+
+# book/06-1-machine-translation.ipynb, cell conversion-imports
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, UNK_ID, Vocabulary
+from aiayn.errors import InputError
+from aiayn.model.attention import MultiHeadAttention
+from aiayn.model.base import EncoderDecoder
+from aiayn.model.feed_forward import FeedForward
+from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
+from aiayn.model.stacks import Residual
+from aiayn.model.transformer import Transformer
+
+
+# book/06-1-machine-translation.ipynb, cell conversion-parts
+def numbers(tensor: Tensor) -> np.ndarray:
+    """A tensor as CTranslate2 wants it."""
+    return tensor.detach().float().cpu().numpy()
+
+
+def give_linear(spec: Any, weight: Tensor, bias: Tensor | None) -> None:
+    """Fill in one matrix, and its bias if there is one."""
+    spec.weight = numbers(weight)
+    if bias is not None:
+        spec.bias = numbers(bias)
+
+
+def give_norm(spec: Any, norm: Any) -> None:
+    """Fill in a layer normalization."""
+    spec.gamma, spec.beta = numbers(norm.weight), numbers(norm.bias)
+
+
+def give_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
+    """Fill in an attention with its norm: queries, keys and values in one matrix, or the queries apart."""
+    projections = attention.projections
+    apart = len(spec.linear) == 3
+    widths = [projections.widths[0], sum(projections.widths[1:])] if apart else [sum(projections.widths)]
+    weights = projections.weight.split(widths)
+    biases = [None] * len(widths) if projections.bias is None else projections.bias.split(widths)
+    for part, weight, bias in zip(spec.linear, weights, biases, strict=False):
+        give_linear(part, weight, bias)
+    give_linear(spec.linear[-1], attention.W_O.weight, attention.W_O.bias)
+    give_norm(spec.layer_norm, residual.norm)
+
+
+def give_feed_forward(spec: Any, network: FeedForward, residual: Residual) -> None:
+    """Fill in a feed-forward network with its norm."""
+    give_linear(spec.linear_0, network.W_1.weight, network.W_1.bias)
+    give_linear(spec.linear_1, network.W_2.weight, network.W_2.bias)
+    give_norm(spec.layer_norm, residual.norm)
+
+
+# book/06-1-machine-translation.ipynb, cell conversion-model
+def position_table(model: Transformer) -> Tensor:
+    """The vectors that are added to the embeddings, one for each position."""
+    if model.config.positions == "learned":
+        assert isinstance(model.positions, LearnedPositions)
+        return model.positions.table
+    table = sinusoidal_encoding(model.config.max_length, model.config.d_model)
+    return table if model.config.positions == "sinusoidal" else torch.zeros_like(table)
+
+
+def ctranslate2_spec(model: Transformer) -> Any:
+    """The model as CTranslate2 describes it."""
+    from ctranslate2.specs import transformer_spec
+
+    config, pre = model.config, model.config.norm == "pre"
+    head = {} if config.d_k is None else {"head_dim": config.d_k}
+    encoder = transformer_spec.TransformerEncoderSpec(config.N, config.h, pre_norm=pre, **head)
+    decoder = transformer_spec.TransformerDecoderSpec(config.N, config.h, pre_norm=pre, **head)
+    encoder.embeddings[0].weight = numbers(model.source_embeddings.weight)
+    decoder.embeddings.weight = decoder.projection.weight = numbers(model.target_embeddings.weight)
+    for stack in (encoder, decoder):
+        stack.position_encodings.encodings = numbers(position_table(model))
+    if pre:
+        give_norm(encoder.layer_norm, model.encoder.norm)
+        give_norm(decoder.layer_norm, model.decoder.norm)
+    layer: Any  # which PyTorch's list of modules does not tell
+    for spec, layer in zip(encoder.layer, model.encoder.layers, strict=True):
+        give_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        give_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[1])
+    for spec, layer in zip(decoder.layer, model.decoder.layers, strict=True):
+        give_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        give_attention(spec.attention, layer.memory_attention, layer.residuals[1])
+        give_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
+    return transformer_spec.TransformerSpec(encoder, decoder)
+
+
+# book/06-1-machine-translation.ipynb, cell write-ctranslate2
+def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path) -> None:
+    """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
+
+    Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output is pieces.
+
+    Raises
+    ------
+    InputError
+        If the folder is there already, if CTranslate2 is not installed, or if it has no such model.
+    """
+    if not isinstance(model, Transformer):
+        raise InputError("CTranslate2 has Transformers only; choose another model")
+    config = model.config
+    if config.score != "scaled" or config.positions == "relative" or config.d_k != config.d_v:
+        shape = f"score={config.score!r}, positions={config.positions!r}, d_k={config.d_k}, d_v={config.d_v}"
+        raise InputError(f"CTranslate2 has no model with {shape}")
+    if os.path.lexists(folder):
+        raise InputError(f"{folder}: is there already; choose another folder, or remove it")
+    try:
+        spec = ctranslate2_spec(model)
+    except ImportError:
+        raise InputError("CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'") from None
+    pieces = vocabulary.pieces(list(range(len(vocabulary))))
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.unk_token, spec.config.eos_token = pieces[UNK_ID], pieces[EOS_ID]
+    spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
+            part = Path(place, "model")
+            part.mkdir()
+            spec.save(str(part))
+            (part / "vocabulary.model").write_bytes(vocabulary.model)
+            os.rename(part, folder)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None

@@ -1,0 +1,261 @@
+"""Machine translation (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+"""
+
+__all__ = [
+    "length_penalty",
+    "SearchConfig",
+    "PAPER_SEARCH",
+    "Hypothesis",
+    "BLOCK",
+    "greatest_of_blocks",
+    "expand",
+    "Finished",
+    "Allowed",
+    "LEAVING",
+    "check_numbers",
+    "still_going",
+    "SHORT",
+    "lengthen",
+    "beam_search",
+]
+
+
+# book/06-1-machine-translation.ipynb, cell search-imports
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.errors import InputError
+from aiayn.model.base import EncoderDecoder, check_fields
+
+
+# book/06-1-machine-translation.ipynb, cell length-penalty
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
+    return ((5 + length) / 6) ** alpha
+
+
+# book/06-1-machine-translation.ipynb, cell search-config
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search for a translation (section 6.1).
+
+    Attributes
+    ----------
+    beam : int
+        Prefixes kept at each step, at most 1,000; 1 is greedy search.
+    alpha : float
+        Strength of the length penalty, at most 10; 0 compares plain log probabilities.
+    extra_length : int
+        How many tokens a translation may have, its end among them, beyond the words of its source. No model
+        writes more than it has positions.
+    n_best : int
+        How many hypotheses to give back, at most `beam`.
+    max_length : int
+        Source tokens; sentences of more are not translated.
+    """
+
+    beam: int = 4
+    alpha: float = 0.6
+    extra_length: int = 50
+    n_best: int = 1
+    max_length: int = 1000
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"beam": (1, 1000), "alpha": (0, 10), "extra_length": (0, 100_000)})
+        if self.n_best > self.beam:
+            raise InputError(f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam")
+
+
+PAPER_SEARCH = SearchConfig()
+
+
+# book/06-1-machine-translation.ipynb, cell hypothesis
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished translation.
+
+    Attributes
+    ----------
+    tokens : list of int
+        With the end-of-sentence token, unless the search had to stop before it.
+    log_probability : float
+        Natural logarithm of the probability of the tokens given the source.
+    score : float
+        The log probability divided by the length penalty.
+    """
+
+    tokens: list[int]
+    log_probability: float
+    score: float
+
+
+# book/06-1-machine-translation.ipynb, cell expand
+BLOCK = 64  # words, of which only the greatest is looked at first
+
+
+def greatest_of_blocks(log_p: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows blocks"]:
+    """The greatest number of each `BLOCK` words; the last block may be smaller."""
+    whole = log_p.shape[1] // BLOCK
+    blocks, rest = log_p.tensor_split([whole * BLOCK], dim=1)
+    greatest = blocks.unflatten(1, (whole, BLOCK)).amax(dim=2)
+    return torch.cat([greatest, rest.amax(dim=1, keepdim=True)], dim=1) if rest.numel() else greatest
+
+
+def expand(
+    logits: Float[Tensor, "rows vocabulary"],
+    live: Float[Tensor, "batch beams"],
+    width: int,
+    allowed: Bool[Tensor, "rows vocabulary"] | None = None,
+) -> tuple[Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]]:
+    """The `width` likeliest ways to lengthen the live prefixes of each sentence by a token.
+
+    Returns
+    -------
+    log_probability, origin, token : Tensor
+        Of the longer prefix; the row that it lengthens; the token added. Best first.
+    """
+    batch, beams = live.shape
+    log_p = logits.log_softmax(dim=-1)
+    if allowed is not None:
+        log_p = log_p.masked_fill(~allowed, -torch.inf)
+    greatest = greatest_of_blocks(log_p)
+    count, words = greatest.shape[1], log_p.shape[1]
+    greatest = (greatest + live.view(-1, 1)).view(batch, -1)
+    block = greatest.topk(min(width, greatest.shape[1]), dim=-1).indices.unsqueeze(-1)
+    row = torch.arange(batch, device=live.device)[:, None, None] * beams + block // count
+    token = block % count * BLOCK + torch.arange(BLOCK, device=live.device)
+    beyond, token = token >= words, token.clamp(max=words - 1)  # where the last block is not full
+    total = (log_p[row, token] + live.flatten()[row]).masked_fill(beyond, -torch.inf).flatten(1)
+    best, index = total.topk(min(width, total.shape[1]), dim=-1)
+    return best, row.flatten(1).gather(1, index // BLOCK), token.flatten(1).gather(1, index)
+
+
+# book/06-1-machine-translation.ipynb, cell finished
+class Finished:
+    """The best finished translations of one sentence, of at most `limit` tokens."""
+
+    def __init__(self, search: SearchConfig, limit: int) -> None:
+        self.search, self.limit, self.closed = search, limit, False
+        self.hypotheses: list[Hypothesis] = []
+
+    def add(self, tokens: list[int], log_probability: float) -> None:
+        """Keep a translation if it is among the best; when closed, none."""
+        if self.closed:
+            return
+        score = log_probability / length_penalty(len(tokens), self.search.alpha)
+        self.hypotheses.append(Hypothesis(tokens, log_probability, score))
+        self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+        del self.hypotheses[self.search.beam :]
+
+    def complete(self, live: float) -> bool:
+        """Whether prefixes of log probability `live` or less can no longer change the n best.
+
+        A prefix only loses probability by growing, and no length divides it by more than the limit does.
+        """
+        bound = live / length_penalty(self.limit, self.search.alpha)
+        best = self.hypotheses[: self.search.n_best]
+        return len(best) == self.search.n_best and best[-1].score >= bound
+
+
+# book/06-1-machine-translation.ipynb, cell still-going
+Allowed = Callable[[list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, "rows vocabulary"]]
+LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
+
+
+def check_numbers(log_probabilities: list[float]) -> None:
+    """Refuse what is no number, with an InputError: weights that are too large make all others so, too."""
+    if any(map(math.isnan, log_probabilities)):
+        raise InputError("the model computes no numbers: its weights are too large; use another checkpoint")
+
+
+def still_going(
+    results: list[Finished],
+    going: list[int],
+    prefixes: Int[Tensor, "batch beams length"],
+    live: Float[Tensor, "batch beams"],
+) -> list[int]:
+    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
+    stay, best = [], live[:, 0].tolist()
+    check_numbers(best)
+    for row, sentence in enumerate(going):
+        result = results[sentence]
+        if result.closed:
+            continue
+        if prefixes.shape[-1] - 1 >= result.limit:
+            if not result.hypotheses:
+                for column in live[row].isfinite().nonzero().flatten().tolist():
+                    result.add(prefixes[row, column, 1:].tolist(), float(live[row, column]))
+            result.closed = True
+        elif result.complete(best[row]):
+            result.closed = True
+        else:
+            stay.append(row)
+    return stay
+
+
+# book/06-1-machine-translation.ipynb, cell lengthen
+SHORT = 16  # keys that a processor's softmax takes at a time
+
+
+def lengthen(source: Int[Tensor, "batch n"], longest: int | None) -> Int[Tensor, "batch _"]:
+    """Pad a batch of less than `SHORT` tokens up to that, or to what the model has positions for."""
+    missing = min(SHORT, longest or SHORT) - source.shape[1]
+    return F.pad(source, (0, max(0, missing)), value=PAD_ID)
+
+
+# book/06-1-machine-translation.ipynb, cell beam-search
+@torch.inference_mode()
+def beam_search(
+    model: EncoderDecoder,
+    source: Int[Tensor, "batch n"],
+    search: SearchConfig = PAPER_SEARCH,
+    allowed: Allowed | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate a batch (section 6.1) with a model in evaluation mode.
+
+    `source` holds sentences with their ends, padded; what comes out for one does not depend on the others.
+    `allowed` is told which sentences are still searched, by their rows in the batch, and the prefixes of
+    each; it answers which tokens may follow.
+
+    Returns
+    -------
+    list of list of Hypothesis
+        For each sentence its `n_best` hypotheses, best first; fewer where fewer end within the limit.
+    """
+    words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
+    limits = (words + search.extra_length).clamp(min=1, max=model.config.longest)
+    width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
+    results = [Finished(search, limit) for limit in limits.tolist()]
+    going = list(range(len(source)))  # which sentence each row of the state belongs to
+    state = model.start(lengthen(source, model.config.longest))
+    prefixes = source.new_full((len(source), 1, 1), BOS_ID)
+    live = torch.zeros(len(source), 1, device=source.device)
+    for length in range(1, 1 + max(limits.tolist())):
+        logits = model.step(prefixes[:, :, -1].flatten()[:, None], state)
+        best, origin, token = expand(logits, live, width, allowed and allowed(going, prefixes))
+        prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
+        ended = token == EOS_ID
+        at = (ended & best.isfinite()).nonzero(as_tuple=True)
+        for row, tokens, log_p in zip(at[0].tolist(), prefixes[at].tolist(), best[at].tolist(), strict=True):
+            results[going[row]].add(tokens[1:], log_p)
+        live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
+        prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
+        rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)
+        if not stay:
+            break
+        if len(stay) > LEAVING * len(going):  # to move a few sentences costs more than to compute them
+            state.select(rows.flatten())
+        else:
+            state.select(rows[stay].flatten(), torch.tensor(stay, device=source.device))
+            prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
+    return [result.hypotheses[: search.n_best] for result in results]

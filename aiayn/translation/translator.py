@@ -1,0 +1,179 @@
+"""Machine translation (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+"""
+
+__all__ = [
+    "Translation",
+    "different",
+    "Translator",
+    "WIDE",
+    "TooLong",
+    "check_list",
+]
+
+
+# book/06-1-machine-translation.ipynb, cell imports
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from aiayn.data.batching import group_by_length, lengths_of, make_batch, pad
+from aiayn.data.vocabulary import PAD_ID, Vocabulary
+from aiayn.errors import InputError
+from aiayn.fast_paths import fast_products
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import last_checkpoints, load_checkpoint
+from aiayn.translation.bleu_scores import bleu as bleu
+from aiayn.translation.search import PAPER_SEARCH, Hypothesis, check_numbers, length_penalty
+from aiayn.translation.search import SearchConfig as SearchConfig
+from aiayn.translation.search import beam_search as beam_search
+
+
+# book/06-1-machine-translation.ipynb, cell translation
+@dataclass(frozen=True)
+class Translation:
+    """What a model made of a sentence.
+
+    Attributes
+    ----------
+    text : str
+        The translation.
+    score : float
+        Its log probability, divided by the length penalty.
+    log_probability : float
+        Natural logarithm of the probability of its tokens, given the source.
+    tokens : list of int
+        The pieces of the text, with the end of the sentence.
+    """
+
+    text: str
+    score: float
+    log_probability: float
+    tokens: list[int]
+
+
+def different(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
+    """Hypotheses with the texts that come next, best first, each text once."""
+    found: dict[str, Translation] = {}
+    for each, text in zip(hypotheses, texts, strict=False):  # texts go on with the next sentence's
+        found.setdefault(text, Translation(text, each.score, each.log_probability, each.tokens))
+    return list(found.values())
+
+
+# book/06-1-machine-translation.ipynb, cell translator
+class Translator:
+    """A trained model that translates plain text.
+
+    Parameters
+    ----------
+    model, vocabulary : EncoderDecoder, Vocabulary
+        What `load_checkpoint` gives.
+    search : SearchConfig
+        How to search.
+    """
+
+    def __init__(
+        self, model: EncoderDecoder, vocabulary: Vocabulary, search: SearchConfig = PAPER_SEARCH
+    ) -> None:
+        self.model, self.vocabulary, self.search = model.eval(), vocabulary, search
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        average: int | None = None,
+        search: SearchConfig = PAPER_SEARCH,
+        device: str | None = None,
+    ) -> "Translator":
+        """The model of a run's folder, the mean of its `last_checkpoints`; on a GPU if there is one."""
+        model, vocabulary = load_checkpoint(last_checkpoints(Path(folder), average))
+        return cls(model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary, search)
+
+    def __call__(self, text: str | Iterable[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
+        """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
+        becomes so, with the warning `TooLong`. `batch_tokens` bounds a batch's source."""
+        lines = [text] if isinstance(text, str) else list(text)
+        best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
+        return best[0] if isinstance(text, str) else best
+
+    # book/06-1-machine-translation.ipynb, cell translate-lines
+    def n_best(
+        self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
+    ) -> list[list[Translation]]:
+        """The `n` best translations of each sentence, best first; none if it is empty or too long."""
+        check_list(lines)
+        model, vocabulary, search = self.model, self.vocabulary, replace(self.search, n_best=n)
+        device = next(model.parameters()).device
+        longest = min(search.max_length, model.config.longest or search.max_length)
+        sources = vocabulary.encode([line.strip() for line in lines])
+        for number, source in enumerate(sources, start=1):
+            if len(source) > longest:
+                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
+                warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=2)
+        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
+        examples = [(sources[k], sources[k]) for k in wanted]
+        batch_tokens = batch_tokens * WIDE // max(WIDE, search.beam)
+        translations: list[list[Translation]] = [[] for _ in lines]
+        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
+        with fast_products(device, model.config.d_model):
+            for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
+                rows = [wanted[k] for k in group.tolist()]
+                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
+                texts = iter(vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
+                for row, hypotheses in zip(rows, found, strict=True):
+                    translations[row] = different(hypotheses, texts)
+                bar.update(len(rows))
+        bar.close()
+        return translations
+
+    # book/06-1-machine-translation.ipynb, cell score-lines
+    @torch.inference_mode()
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
+        """Score translations that are given, as the search scores its own (section 6.1).
+
+        Raises
+        ------
+        InputError
+            If there are not as many targets as sources.
+        """
+        for side in (sources, targets):
+            check_list(side)
+        if len(sources) != len(targets):
+            raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
+        model, vocabulary = self.model, self.vocabulary
+        device = next(model.parameters()).device
+        sides = (vocabulary.encode([line.strip() for line in side]) for side in (sources, targets))
+        examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+        for group in group_by_length(lengths_of(examples), 1000) if examples else []:
+            rows = group.tolist()
+            batch = make_batch([examples[row] for row in rows]).to(device)
+            log_p = model(batch.source, batch.target).log_softmax(dim=-1)
+            log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
+            totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
+            check_numbers(totals)
+            for row, total in zip(rows, totals, strict=True):
+                tokens = examples[row][1]
+                score = total / length_penalty(len(tokens), self.search.alpha)
+                scored[row] = Translation(targets[row].strip(), score, total, tokens)
+        return [scored[row] for row in range(len(examples))]
+
+
+# book/06-1-machine-translation.ipynb, cell translate-lines
+WIDE = 8  # beams, beyond which fewer sentences are searched at a time, for the sake of memory
+
+
+class TooLong(UserWarning):
+    """A sentence was left out because it has too many tokens."""
+
+
+def check_list(lines: Sequence[str]) -> None:
+    """Refuse a single sentence where several are wanted: it would be taken letter by letter."""
+    if isinstance(lines, str):
+        raise TypeError("several sentences are wanted: put a single one into a list")
