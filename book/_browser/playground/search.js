@@ -1,4 +1,4 @@
-// Beam search: aiayn.search for one sentence. It also keeps what the beam held at every step, to look at.
+// Beam search: aiayn.translation.search for one sentence. It also keeps what the beam held at every step, to look at.
 "use strict";
 globalThis.Laboratory ??= {};
 {

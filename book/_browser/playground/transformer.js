@@ -1,4 +1,4 @@
-// The Transformer in plain JavaScript: aiayn.model for one sentence, one position at a time.
+// The Transformer in plain JavaScript: aiayn.model.transformer for one sentence, one position at a time.
 //
 // A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after
 // another, and its name is that of the book's checkpoints. The model has the paper's form

@@ -1,4 +1,4 @@
-// Sentences cut into pieces, and put together again, as sentencepiece does it for aiayn.vocabulary.
+// Sentences cut into pieces, and put together again, as sentencepiece does it for aiayn.data.vocabulary.
 "use strict";
 globalThis.Laboratory ??= {};
 {
