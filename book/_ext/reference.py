@@ -192,10 +192,11 @@ class Reference:
         return self.constructor(*inherited) if inherited else ""
 
 
-def names_table(rows: list[tuple[str, str]]) -> str:
-    """Links to names or modules, with words about each."""
+def names_table(rows: list[tuple[str, str]], first: int = 28) -> str:
+    """Links to names or modules, with words about each; the first column has that share of 100."""
     lines = "\n".join(f"   * - {link}\n     - {words}" for link, words in rows)
-    return f".. list-table::\n   :class: aiayn-names\n   :widths: 28 72\n\n{lines}" if rows else ""
+    widths = f"{first} {100 - first}"
+    return f".. list-table::\n   :class: aiayn-names\n   :widths: {widths}\n\n{lines}" if rows else ""
 
 
 def heading(text: str, line: str) -> str:
