@@ -69,7 +69,7 @@ def write_pages(app: Sphinx, config: Config) -> None:
         group: reference.table(modules["__init__"], names) for group, names in described["front"].items()
     }
     lists = {
-        group: names_table([(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()], 40)
+        group: names_table([(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()], 44)
         for group, rows in described["modules"].items()
     }
     places = reference.places(modules["__init__"], None)
