@@ -181,10 +181,12 @@ def test_the_install_cell_installs_once_and_changes_nothing_else(
     assert "vl-convert-python" not in after
 
 
-def test_the_wheel_brings_the_results_that_chapters_read(bare: Colab) -> None:
+def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_read(bare: Colab) -> None:
     with zipfile.ZipFile(next(bare.folder.glob("*.whl"))) as wheel:
-        names = {name for name in wheel.namelist() if name.startswith("aiayn/runs/")}
-    assert names == {f"aiayn/runs/{path.name}" for path in (ROOT / "book" / "runs").iterdir()}
+        names = {name for name in wheel.namelist() if name.startswith("aiayn/")}
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("*.py")}
+    results = {f"aiayn/runs/{path.name}" for path in (ROOT / "book" / "runs").iterdir()}
+    assert names == modules | results | {"aiayn/py.typed"}
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
