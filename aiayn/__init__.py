@@ -13,9 +13,9 @@ __all__ = [
     "train_vocabulary",
     "InputError",
     "attention_view",
-    "Transformer",
     "TransformerConfig",
     "config",
+    "Transformer",
     "Parser",
     "train",
     "TrainingConfig",
@@ -33,7 +33,8 @@ from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
 from aiayn.errors import InputError
 from aiayn.inside.view import attention_view
-from aiayn.model.transformer import Transformer, TransformerConfig, config
+from aiayn.model.configuration import TransformerConfig, config
+from aiayn.model.transformer import Transformer
 from aiayn.parsing.parser import Parser
 from aiayn.training.loop import train
 from aiayn.training.recipes import TrainingConfig, recipe

@@ -34,6 +34,7 @@ from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.translation import SearchConfig, Translator, beam_search
 from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.engine import Engine
 from aiayn.translation.search import expand
 
 SENTENCES, BATCH, LENGTH = 200, 32, 40
@@ -78,7 +79,7 @@ def random_model(config: TransformerConfig) -> Endless:
 
 def aiayn(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
     """This package."""
-    model = random_model(config)
+    model = Engine(random_model(config))
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
         extra = LENGTH - (source.shape[1] - 1)

@@ -107,7 +107,7 @@ def test_beams_branch_are_reordered_and_their_sentences_leave(model: EncoderDeco
 
     stay, rows = torch.tensor([0, 2]), torch.tensor([0, 1, 4, 5])
     beams = torch.cat([beams[rows], sentences(*[1] * 4)], dim=1)
-    state.select(rows, stay)
+    state.select(rows)
     close(model.step(beams[:, -1:], state), model(source[stay].repeat_interleave(2, 0), beams)[:, -1])
 
 

@@ -1,4 +1,4 @@
-"""Attention: as torch computes it, blind to what is hidden, the same with a cache, in beams, or watched."""
+"""Attention: as torch computes it, blind to what is hidden, the same with a cache, or watched."""
 
 import math
 from typing import Any
@@ -11,18 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from aiayn.model import Attention, MultiHeadAttention
+from aiayn.model import MultiHeadAttention
 from aiayn.model.attention import (
-    AdditiveScore,
-    GeneralScore,
-    HeadProjections,
+    FusedAttention,
     attend,
     attention_weights,
     causal_mask,
     padding_mask,
-    recorded_attention,
+    scaled_dot_product,
 )
-from aiayn.model.cache import KeyValueCache, stack_beams, unstack_beams
+from aiayn.model.cache import KeyValueCache
+from aiayn.model.kernels import (
+    AdditiveScore,
+    GeneralScore,
+    RecordedAttention,
+    attention_kernel,
+    recorded_attention,
+    unscaled_dot_product,
+)
+from aiayn.model.positions import RelativeAttention, RelativePositions
+from aiayn.model.projections import HeadProjections
 
 SCORES = ["scaled", "unscaled", "general", "additive"]
 few = settings(deadline=None, max_examples=40)
@@ -97,7 +105,7 @@ def test_a_query_that_sees_nothing_is_nan_written_out_and_zero_in_the_kernel() -
     visible = torch.ones(5, 7, dtype=torch.bool)
     visible[2] = False
     written, weights = attend(Q, K, V, visible)
-    kernel = Attention(h=3, d_k=6)(Q, K, V, visible)
+    kernel = FusedAttention()(Q, K, V, visible)
     assert written[:, :, 2].isnan().all() and weights[:, :, 2].isnan().all()
     assert (kernel[:, :, 2] == 0).all()
     rest = [0, 1, 3, 4]
@@ -118,7 +126,7 @@ def masks(n: int, m: int) -> dict[str, Tensor | None]:
 def test_attend_is_the_paper_s_formula_and_torch_s_kernel(mask: str, scale: float | None) -> None:
     Q, K, V = heads()
     visible = masks(5, 7)[mask]
-    ours, weights = attend(Q, K, V, visible, scale)
+    ours, weights = attend(Q, K, V, visible, unscaled_dot_product if scale else scaled_dot_product)
     assert agree(ours, F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, scale=scale))
     for b in range(2):
         for head in range(3):
@@ -137,10 +145,10 @@ def test_attend_is_the_paper_s_formula_and_torch_s_kernel(mask: str, scale: floa
 def test_watching_changes_nothing(score: Any, mask: str, causal: bool, n: int, m: int) -> None:
     Q, K, V = heads(n, m)
     visible = masks(n, m)[mask]
-    module = Attention(3, 6, score).double()
-    unwatched = module(Q, K, V, visible, causal)
-    with recorded_attention(module) as weights:
-        watched = module(Q, K, V, visible, causal)
+    model = nn.ModuleDict({"attention": attention_kernel(score, 3, 6).double()})
+    unwatched = model["attention"](Q, K, V, visible, causal)
+    with recorded_attention(model) as weights:
+        watched = model["attention"](Q, K, V, visible, causal)
     assert agree(unwatched, watched)
     (seen,) = weights.values()
     assert agree(seen @ V, unwatched)
@@ -181,7 +189,7 @@ def test_general_score_is_luong_s() -> None:
 
 @pytest.mark.parametrize("score", SCORES)
 def test_gradients_of_every_score_are_right(score: Any) -> None:
-    module = Attention(2, 3, score).double()
+    module = attention_kernel(score, 2, 3).double()
     Q, K, V = (normal(1, 2, n, 3, seed=n).requires_grad_() for n in (2, 4, 4))
     visible = torch.tensor([[True, True, False, True], [False, True, True, False]])
     assert torch.autograd.gradcheck(lambda Q, K, V: module(Q, K, V, visible), (Q, K, V))
@@ -192,15 +200,17 @@ def test_gradients_of_every_score_are_right(score: Any) -> None:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("h", [1, 16])
 def test_scores_start_at_about_one_unless_unscaled(score: Any, h: int) -> None:
-    module = Attention(h, 64, score)
     Q, K = torch.randn(2, 8, h, 32, 64)
-    scores = Q @ K.transpose(-2, -1) * module.scale if module.score is None else module.score(Q, K)
+    scores = attention_kernel(score, h, 64).score(Q, K)
     spread = {"scaled": 1, "unscaled": 8, "general": 1, "additive": 0.65}[score]
     assert scores.std().item() == pytest.approx(spread, rel=0.2)
 
 
-class Distances(nn.Module):
+class Distances(RelativePositions):
     """The simplest terms that distance may add: a number for each distance, and a vector for it."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
 
     def scores(self, Q: Tensor, m: int) -> Tensor:
         return self.distances(Q.shape[-2], m) + 0 * Q[..., :1]
@@ -215,13 +225,13 @@ class Distances(nn.Module):
 def test_relative_terms_enter_scores_before_the_scale_and_values_after_the_weights() -> None:
     Q, K, V = heads(n=4, m=4)
     relative = Distances()
-    ours, weights = attend(Q, K, V, causal_mask(4), relative=relative)
+    ours, weights = RelativeAttention(relative).attend(Q, K, V, causal_mask(4))
     distances = relative.distances(4, 4)
     scores = ((Q @ K.transpose(-2, -1) + distances) / math.sqrt(6)).masked_fill(~causal_mask(4), -math.inf)
     assert agree(weights, scores.softmax(-1))
     assert agree(ours, weights @ V + (weights * distances).sum(-1, keepdim=True))
-    assert agree(Attention(3, 6, relative=relative)(Q, K, V, causal=True), ours)
-    assert not agree(Attention(3, 6)(Q, K, V, causal=True), ours)
+    assert agree(RelativeAttention(relative)(Q, K, V, causal=True), ours)
+    assert not agree(FusedAttention()(Q, K, V, causal=True), ours)
 
 
 # Multi-head attention
@@ -280,7 +290,7 @@ def test_it_is_a_loop_over_heads_of_any_width(h: int, d_k: int, d_v: int, cross:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
-    attention = MultiHeadAttention(16, 4, score=score).to(dtype)
+    attention = MultiHeadAttention(16, 4, kernel=attention_kernel(score, 4, 4)).to(dtype)
     x, other = normal(2, 6, 16).to(dtype), normal(2, 6, 16, seed=9).to(dtype)
     later = torch.cat([x[:, :4], other[:, 4:]], dim=1)
     assert torch.equal(attention(x, causal=True)[:, :4], attention(later, causal=True)[:, :4])
@@ -293,7 +303,7 @@ def test_a_mask_of_floats_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Added to the scores, as torch would take it, ones and zeros would hide nothing."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
     with pytest.raises(TypeError, match=r"visible is torch\.float64: give a bool"):
-        Attention(3, 6)(*heads(), normal(5, 7))
+        FusedAttention()(*heads(), normal(5, 7))
 
 
 def test_a_score_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +311,7 @@ def test_a_score_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         ValueError, match="score='aditive': must be one of scaled, unscaled, general, additive"
     ):
-        Attention(2, 8, score="aditive")  # type: ignore[arg-type]
+        attention_kernel("aditive", 2, 8)  # type: ignore[arg-type]
 
 
 def test_projections_start_as_one_matrix() -> None:
@@ -330,13 +340,14 @@ def test_a_width_that_does_not_divide_is_refused() -> None:
     assert MultiHeadAttention(10, 4, d_k=3, d_v=2)(torch.randn(1, 2, 10)).shape == (1, 2, 10)
 
 
-# The cache and beams
+# The cache
 
 
 @few
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), score=st.sampled_from(SCORES))
 def test_decoding_in_pieces_is_decoding_at_once(sizes: list[int], score: Any) -> None:
-    attention, cache = layer(8, 2, d_v=3, d_k=4, score=score), KeyValueCache()
+    attention = layer(8, 2, d_v=3, d_k=4, kernel=attention_kernel(score, 2, 4))
+    cache = KeyValueCache()
     x = normal(2, sum(sizes), 8)
     with torch.no_grad():
         pieces = [attention(piece, causal=True, cache=cache) for piece in x.split(sizes, dim=1)]
@@ -356,31 +367,15 @@ def test_a_cache_holds_what_was_appended_in_the_rows_selected(sizes: list[int], 
         rows = torch.tensor(data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=4)))
         cache.select(rows)
         keys, values = keys[rows], values[rows]
-        assert torch.equal(cache.contents()[0], keys) and torch.equal(cache.contents()[1], values)
+        assert cache.kept is not None
+        assert torch.equal(cache.kept[0], keys) and torch.equal(cache.kept[1], values)
     assert cache.length == sum(sizes)
 
 
-def test_a_cache_moves_rarely_as_it_grows() -> None:
-    cache, places = KeyValueCache(), set()
-    for _ in range(200):
-        keys, _ = cache.append(torch.randn(1, 1, 1, 4), torch.randn(1, 1, 1, 4))
-        places.add((keys.data_ptr(), keys.stride()))
-    assert len(places) <= 9  # 1, 2, 4, … 256
-
-
-def test_appending_leaves_the_caller_s_tensors_alone() -> None:
-    cache, first = KeyValueCache(), torch.ones(1, 1, 2, 3)
-    cache.append(first, first)
-    cache.append(torch.zeros(1, 1, 1, 3), torch.zeros(1, 1, 1, 3))
-    assert torch.equal(first, torch.ones(1, 1, 2, 3))
-
-
-def test_an_empty_cache_says_so() -> None:
+def test_an_empty_cache_has_no_rows_to_select() -> None:
     cache = KeyValueCache()
-    with pytest.raises(ValueError, match="the cache is empty"):
-        cache.contents()
     cache.select(torch.tensor([0]))
-    assert cache.length == 0
+    assert cache.length == 0 and cache.kept is None
 
 
 def test_keys_and_values_of_the_memory_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,26 +394,7 @@ def test_keys_and_values_of_the_memory_are_computed_once(monkeypatch: pytest.Mon
     assert parts.count(slice(1, 3)) == 1 and parts.count(slice(1)) == 3
 
 
-@few
-@given(batch=st.integers(1, 3), beams=st.integers(1, 4), n=st.integers(1, 3))
-def test_stacking_beams_can_be_undone(batch: int, beams: int, n: int) -> None:
-    Q = normal(batch * beams, 2, n, 5)
-    stacked = stack_beams(Q, batch)
-    assert stacked.shape == (batch, 2, beams * n, 5)
-    assert torch.equal(stacked[-1, :, -1], Q[-1, :, -1])
-    assert torch.equal(unstack_beams(stacked, batch * beams), Q)
-
-
-@few
-@given(beams=st.integers(1, 4), n=st.integers(1, 3), cached=st.booleans())
-def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int, cached: bool) -> None:
-    attention, memory, x = layer(8, 2, d_v=3, d_k=4), normal(2, 5, 8), normal(2 * beams, n, 8, seed=1)
-    visible = padding_mask(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]), pad_id=0)
-    own = attention(x, memory.repeat_interleave(beams, 0), visible.repeat_interleave(beams, 0))
-    assert agree(attention(x, memory, visible, cache=KeyValueCache() if cached else None), own)
-
-
-def test_sentences_may_leave_a_batch() -> None:
+def test_rows_may_leave_a_batch() -> None:
     attention, cache, memory = layer(8, 2), KeyValueCache(), normal(3, 5, 8)
     x = normal(3, 1, 8, seed=1)
     whole = attention(x, memory, cache=cache)
@@ -441,8 +417,8 @@ class Two(nn.Module):
         return self.second(self.first(x, causal=True))
 
 
-def watched(model: nn.Module) -> list[Any]:
-    return [module.recorder for module in model.modules() if isinstance(module, Attention)]
+def watched(model: Two) -> list[bool]:
+    return [isinstance(layer.attention, RecordedAttention) for layer in (model.first, model.second)]
 
 
 def test_recorded_weights_have_names_and_are_those_of_the_last_call() -> None:
@@ -453,15 +429,15 @@ def test_recorded_weights_have_names_and_are_those_of_the_last_call() -> None:
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     assert shapes == {"first": (1, 2, 5, 5), "second": (1, 4, 5, 5)}
     assert (weights["first"].triu(1) == 0).all() and not weights["second"].requires_grad
-    assert watched(model) == [None, None]
+    assert watched(model) == [False, False]
 
 
 def test_recording_ends_even_after_an_error() -> None:
     model = Two()
     with pytest.raises(RuntimeError), recorded_attention(model) as weights:
-        assert all(recorder is not None for recorder in watched(model))
+        assert watched(model) == [True, True]
         model(torch.randn(1, 5, 9))
-    assert watched(model) == [None, None] and not weights
+    assert watched(model) == [False, False] and not weights
 
 
 def test_recording_within_recording() -> None:
@@ -471,4 +447,4 @@ def test_recording_within_recording() -> None:
             model(torch.randn(1, 5, 8))
         model(torch.randn(2, 4, 8))
     assert inner["first"].shape == (1, 2, 5, 5) and outer["first"].shape == (2, 2, 4, 4)
-    assert watched(model) == [None, None]
+    assert watched(model) == [False, False]

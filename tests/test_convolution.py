@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from small_models import CONVOLUTIONAL, close, moved, sentences
 
-from aiayn.model.attention import recorded_attention
 from aiayn.model.convolution import Convolution, GatedConvolution, LastInputs, scaled_sum
 from aiayn.model.convolutional import ConvolutionalModel
+from aiayn.model.kernels import recorded_attention
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

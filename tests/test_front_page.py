@@ -20,7 +20,7 @@ from aiayn.costs.hardware import forward_flops
 from aiayn.data import corpora as data
 from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer, config
-from aiayn.model.attention import recorded_attention
+from aiayn.model.kernels import recorded_attention
 
 ROOT = Path(__file__).parent.parent
 FRONT = SITE / "book" / "index.html"

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
+from aiayn.model.configuration import PRESETS
 from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.model.recurrent import RecurrentConfig
 from aiayn.model.stacks import Residual
-from aiayn.model.transformer import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -145,28 +145,6 @@ def test_the_memory_is_looked_at_once(model: Transformer) -> None:
         close(model.step(target[:, t : t + 1], state), expected[:, t])
         assert state.length == t + 1
         state.memory = torch.full_like(state.memory, torch.nan)  # its keys and values were kept
-
-
-def test_beams_that_die_and_branch_are_as_if_each_were_alone(model: Transformer) -> None:
-    source, beams = sentences(6, 4), torch.ones(6, 1, dtype=torch.long)
-    chance = torch.Generator().manual_seed(1)
-    state, kept = model.start(source), []
-    for length in range(1, 61):
-        found = model.step(beams[:, -1:], state)
-        kept.append(state.caches[0].target.length)
-        if length % 15 == 0:
-            close(found, model(source.repeat_interleave(len(beams) // len(source), 0), beams)[:, -1])
-        rows = torch.cat(
-            [torch.randint(3 * k, 3 * k + 3, (3,), generator=chance) for k in range(len(source))]
-        )
-        leaves = length == 40  # the first sentence is done
-        rows = rows[3:] if leaves else rows
-        newest = torch.randint(4, 40, (len(rows), 1), generator=chance)
-        beams = torch.cat([beams[rows], newest], dim=1)
-        state.select(rows, torch.tensor([1]) if leaves else None)
-        source = source[1:] if leaves else source
-    assert state.length == 60
-    assert max(kept) < 140  # 3 new ones a step: what nobody descends from was dropped
 
 
 # Shapes, configurations, weights on disk

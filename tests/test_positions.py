@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.model import MultiHeadAttention
-from aiayn.model.attention import attend
 from aiayn.model.cache import KeyValueCache
 from aiayn.model.positions import (
     LearnedPositions,
     NoPositions,
+    RelativeAttention,
     RelativePositions,
     SinusoidalPositions,
     sinusoidal_encoding,
@@ -120,7 +120,7 @@ def test_relative_positions_are_the_loop_over_pairs(
     Q = torch.randn(2, 3, n, d_k, dtype=torch.float64)
     K = torch.randn(2, 3, n + more, d_k, dtype=torch.float64)
     V = torch.randn(2, 3, n + more, d_v, dtype=torch.float64)
-    heads, _ = attend(Q, K, V, relative=relative)
+    heads = RelativeAttention(relative)(Q, K, V)
     for row in range(2):
         for head in range(3):
             loop = relative_attention(Q[row, head], K[row, head], V[row, head], relative)
@@ -132,13 +132,13 @@ def test_relative_gradients_are_those_of_the_loop() -> None:
     Q, K = torch.randn(2, 1, 1, 6, 3, dtype=torch.float64)
     V = torch.randn(1, 1, 6, 2, dtype=torch.float64)
     tables = (relative.keys, relative.vectors)
-    fast = torch.autograd.grad(attend(Q, K, V, relative=relative)[0].square().sum(), tables)
+    fast = torch.autograd.grad(RelativeAttention(relative)(Q, K, V).square().sum(), tables)
     loop = torch.autograd.grad(relative_attention(Q[0, 0], K[0, 0], V[0, 0], relative).square().sum(), tables)
     torch.testing.assert_close(fast, loop, rtol=0, atol=1e-10)
 
 
 def relative_layer() -> MultiHeadAttention:
-    return MultiHeadAttention(12, h=3, relative=RelativePositions(4, 4, reach=3)).double()
+    return MultiHeadAttention(12, h=3, kernel=RelativeAttention(RelativePositions(4, 4, reach=3))).double()
 
 
 def test_relative_attention_does_not_see_where_a_sentence_stands() -> None:

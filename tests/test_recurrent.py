@@ -8,7 +8,7 @@ import torch
 from small_models import RECURRENT, V, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.model.attention import recorded_attention
+from aiayn.model.kernels import recorded_attention
 from aiayn.model.recurrent import Looks, RecurrentModel, recurrent_layer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -73,14 +73,6 @@ def test_it_is_what_the_formulas_say(model: RecurrentModel) -> None:
     source, target = [7, 3, 9, 9, 30, 2], [1, 5, 8, 13]
     expected = reference(model, source, target)
     close(model(torch.tensor([source]), torch.tensor([target]))[0], expected)
-
-
-def test_beams_share_the_memory_of_their_sentence(model: RecurrentModel) -> None:
-    state = model.start(sentences(5, 3))
-    state.select(torch.tensor([0, 0, 0, 1, 1, 1]))  # three beams of each
-    assert len(state.memory) == 2 and state.hidden.shape[1] == 6
-    state.select(torch.tensor([5, 3]), torch.tensor([1]))  # two of the second sentence; the first is done
-    assert len(state.memory) == 1 and state.hidden.shape[1] == 2
 
 
 # Configuration, weights, counts

@@ -1,7 +1,8 @@
 """Search, Translator and BLEU of section 6.1, beyond what the chapter checks.
 
-The searches are compared with literal ones that use no cache and no batch and never stop before the limit,
-on models that are tiny, random and in double precision, so that no two hypotheses tie.
+The searches, by the engine and by the model itself, are compared with literal ones, which use no cache and no
+batch and never stop before the limit, on models that are tiny, random and in double precision, so that no two
+hypotheses tie.
 """
 
 import math
@@ -14,16 +15,16 @@ import sacrebleu
 import torch
 from torch import Tensor
 
-import aiayn.translation.search
 from aiayn.data import Vocabulary, train_vocabulary
 from aiayn.data.batching import pad
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.data.vocabulary import BOS_ID, EOS_ID
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.model.transformer import DecoderState
+from aiayn.model.base import StepByStep
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.translation import SearchConfig, Translator, beam_search, bleu
-from aiayn.translation.search import BLOCK, SHORT, expand, lengthen
+from aiayn.translation.engine import engine_for
+from aiayn.translation.search import BLOCK, expand
 from aiayn.translation.translator import Hypothesis, TooLong, length_penalty
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
@@ -40,6 +41,15 @@ def tiny(seed: int, vocabulary_size: int = 6, **changes: Any) -> Transformer:
     with torch.no_grad():
         model.target_embeddings.weight.mul_(3)
     return model
+
+
+Through = Callable[[Transformer], StepByStep]
+
+
+@pytest.fixture(params=[True, False], ids=["engine", "plain"])
+def through(request: pytest.FixtureRequest) -> Through:
+    """What decodes with a model: the engine, or the model itself."""
+    return engine_for if request.param else lambda model: model
 
 
 def that_always_says(token: int, vocabulary_size: int = 30) -> Transformer:
@@ -110,23 +120,23 @@ def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_beam_that_holds_every_prefix_finds_the_best_of_all_translations(seed: int):
+def test_a_beam_that_holds_every_prefix_finds_the_best_of_all_translations(through: Through, seed: int):
     model, source = tiny(seed), [4, 5, EOS_ID]
     listed = list(every_translation(model, source, limit=4))
     assert len(listed) == 1 + 5 + 25 + 125
     for alpha in (0.0, 0.6, 1.0, 2.0):
         scored = sorted((total / length_penalty(len(tokens), alpha), tokens) for tokens, total in listed)
         search = SearchConfig(beam=400, alpha=alpha, extra_length=2, n_best=5)
-        found = beam_search(model, torch.tensor([source]), search)[0]
+        found = beam_search(through(model), torch.tensor([source]), search)[0]
         for hypothesis, (score, tokens) in zip(found, reversed(scored[-5:]), strict=True):
             assert hypothesis.tokens == list(tokens)
             assert math.isclose(hypothesis.score, score, abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_beam_of_one_is_greedy_search(seed: int):
+def test_a_beam_of_one_is_greedy_search(through: Through, seed: int):
     model, extra = tiny(seed), 8
-    found = beam_search(model, pad(SOURCES), SearchConfig(beam=1, extra_length=extra))
+    found = beam_search(through(model), pad(SOURCES), SearchConfig(beam=1, extra_length=extra))
     for source, hypotheses in zip(SOURCES, found, strict=True):
         assert hypotheses[0].tokens == greedy(model, source, len(source) - 1 + extra)
 
@@ -134,45 +144,47 @@ def test_a_beam_of_one_is_greedy_search(seed: int):
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 3.0])
 @pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (3, 3), (4, 1), (4, 4), (5, 2)])
 def test_a_search_with_cache_batch_and_early_stop_finds_what_the_literal_one_does(
-    beam: int, n_best: int, alpha: float
+    through: Through, beam: int, n_best: int, alpha: float
 ):
     search = SearchConfig(beam, alpha, extra_length=3, n_best=n_best)
     model = tiny(10 * beam + n_best)
-    for source, found in zip(SOURCES, beam_search(model, pad(SOURCES), search), strict=True):
+    for source, found in zip(SOURCES, beam_search(through(model), pad(SOURCES), search), strict=True):
         assert_same(found, literal_search(model, source, search))
 
 
 @pytest.mark.parametrize("beam", [3, 4, 16, 60])
-def test_a_vocabulary_smaller_than_twice_the_beam(beam: int):
+def test_a_vocabulary_smaller_than_twice_the_beam(through: Through, beam: int):
     model = tiny(3, vocabulary_size=5)
     search = SearchConfig(beam, extra_length=2, n_best=3)
     assert_same(
-        beam_search(model, torch.tensor([[4, 4, EOS_ID]]), search)[0],
+        beam_search(through(model), torch.tensor([[4, 4, EOS_ID]]), search)[0],
         literal_search(model, [4, 4, EOS_ID], search),
     )
 
 
-def test_n_best_come_best_first_and_are_all_different():
+def test_n_best_come_best_first_and_are_all_different(through: Through):
     search = SearchConfig(beam=8, extra_length=10, n_best=8)
-    for hypotheses in beam_search(tiny(1, vocabulary_size=30), pad(SOURCES), search):
+    for hypotheses in beam_search(through(tiny(1, vocabulary_size=30)), pad(SOURCES), search):
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True)
         assert len({tuple(hypothesis.tokens) for hypothesis in hypotheses}) == len(hypotheses) == 8
 
 
-def test_the_first_of_n_best_is_what_is_found_alone():
+def test_the_first_of_n_best_is_what_is_found_alone(through: Through):
     model = tiny(2, vocabulary_size=30)
-    alone = beam_search(model, pad(SOURCES), SearchConfig(beam=4, extra_length=10))
+    alone = beam_search(through(model), pad(SOURCES), SearchConfig(beam=4, extra_length=10))
     for n_best in (2, 4):
-        several = beam_search(model, pad(SOURCES), SearchConfig(beam=4, extra_length=10, n_best=n_best))
+        several = beam_search(
+            through(model), pad(SOURCES), SearchConfig(beam=4, extra_length=10, n_best=n_best)
+        )
         for one, hypotheses in zip(alone, several, strict=True):
             assert_same(hypotheses[:1], one)
 
 
-def test_scores_are_those_that_the_model_gives_to_the_tokens():
+def test_scores_are_those_that_the_model_gives_to_the_tokens(through: Through):
     model = tiny(5, vocabulary_size=20)
     search = SearchConfig(extra_length=10, n_best=4)
-    for source, hypotheses in zip(SOURCES, beam_search(model, pad(SOURCES), search), strict=True):
+    for source, hypotheses in zip(SOURCES, beam_search(through(model), pad(SOURCES), search), strict=True):
         for hypothesis in hypotheses:
             tokens = tuple(hypothesis.tokens)
             total = sum(log_probabilities(model, source, tokens[:i])[token] for i, token in enumerate(tokens))
@@ -193,7 +205,7 @@ def test_scores_are_those_that_the_model_gives_to_the_tokens():
     ],
     ids=str,
 )
-def test_what_else_is_in_the_batch_changes_nothing(changes: dict[str, Any], beam: int):
+def test_what_else_is_in_the_batch_changes_nothing(through: Through, changes: dict[str, Any], beam: int):
     model = tiny(4, vocabulary_size=30, **changes)
     generator = torch.Generator().manual_seed(1)
     sources = [
@@ -201,50 +213,31 @@ def test_what_else_is_in_the_batch_changes_nothing(changes: dict[str, Any], beam
         for length in (1, 9, 2, 17, 4, 4, 30, 1)
     ]
     search = SearchConfig(beam, extra_length=6, n_best=beam)
-    together = beam_search(model, pad(sources), search)
+    together = beam_search(through(model), pad(sources), search)
     assert len({len(hypotheses[0].tokens) for hypotheses in together}) > 1  # some leave the batch early
     for source, hypotheses in zip(sources, together, strict=True):
-        assert_same(hypotheses, beam_search(model, torch.tensor([source]), search)[0])
+        assert_same(hypotheses, beam_search(through(model), torch.tensor([source]), search)[0])
 
 
-def test_where_nothing_ends_the_limit_is_source_and_fifty():
-    found = beam_search(that_always_says(4), pad(SOURCES))
+def test_where_nothing_ends_the_limit_is_source_and_fifty(through: Through):
+    found = beam_search(through(that_always_says(4)), pad(SOURCES))
     for source, hypotheses in zip(SOURCES, found, strict=True):
         assert len(hypotheses) == 1
         assert hypotheses[0].tokens == [4] * (len(source) - 1 + 50)
 
 
-def test_where_everything_ends_at_once_there_is_only_the_end():
-    for hypotheses in beam_search(that_always_says(EOS_ID), pad(SOURCES)):
+def test_where_everything_ends_at_once_there_is_only_the_end(through: Through):
+    for hypotheses in beam_search(through(that_always_says(EOS_ID)), pad(SOURCES)):
         assert hypotheses[0].tokens == [EOS_ID]
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_a_source_without_words_does_not_depend_on_the_batch_either(extra: int):
+def test_a_source_without_words_does_not_depend_on_the_batch_either(through: Through, extra: int):
     model, search = tiny(1), SearchConfig(extra_length=extra)
-    alone = beam_search(model, torch.tensor([[EOS_ID]]), search)
-    together = beam_search(model, pad([[EOS_ID], *SOURCES]), search)
+    alone = beam_search(through(model), torch.tensor([[EOS_ID]]), search)
+    together = beam_search(through(model), pad([[EOS_ID], *SOURCES]), search)
     assert len(alone[0]) == 1 and len(alone[0][0].tokens) == 1
     assert_same(together[0], alone[0])
-
-
-@pytest.mark.parametrize("n", [1, SHORT - 1, SHORT, SHORT + 3])
-@pytest.mark.parametrize("longest", [None, 9, 100])
-def test_a_narrow_batch_is_filled_up_with_padding_as_far_as_there_are_positions(n: int, longest: int | None):
-    source = torch.full((2, n), 4)
-    wider = lengthen(source, longest)
-    assert wider.shape == (2, max(n, min(SHORT, longest or SHORT)))
-    assert torch.equal(wider[:, :n], source) and bool((wider[:, n:] == PAD_ID).all())
-
-
-@pytest.mark.parametrize("change", [{}, {"positions": "learned", "max_length": 9}, {"positions": "relative"}])
-def test_the_padding_of_a_narrow_batch_changes_nothing(change: dict[str, Any]):
-    model = tiny(3, **change)
-    found = beam_search(model, pad(SOURCES))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aiayn.translation.search, "SHORT", 1)
-        for padded, plain in zip(found, beam_search(model, pad(SOURCES)), strict=True):
-            assert_same(padded, plain)
 
 
 def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
@@ -286,35 +279,16 @@ def test_searching_by_blocks_finds_what_sorting_everything_does(vocabulary_size:
     assert ((token >= 0) & (token < vocabulary_size)).all()
 
 
-def test_what_is_kept_grows_with_the_length_and_no_faster(monkeypatch: pytest.MonkeyPatch):
-    kept = []
-    step = Transformer.step
-
-    def watched(model: Transformer, tokens: Tensor, state: DecoderState) -> Tensor:
-        logits = step(model, tokens, state)
-        kept.append(state.caches[0].target.length)
-        return logits
-
-    monkeypatch.setattr(Transformer, "step", watched)
-    for seed in range(3):
-        kept.clear()
-        model = tiny(seed, vocabulary_size=30)
-        with torch.no_grad():
-            model.target_embeddings.weight[EOS_ID] = 0  # so that it does not end soon
-        beam_search(model, torch.tensor([[4, 5, EOS_ID]]), SearchConfig(beam=4, alpha=3.0, extra_length=150))
-        assert len(kept) > 100
-        for length, positions in enumerate(kept, start=1):
-            assert length <= positions <= 4 * 2 * length + 32
-
-
-def test_prefixes_that_cannot_be_are_not_given_back():
+def test_prefixes_that_cannot_be_are_not_given_back(through: Through):
     def only_five(going: list[int], prefixes: Tensor) -> Tensor:
         may = torch.zeros(len(going) * prefixes.shape[1], 6, dtype=torch.bool)
         may[:, 5] = True
         return may
 
     search = SearchConfig(beam=4, extra_length=1, n_best=4)
-    for source, found in zip(SOURCES, beam_search(tiny(1), pad(SOURCES), search, only_five), strict=True):
+    for source, found in zip(
+        SOURCES, beam_search(through(tiny(1)), pad(SOURCES), search, only_five), strict=True
+    ):
         assert [hypothesis.tokens for hypothesis in found] == [[5] * len(source)]
         assert math.isfinite(found[0].score)
 
@@ -446,7 +420,7 @@ def test_a_wide_beam_takes_fewer_sentences_at_a_time(vocabulary: Vocabulary, mon
         sizes.append(len(source))
         return beam_search(model, source, *rest)
 
-    monkeypatch.setattr("aiayn.translation.translator.beam_search", search)
+    monkeypatch.setattr("aiayn.translation.batches.beam_search", search)
     for beam in (8, 1000):
         Translator(tiny(7, len(vocabulary)), vocabulary, SearchConfig(beam, extra_length=1))(SENTENCES[:6])
     assert sizes[0] == 6 == sum(sizes[1:]) and max(sizes[1:]) < 6

@@ -18,7 +18,7 @@ from aiayn.inside.view import MOST, AttentionView, write_attention
 from aiayn.laboratory import sample
 from aiayn.laboratory.corpus import SPLITS
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.model.attention import recorded_attention
+from aiayn.model.kernels import recorded_attention
 from aiayn.translation import SearchConfig, Translator
 
 SOURCE = "The animal's friends did not cross the street because it was too tired."

@@ -37,7 +37,7 @@ from jaxtyping import Int, Integer
 
 from aiayn.errors import InputError
 from aiayn.model.base import ModelConfig
-from aiayn.model.transformer import TransformerConfig, config
+from aiayn.model.configuration import TransformerConfig, config
 
 # book/05-2-hardware-and-schedule.ipynb, cell forward-flops
 Count = int | Int[np.ndarray, " pairs"]

@@ -37,7 +37,7 @@ from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from aiayn.costs.restricted_attention import restricted_attention
 from aiayn.errors import InputError
-from aiayn.model.attention import Attention
+from aiayn.model.attention import FusedAttention
 
 
 # book/04-why-self-attention.ipynb, cell sizes
@@ -68,7 +68,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d: int, r: int | None = None) -> None:
         super().__init__()
-        self.attention, self.r = Attention(1, d), r
+        self.attention, self.r = FusedAttention(), r
 
     def forward(self, x: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
         """Let every position look at all, or at its neighbourhood."""

@@ -37,7 +37,7 @@ from torch import Tensor
 from aiayn.data.batching import make_batch
 from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from aiayn.errors import InputError
-from aiayn.model.attention import recorded_attention
+from aiayn.model.kernels import recorded_attention
 from aiayn.model.transformer import Transformer
 from aiayn.translation.translator import Translator
 

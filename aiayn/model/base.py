@@ -10,6 +10,7 @@ __all__ = [
     "check_fields",
     "ModelConfig",
     "State",
+    "StepByStep",
     "EncoderDecoder",
 ]
 
@@ -18,7 +19,7 @@ __all__ = [
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, get_args, get_origin
+from typing import Any, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -102,8 +103,23 @@ class ModelConfig:
 class State(Protocol):
     """What a model carries from one word that it writes to the next."""
 
-    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
-        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows, in this order; one may be named more than once."""
+
+
+@runtime_checkable
+class StepByStep(Protocol):
+    """What a search asks of a model that writes word by word."""
+
+    @property
+    def config(self) -> ModelConfig:
+        """The model's shape."""
+
+    def start(self, source: Int[Tensor, "batch n"]) -> Any:
+        """Encode the source once; the `State` is for `step`."""
+
+    def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, one row for each of the state's, and score the next one."""
 
 
 # book/03-model-architecture.ipynb, cell encoder-decoder

@@ -26,9 +26,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from aiayn.errors import InputError
-from aiayn.model.attention import Attention, padding_mask
+from aiayn.model.attention import FusedAttention, padding_mask
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.cache import stack_beams, unstack_beams
 from aiayn.model.convolution import GatedConvolution, LastInputs, scaled_sum
 from aiayn.model.dropout import Dropout
 from aiayn.model.embeddings import Embeddings
@@ -45,26 +44,25 @@ class SourceAttention(nn.Module):
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.query = nn.Linear(d_model, d_model)
-        self.attention = Attention(1, d_model)
+        self.attention = FusedAttention()
         self.out = nn.Linear(d_model, d_model)
 
     def forward(
         self,
         x: Float[Tensor, "rows m d_model"],
         embedded: Float[Tensor, "rows m d_model"],
-        memory: Float[Tensor, "batch n width"],
-        visible: Bool[Tensor, "batch 1 1 n"],
+        memory: Float[Tensor, "rows n width"],
+        visible: Bool[Tensor, "rows 1 1 n"],
     ) -> Float[Tensor, "rows m d_model"]:
         """Add to x what it finds.
 
-        `embedded` are the target words, and `memory` has keys and values side by side. There may be several
-        rows for each sentence of the memory, its beams.
+        `embedded` are the target words, and `memory` has keys and values side by side.
         """
         keys, values = memory.unsqueeze(1).chunk(2, dim=-1)
-        queries = stack_beams(scaled_sum(self.query(x), embedded).unsqueeze(1), len(memory))
+        queries = scaled_sum(self.query(x), embedded).unsqueeze(1)
         found = self.attention(queries, keys, values, visible)
         found = found * visible.sum(dim=-1, keepdim=True).to(found.dtype).sqrt()
-        return scaled_sum(x, self.out(unstack_beams(found, len(x)).squeeze(1)))
+        return scaled_sum(x, self.out(found.squeeze(1)))
 
 
 # book/02-background.ipynb, cell convolutional-config
@@ -118,24 +116,23 @@ CONVOLUTIONAL = {
 
 # book/02-background.ipynb, cell convolutional-state
 class ConvolutionalState:
-    """What decoding carries from word to word: the memory once for each sentence, inputs for each row."""
+    """What decoding carries from word to word: the memory, and the last inputs of each layer."""
 
     def __init__(
         self,
-        memory: Float[Tensor, "batch n width"],
-        source: Int[Tensor, "batch n"],
+        memory: Float[Tensor, "rows n width"],
+        source: Int[Tensor, "rows n"],
         config: ConvolutionalConfig,
     ) -> None:
         self.memory, self.visible = memory, padding_mask(source, config.pad_id)
         self.pasts = [LastInputs() for _ in range(config.N)]
         self.length = 0  # target positions so far
 
-    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
-        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows, in this order; one may be named more than once."""
+        self.memory, self.visible = self.memory[rows], self.visible[rows]
         for past in self.pasts:
             past.select(rows)
-        if sentences is not None:
-            self.memory, self.visible = self.memory[sentences], self.visible[sentences]
 
 
 # book/02-background.ipynb, cell convolutional-layers
@@ -171,8 +168,8 @@ class ConvolutionalDecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "rows m d_model"],
         embedded: Float[Tensor, "rows m d_model"],
-        memory: Float[Tensor, "batch n width"],
-        visible: Bool[Tensor, "batch 1 1 n"],
+        memory: Float[Tensor, "rows n width"],
+        visible: Bool[Tensor, "rows 1 1 n"],
         past: LastInputs,
     ) -> Float[Tensor, "rows m d_model"]:
         """Let each target position read those before it, also those in the past, then the source."""

@@ -10,13 +10,19 @@ __all__ = [
     "SinusoidalPositions",
     "LearnedPositions",
     "RelativePositions",
+    "RelativeAttention",
 ]
 
 
 # book/03-5-positional-encoding.ipynb, cell imports
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+from aiayn.errors import InputError
+from aiayn.model.attention import Attention, Compatibility, attention_weights, scaled_dot_product
 
 
 # book/03-5-positional-encoding.ipynb, cell no-positions
@@ -73,7 +79,7 @@ class LearnedPositions(nn.Module):
     Parameters
     ----------
     d_model, n : int
-        Width; how many positions there are. A longer sequence is a ValueError.
+        Width; how many positions there are. A longer sequence is an InputError.
     """
 
     def __init__(self, d_model: int, n: int) -> None:
@@ -86,7 +92,7 @@ class LearnedPositions(nn.Module):
         """Add positions `start`, `start` + 1, … to `x`."""
         end = start + x.shape[1]
         if end > len(self.table):
-            raise ValueError(
+            raise InputError(
                 f"a sequence of {end} tokens, but only {len(self.table)} positions were learned: "
                 "split the sentence, or train with a greater max_length"
             )
@@ -126,3 +132,20 @@ class RelativePositions(nn.Module):
         index = self.distances(*weights.shape[-2:]).expand_as(weights)
         per_distance = weights.new_zeros(*weights.shape[:-1], len(self.vectors))
         return per_distance.scatter_add(-1, index, weights) @ self.vectors
+
+
+# book/03-5-positional-encoding.ipynb, cell relative-attention
+class RelativeAttention(Attention):
+    """Attention that goes by distance, too: what `relative` says enters the scores and the sums."""
+
+    def __init__(self, relative: RelativePositions, score: Compatibility = scaled_dot_product) -> None:
+        super().__init__(score)
+        self.relative = relative
+
+    def attend(
+        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
+    ) -> tuple[Float[Tensor, "batch h n d_v"], Float[Tensor, "batch h n m"]]:
+        """The weighted sums of the values, and the weights."""
+        by_distance = self.relative.scores(Q, K.shape[-2]) / math.sqrt(Q.shape[-1])
+        weights = attention_weights(self.score(Q, K) + by_distance, visible)
+        return weights @ V + self.relative.values(weights), weights

@@ -29,11 +29,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from aiayn.errors import InputError
-from aiayn.model.attention import Attention, Score
+from aiayn.model.attention import Attention
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.cache import stack_beams, unstack_beams
 from aiayn.model.dropout import Dropout
 from aiayn.model.embeddings import Embeddings
+from aiayn.model.kernels import Score, attention_kernel
 
 # book/01-introduction.ipynb, cell recurrent-config
 Looks = Literal["none", "additive", "dot", "general"]
@@ -85,23 +85,21 @@ def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn
 class RecurrentState:
     """What a recurrent model carries from one word that it writes to the next.
 
-    `hidden` is the decoder's state, for each row; `memory` the encoder's, for each sentence, and `words` says
-    which of those places are no padding.
+    `hidden` is the decoder's state, `memory` the encoder's states, and `words` says which of those places are
+    no padding.
     """
 
     def __init__(
         self,
         hidden: Float[Tensor, "1 rows d_state"],
-        memory: Float[Tensor, "batch n d_state"],
-        words: Bool[Tensor, "batch n"],
+        memory: Float[Tensor, "rows n d_state"],
+        words: Bool[Tensor, "rows n"],
     ) -> None:
         self.hidden, self.memory, self.words = hidden, memory, words
 
-    def select(self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " going"] | None = None) -> None:
-        """Keep these rows, in this order, and where given, only the sentences to which they belong."""
-        self.hidden = self.hidden[:, rows]
-        if sentences is not None:
-            self.memory, self.words = self.memory[sentences], self.words[sentences]
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows, in this order; one may be named more than once."""
+        self.hidden, self.memory, self.words = self.hidden[:, rows], self.memory[rows], self.words[rows]
 
 
 # book/01-introduction.ipynb, cell summary
@@ -134,15 +132,11 @@ def begin(
 def contexts(
     attention: Attention | None, states: Float[Tensor, "rows m d_state"], state: RecurrentState
 ) -> Float[Tensor, "rows m d_state"]:
-    """What the decoder, in each of its states, sees of the memory; rows may be beams of the sentences."""
-    batch = len(state.memory)
+    """What the decoder, in each of its states, sees of the memory."""
     if attention is None:
-        last = summary(state.memory, state.words).repeat_interleave(len(states) // batch, dim=0)
-        return last[:, None].expand_as(states)
+        return summary(state.memory, state.words)[:, None].expand_as(states)
     keys, visible = state.memory[:, None], state.words[:, None, None]  # of one head
-    return unstack_beams(attention(stack_beams(states[:, None], batch), keys, keys, visible), len(states))[
-        :, 0
-    ]
+    return attention(states[:, None], keys, keys, visible)[:, 0]
 
 
 # book/01-introduction.ipynb, cell recurrent-model
@@ -159,7 +153,7 @@ class RecurrentModel(EncoderDecoder):
         self.encoder = recurrent_layer(d_model, d_state // 2, bidirectional=True)
         self.decoder = recurrent_layer(d_model, d_state)
         score = SCORES.get(config.attention)
-        self.attention = None if score is None else Attention(1, d_state, score)
+        self.attention = None if score is None else attention_kernel(score, 1, d_state)
         self.bridge, self.combine = nn.Linear(d_state, d_state), nn.Linear(2 * d_state, d_model)
 
     def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_state"]:

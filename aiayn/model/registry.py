@@ -17,9 +17,10 @@ from dataclasses import asdict
 from typing import Any
 
 from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.configuration import TransformerConfig
 from aiayn.model.convolutional import ConvolutionalConfig, ConvolutionalModel
 from aiayn.model.recurrent import RecurrentConfig, RecurrentModel
-from aiayn.model.transformer import Transformer, TransformerConfig
+from aiayn.model.transformer import Transformer
 
 ARCHITECTURES: dict[str, tuple[type[ModelConfig], Any]] = {
     "transformer": (TransformerConfig, Transformer),

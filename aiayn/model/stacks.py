@@ -17,10 +17,10 @@ __all__ = [
 
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell imports
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from aiayn.model.attention import MultiHeadAttention
@@ -120,6 +120,11 @@ class LayerCache:
         self.target = KeyValueCache()
         self.memory = KeyValueCache()
 
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows, in this order; one may be named more than once."""
+        self.target.select(rows)
+        self.memory.select(rows)
+
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell decoder-layer
 class DecoderLayer(nn.Module):
@@ -144,20 +149,15 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "rows m d_model"],
+        x: Float[Tensor, "batch m d_model"],
         memory: Float[Tensor, "batch n d_model"],
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
         cache: LayerCache | None = None,
-        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
-    ) -> Float[Tensor, "rows m d_model"]:
-        """Transform target positions; `visible` says which positions of the memory may be attended to.
-
-        With a cache and several beams a sentence, `seen` says which target positions belong to which beam.
-        """
-        target_cache, memory_cache = (None, None) if cache is None else (cache.target, cache.memory)
-        attend, read = self.self_attention, self.memory_attention
-        x = self.residuals[0](x, lambda x: attend(x, None, seen, seen is None, target_cache))
-        x = self.residuals[1](x, lambda x: read(x, memory, visible, cache=memory_cache))
+    ) -> Float[Tensor, "batch m d_model"]:
+        """Transform target positions; `visible` says which positions of the memory may be attended to."""
+        target, source = (None, None) if cache is None else (cache.target, cache.memory)
+        x = self.residuals[0](x, lambda x: self.self_attention(x, causal=True, cache=target))
+        x = self.residuals[1](x, lambda x: self.memory_attention(x, memory, visible, cache=source))
         return self.residuals[2](x, self.feed_forward)
 
 
@@ -172,13 +172,12 @@ class Decoder(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "rows m d_model"],
+        x: Float[Tensor, "batch m d_model"],
         memory: Float[Tensor, "batch n d_model"],
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
-        cache: list[LayerCache] | None = None,
-        seen: Bool[Tensor, "batch 1 _ _"] | None = None,
-    ) -> Float[Tensor, "rows m d_model"]:
-        """Decode embedded target positions; with a cache, x holds only the positions that are new."""
-        for index, layer in enumerate(self.layers):
-            x = layer(x, memory, visible, None if cache is None else cache[index], seen)
+        caches: Sequence[LayerCache | None] | None = None,
+    ) -> Float[Tensor, "batch m d_model"]:
+        """Decode embedded target positions; with a cache for each layer, x holds only the new ones."""
+        for layer, cache in zip(self.layers, caches or [None] * len(self.layers), strict=True):
+            x = layer(x, memory, visible, cache)
         return self.norm(x)

@@ -21,25 +21,21 @@ __all__ = [
 # book/06-3-constituency-parsing.ipynb, cell imports
 import contextlib
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
-from aiayn.data.batching import group_by_length, lengths_of, pad
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
-from aiayn.fast_paths import fast_products
 from aiayn.parsing.evalb import evalb, strict
 from aiayn.parsing.well_formed import TreeVocabulary, WellFormed
 from aiayn.training.checkpoint import last_checkpoints, read_training
-from aiayn.translation.search import Hypothesis, SearchConfig, beam_search
-from aiayn.translation.translator import TooLong, Translator
+from aiayn.translation.batches import search_in_batches
+from aiayn.translation.search import Hypothesis, SearchConfig
+from aiayn.translation.translator import Translator
 
 # book/06-3-constituency-parsing.ipynb, cell parsing-search
 PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
@@ -133,33 +129,22 @@ class Parser:
         """
         texts = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
         model, vocabulary = self.translator.model, self.translator.vocabulary
-        search = replace(self.translator.search, n_best=n)
-        device = next(model.parameters()).device
-        sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
-        longest = search.max_length
+        search, longest = replace(self.translator.search, n_best=n), self.translator.search.max_length
         if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
             longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
-        for number, source in enumerate(sources, start=1):
-            if len(source) > longest:
-                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
-                warnings.warn(f"{left_out}: it is not parsed; split it", TooLong, stacklevel=2)
-        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
-        examples = [(sources[k], sources[k]) for k in wanted]
-        parses: list[list[Parse]] = [[] for _ in texts]
+        sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
+
+        def trees(rows: list[int]) -> WellFormed:
+            limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
+            limits = [min(limit, model.config.longest or limit) for limit in limits]
+            return WellFormed(self.trees, [len(texts[row]) for row in rows], limits)
+
+        allowed = trees if self.constrained else lambda _: None
         tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
-        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
-        with bar, fast_products(device, model.config.d_model):
-            for group in group_by_length(lengths_of(examples), tokens) if wanted else []:
-                rows = [wanted[k] for k in group.tolist()]
-                words = [len(texts[row]) for row in rows]
-                limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
-                limits = [min(limit, model.config.longest or limit) for limit in limits]
-                allowed = WellFormed(self.trees, words, limits) if self.constrained else None
-                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search, allowed)
-                for row, hypotheses in zip(rows, found, strict=True):
-                    parses[row] = [parse(each, vocabulary, texts[row]) for each in hypotheses]
-                bar.update(len(rows))
-        return parses
+        engine = self.translator.engine
+        found = search_in_batches(model, sources, search, tokens, longest, allowed, engine, progress)
+        pairs = zip(found, texts, strict=True)
+        return [[parse(each, vocabulary, words) for each in hypotheses] for hypotheses, words in pairs]
 
 
 # book/06-3-constituency-parsing.ipynb, cell parse-sentences

@@ -25,8 +25,8 @@ import torch
 
 from aiayn.errors import InputError, did_you_mean
 from aiayn.model.base import ModelConfig
+from aiayn.model.configuration import TransformerConfig, config
 from aiayn.model.registry import build
-from aiayn.model.transformer import TransformerConfig, config
 
 
 # book/06-2-model-variations.ipynb, cell row

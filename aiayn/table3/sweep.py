@@ -50,7 +50,7 @@ from aiayn.data.encoded import available_cpus, check_script
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
-from aiayn.model.transformer import config
+from aiayn.model.configuration import config
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
 from aiayn.training.checkpoint import list_checkpoints, read_training

@@ -20,9 +20,9 @@ from typing import Any
 
 from aiayn.errors import InputError
 from aiayn.model.base import ModelConfig, check_fields
+from aiayn.model.configuration import PRESETS, TransformerConfig, config
 from aiayn.model.convolutional import CONVOLUTIONAL
 from aiayn.model.recurrent import RECURRENT
-from aiayn.model.transformer import PRESETS, TransformerConfig, config
 
 # book/05-training.ipynb, cell check-numbers
 MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)

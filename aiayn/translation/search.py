@@ -17,8 +17,6 @@ __all__ = [
     "LEAVING",
     "check_numbers",
     "still_going",
-    "SHORT",
-    "lengthen",
     "beam_search",
 ]
 
@@ -29,13 +27,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder, check_fields
+from aiayn.model.base import StepByStep, check_fields
 
 
 # book/06-1-machine-translation.ipynb, cell length-penalty
@@ -203,25 +200,15 @@ def still_going(
     return stay
 
 
-# book/06-1-machine-translation.ipynb, cell lengthen
-SHORT = 16  # keys that a processor's softmax takes at a time
-
-
-def lengthen(source: Int[Tensor, "batch n"], longest: int | None) -> Int[Tensor, "batch _"]:
-    """Pad a batch of less than `SHORT` tokens up to that, or to what the model has positions for."""
-    missing = min(SHORT, longest or SHORT) - source.shape[1]
-    return F.pad(source, (0, max(0, missing)), value=PAD_ID)
-
-
 # book/06-1-machine-translation.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
-    model: EncoderDecoder,
+    model: StepByStep,
     source: Int[Tensor, "batch n"],
     search: SearchConfig = PAPER_SEARCH,
     allowed: Allowed | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch (section 6.1) with a model in evaluation mode.
+    """Translate a batch (section 6.1) with a model in evaluation mode, or an `Engine` over one.
 
     `source` holds sentences with their ends, padded; what comes out for one does not depend on the others.
     `allowed` is told which sentences are still searched, by their rows in the batch, and the prefixes of
@@ -237,7 +224,7 @@ def beam_search(
     width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to
-    state = model.start(lengthen(source, model.config.longest))
+    state = model.start(source)
     prefixes = source.new_full((len(source), 1, 1), BOS_ID)
     live = torch.zeros(len(source), 1, device=source.device)
     for length in range(1, 1 + max(limits.tolist())):
@@ -253,9 +240,8 @@ def beam_search(
         rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)
         if not stay:
             break
-        if len(stay) > LEAVING * len(going):  # to move a few sentences costs more than to compute them
-            state.select(rows.flatten())
-        else:
-            state.select(rows[stay].flatten(), torch.tensor(stay, device=source.device))
-            prefixes, live, going = prefixes[stay], live[stay], [going[row] for row in stay]
+        if len(stay) <= LEAVING * len(going):  # to move a few sentences costs more than to compute them
+            rows, prefixes, live = rows[stay], prefixes[stay], live[stay]
+            going = [going[row] for row in stay]
+        state.select(rows.flatten())
     return [result.hypotheses[: search.n_best] for result in results]

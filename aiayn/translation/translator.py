@@ -6,30 +6,28 @@ https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
 
 __all__ = [
     "Translation",
-    "different",
+    "distinct",
     "Translator",
     "WIDE",
-    "TooLong",
     "check_list",
 ]
 
 
 # book/06-1-machine-translation.ipynb, cell imports
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
-from aiayn.data.batching import group_by_length, lengths_of, make_batch, pad
+from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.vocabulary import PAD_ID, Vocabulary
 from aiayn.errors import InputError
-from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import last_checkpoints, load_checkpoint
+from aiayn.translation.batches import TooLong as TooLong
+from aiayn.translation.batches import search_in_batches
 from aiayn.translation.bleu_scores import bleu as bleu
 from aiayn.translation.search import PAPER_SEARCH, Hypothesis, check_numbers, length_penalty
 from aiayn.translation.search import SearchConfig as SearchConfig
@@ -59,7 +57,7 @@ class Translation:
     tokens: list[int]
 
 
-def different(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
+def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
     """Hypotheses with the texts that come next, best first, each text once."""
     found: dict[str, Translation] = {}
     for each, text in zip(hypotheses, texts, strict=False):  # texts go on with the next sentence's
@@ -77,12 +75,19 @@ class Translator:
         What `load_checkpoint` gives.
     search : SearchConfig
         How to search.
+    engine : bool
+        Whether the `aiayn.translation.engine` decodes: the same translations, sooner.
     """
 
     def __init__(
-        self, model: EncoderDecoder, vocabulary: Vocabulary, search: SearchConfig = PAPER_SEARCH
+        self,
+        model: EncoderDecoder,
+        vocabulary: Vocabulary,
+        search: SearchConfig = PAPER_SEARCH,
+        engine: bool = True,
     ) -> None:
-        self.model, self.vocabulary, self.search = model.eval(), vocabulary, search
+        self.model, self.vocabulary = model.eval(), vocabulary
+        self.search, self.engine = search, engine
 
     @classmethod
     def load(
@@ -109,29 +114,15 @@ class Translator:
     ) -> list[list[Translation]]:
         """The `n` best translations of each sentence, best first; none if it is empty or too long."""
         check_list(lines)
-        model, vocabulary, search = self.model, self.vocabulary, replace(self.search, n_best=n)
-        device = next(model.parameters()).device
-        longest = min(search.max_length, model.config.longest or search.max_length)
-        sources = vocabulary.encode([line.strip() for line in lines])
-        for number, source in enumerate(sources, start=1):
-            if len(source) > longest:
-                left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
-                warnings.warn(f"{left_out}: it is not translated; split it", TooLong, stacklevel=2)
-        wanted = [k for k, source in enumerate(sources) if 1 < len(source) <= longest]
-        examples = [(sources[k], sources[k]) for k in wanted]
-        batch_tokens = batch_tokens * WIDE // max(WIDE, search.beam)
-        translations: list[list[Translation]] = [[] for _ in lines]
-        bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
-        with fast_products(device, model.config.d_model):
-            for group in group_by_length(lengths_of(examples), batch_tokens) if wanted else []:
-                rows = [wanted[k] for k in group.tolist()]
-                found = beam_search(model, pad([sources[row] for row in rows]).to(device), search)
-                texts = iter(vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
-                for row, hypotheses in zip(rows, found, strict=True):
-                    translations[row] = different(hypotheses, texts)
-                bar.update(len(rows))
-        bar.close()
-        return translations
+        search = replace(self.search, n_best=n)
+        sources = self.vocabulary.encode([line.strip() for line in lines])
+        longest = min(search.max_length, self.model.config.longest or search.max_length)
+        tokens = batch_tokens * WIDE // max(WIDE, search.beam)
+        found = search_in_batches(
+            self.model, sources, search, tokens, longest, engine=self.engine, progress=progress
+        )
+        texts = iter(self.vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
+        return [distinct(hypotheses, texts) for hypotheses in found]
 
     # book/06-1-machine-translation.ipynb, cell score-lines
     @torch.inference_mode()
@@ -167,10 +158,6 @@ class Translator:
 
 # book/06-1-machine-translation.ipynb, cell translate-lines
 WIDE = 8  # beams, beyond which fewer sentences are searched at a time, for the sake of memory
-
-
-class TooLong(UserWarning):
-    """A sentence was left out because it has too many tokens."""
 
 
 def check_list(lines: Sequence[str]) -> None:

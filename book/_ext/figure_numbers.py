@@ -15,8 +15,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.laboratory_model import laboratory_model
-from aiayn.model.attention import recorded_attention
-from aiayn.model.transformer import Transformer, TransformerConfig, config
+from aiayn.model.configuration import TransformerConfig, config
+from aiayn.model.kernels import recorded_attention
+from aiayn.model.transformer import Transformer
 
 SIZES = ("base", "big", "laboratory")
 SENTENCES = (  # source, target, and whose sentence it is

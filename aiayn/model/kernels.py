@@ -1,0 +1,119 @@
+"""Attention (paper, section 3.2).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+"""
+
+__all__ = [
+    "unscaled_dot_product",
+    "GeneralScore",
+    "AdditiveScore",
+    "Score",
+    "attention_kernel",
+    "RecordedAttention",
+    "recorded_attention",
+]
+
+
+# book/03-2-attention.ipynb, cell kernels-imports
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from aiayn.model.attention import Attention, FusedAttention
+
+
+# book/03-2-attention.ipynb, cell scores
+def unscaled_dot_product(
+    Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]
+) -> Float[Tensor, "*batch n m"]:
+    """Luong's dot: the paper's score without the root."""
+    return Q @ K.transpose(-2, -1)
+
+
+class GeneralScore(nn.Module):
+    """Luong's multiplicative compatibility: q W k, one W for each head."""
+
+    def __init__(self, h: int, d_k: int) -> None:
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(h, d_k, d_k) / d_k)  # scores start with variance 1, as if scaled
+
+    def forward(
+        self, Q: Float[Tensor, "batch h n d_k"], K: Float[Tensor, "batch h m d_k"]
+    ) -> Float[Tensor, "batch h n m"]:
+        """Score every query against every key."""
+        return Q @ self.W @ K.transpose(-2, -1)
+
+
+class AdditiveScore(nn.Module):
+    """Bahdanau's additive compatibility: v tanh(W_q q + W_k k), a network with one hidden layer."""
+
+    def __init__(self, h: int, d_k: int) -> None:
+        super().__init__()
+        self.W_q = nn.Parameter(torch.randn(h, d_k, d_k) / math.sqrt(d_k))
+        self.W_k = nn.Parameter(torch.randn(h, d_k, d_k) / math.sqrt(d_k))
+        self.v = nn.Parameter(torch.randn(h, 1, 1, d_k) / math.sqrt(d_k))
+
+    def forward(
+        self, Q: Float[Tensor, "batch h n d_k"], K: Float[Tensor, "batch h m d_k"]
+    ) -> Float[Tensor, "batch h n m"]:
+        """Score every query against every key; memory grows with n m d_k, not n m."""
+        hidden = (Q @ self.W_q).unsqueeze(-2) + (K @ self.W_k).unsqueeze(-3)
+        return (hidden.tanh() * self.v).sum(-1)
+
+
+# book/03-2-attention.ipynb, cell kernel
+Score = Literal["scaled", "unscaled", "general", "additive"]
+
+
+def attention_kernel(score: Score, h: int, d_k: int) -> Attention:
+    """The kernel with that score, for h heads whose queries and keys have width d_k."""
+    if score not in get_args(Score):
+        raise ValueError(f"score={score!r}: must be one of {', '.join(get_args(Score))}")
+    if score == "scaled":
+        return FusedAttention()
+    if score == "unscaled":
+        return Attention(unscaled_dot_product)
+    return Attention(GeneralScore(h, d_k) if score == "general" else AdditiveScore(h, d_k))
+
+
+# book/03-2-attention.ipynb, cell recorded-attention
+class RecordedAttention(Attention):
+    """What another kernel computes, written out; `record` is given the weights."""
+
+    def __init__(self, kernel: Attention, record: Callable[[Tensor], None]) -> None:
+        super().__init__(kernel.score)
+        self.kernel, self.record = kernel, record
+
+    def attend(
+        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
+    ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
+        """The weighted sums of the values, and the weights."""
+        heads, weights = self.kernel.attend(Q, K, V, visible)
+        self.record(weights.detach())
+        return heads, weights
+
+
+@contextmanager
+def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Collect the weights of every attention of `model` while the block runs, by the module's name.
+
+    Each entry is (batch, h, queries, keys), that of the last call.
+    """
+    weights: dict[str, Tensor] = {}
+    kernels = {name: kernel for name, kernel in model.named_modules() if isinstance(kernel, Attention)}
+    kernels = {name: kernel for name, kernel in kernels.items() if not name.endswith(".kernel")}
+    try:
+        for name, kernel in kernels.items():
+            record = partial(weights.__setitem__, name.removesuffix(".attention"))
+            model.set_submodule(name, RecordedAttention(kernel, record))
+        yield weights
+    finally:
+        for name, kernel in kernels.items():
+            model.set_submodule(name, kernel)

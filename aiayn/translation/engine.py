@@ -1,0 +1,238 @@
+"""A fast decoder (paper, section 6.1).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-2-a-fast-decoder.ipynb
+"""
+
+__all__ = [
+    "stack_beams",
+    "unstack_beams",
+    "GrowingCache",
+    "EngineState",
+    "FEW",
+    "SHORT",
+    "heads_of",
+    "lengthen",
+    "over_memory",
+    "over_words",
+    "own_positions",
+    "Engine",
+    "engine_for",
+]
+
+
+# book/11-2-a-fast-decoder.ipynb, cell imports
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from aiayn.fast_paths import small_products
+from aiayn.model.attention import Attention, FusedAttention, MultiHeadAttention, causal_mask, padding_mask
+from aiayn.model.base import EncoderDecoder, ModelConfig, StepByStep
+from aiayn.model.positions import RelativeAttention
+from aiayn.model.stacks import DecoderLayer
+from aiayn.model.transformer import Transformer
+
+
+# book/11-2-a-fast-decoder.ipynb, cell stack-beams
+def stack_beams(Q: Float[Tensor, "rows h n d_k"], batch: int) -> Float[Tensor, "{batch} h _ d_k"]:
+    """Let the beams of one sentence be one row, so that what they share need not be copied for each."""
+    return Q.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
+
+
+def unstack_beams(heads: Float[Tensor, "batch h _ d_v"], rows: int) -> Float[Tensor, "{rows} h n d_v"]:
+    """Undo `stack_beams`: one row for each beam again."""
+    return heads.unflatten(2, (rows // len(heads), -1)).transpose(1, 2).flatten(0, 1)
+
+
+# book/11-2-a-fast-decoder.ipynb, cell growing-cache
+class GrowingCache:
+    """Keys and values with spare room at the end, so that a step moves nothing but its own."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.rooms: list[Tensor] = []
+
+    def append(
+        self, keys: Float[Tensor, "batch h n d_k"], values: Float[Tensor, "batch h n d_v"]
+    ) -> list[Tensor]:
+        """Add positions at the end and return all of them."""
+        end = self.length + keys.shape[2]
+        if not self.rooms:
+            self.rooms = [keys.contiguous(), values.contiguous()]
+        elif end > self.rooms[0].shape[2]:  # doubling the room keeps copies rare
+            more = max(end, 2 * self.rooms[0].shape[2]) - self.length
+            self.rooms = [F.pad(kept, (0, 0, 0, more)) for kept in self.contents()]
+        for room, new in zip(self.rooms, (keys, values), strict=True):
+            room[:, :, self.length : end] = new
+        self.length = end
+        return self.contents()
+
+    def contents(self) -> list[Tensor]:
+        """All keys and values so far."""
+        return [room[:, :, : self.length] for room in self.rooms]
+
+    def select(self, sentences: Int[Tensor, " kept"]) -> None:
+        """Keep these rows, in this order."""
+        self.rooms = [room[sentences] for room in self.rooms]
+
+    def pick(self, positions: Int[Tensor, "batch kept"]) -> None:
+        """Keep these positions of each row, in this order."""
+        self.rooms = [kept.take_along_dim(positions[:, None, :, None], 2) for kept in self.contents()]
+        self.length = positions.shape[1]
+
+
+# book/11-2-a-fast-decoder.ipynb, cell engine-state
+class EngineState:
+    """What the engine carries from step to step; there may be several rows, its beams, for each sentence."""
+
+    def __init__(self, memory: list[list[Tensor]], visible: Bool[Tensor, "batch 1 1 n"]) -> None:
+        self.memory, self.visible = memory, visible  # keys and values of each layer; which are of words
+        self.target = [GrowingCache() for _ in memory]
+        self.length = 0  # target positions so far, of each beam
+        self.ancestry: Bool[Tensor, "batch beams kept"] | None = None  # None: one beam each, which sees all
+
+    def extend(self, rows: int, n: int) -> Bool[Tensor, "_ 1 _ _"] | None:
+        """Make room for `n` more positions of each row, and say which of all that are kept each may see."""
+        batch, beams = len(self.visible), rows // len(self.visible)
+        self.length += n
+        if self.ancestry is None and beams == 1:
+            return causal_mask(n, self.length, self.visible.device)[None, None] if n > 1 else None
+        kept = self.visible.new_empty(batch, beams, 0) if self.ancestry is None else self.ancestry
+        own = torch.block_diag(*[self.visible.new_ones(n, n).tril()] * beams)
+        seen = torch.cat([kept.repeat_interleave(n, 1), own.expand(batch, -1, -1)], dim=-1)
+        self.ancestry = seen.unflatten(1, (beams, n))[:, :, -1]
+        return seen[:, None]
+
+    # book/11-2-a-fast-decoder.ipynb, cell select
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows; they come sentence by sentence, as many for each. No key moves for a row."""
+        beams = 1 if self.ancestry is None else self.ancestry.shape[1]
+        sentences = (rows // beams).unique_consecutive()
+        ancestry = self.ancestry
+        if ancestry is None and len(rows) > len(sentences):  # from now on there are several beams
+            ancestry = self.visible.new_ones(len(self.visible), 1, self.length)
+        if len(sentences) < len(self.visible):
+            self.visible = self.visible[sentences]
+            self.memory = [[kept[sentences] for kept in layer] for layer in self.memory]
+            for cache in self.target:
+                cache.select(sentences)
+        if ancestry is not None:
+            self.ancestry = self.forget(ancestry.flatten(0, 1)[rows].unflatten(0, (len(sentences), -1)))
+
+    def forget(self, ancestry: Bool[Tensor, "batch beams kept"]) -> Bool[Tensor, "batch beams _"]:
+        """Drop the positions that no beam descends from, once they are most of what is kept."""
+        alive = ancestry.any(dim=1)
+        most = int(alive.sum(dim=1).max())
+        if alive.shape[1] < 2 * most + 32:
+            return ancestry
+        positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
+        for cache in self.target:
+            cache.pick(positions)
+        return ancestry.take_along_dim(positions[:, None], dim=2)
+
+
+# book/11-2-a-fast-decoder.ipynb, cell few-queries
+FEW = 64  # queries; from there on the fused kernel is the quicker one
+SHORT = 16  # keys that a processor's softmax takes at a time
+
+
+def heads_of(
+    kernel: Attention, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None
+) -> Float[Tensor, "batch h n d_v"]:
+    """What a kernel computes; of few queries, on a processor, written out."""
+    if Q.is_cuda or (isinstance(kernel, FusedAttention) and Q.shape[-2] > FEW):
+        return kernel(Q, K, V, visible)
+    with small_products():
+        return kernel.attend(Q, K, V, visible)[0]
+
+
+def lengthen(source: Int[Tensor, "batch n"], config: ModelConfig) -> Int[Tensor, "batch _"]:
+    """Pad a batch of less than `SHORT` tokens up to that, or to what the model has positions for."""
+    missing = min(SHORT, config.longest or SHORT) - source.shape[1]
+    return F.pad(source, (0, max(0, missing)), value=config.pad_id)
+
+
+# book/11-2-a-fast-decoder.ipynb, cell shared-attention
+def over_memory(
+    attention: MultiHeadAttention, state: EngineState, layer: int, x: Float[Tensor, "rows n d_model"]
+) -> Float[Tensor, "rows n d_model"]:
+    """Attention over the memory, of which all beams of a sentence share a row."""
+    (Q,), (K, V) = attention.projections.project(x, slice(1)), state.memory[layer]
+    found = heads_of(attention.attention, stack_beams(Q, len(K)), K, V, state.visible)
+    return attention.W_O(unstack_beams(found, len(x)).transpose(1, 2).flatten(2))
+
+
+def over_words(
+    attention: MultiHeadAttention,
+    state: EngineState,
+    layer: int,
+    seen: Bool[Tensor, "_ 1 _ _"] | None,
+    x: Float[Tensor, "rows n d_model"],
+) -> Float[Tensor, "rows n d_model"]:
+    """Self-attention over the words of all beams of a sentence, of which each sees those in `seen`."""
+    batch = len(state.visible)
+    Q, K, V = attention.projections.project(x)
+    K, V = state.target[layer].append(stack_beams(K, batch), stack_beams(V, batch))
+    if isinstance(attention.attention, RelativeAttention) and state.ancestry is not None:
+        K, V = (own_positions(kept, state.ancestry) for kept in (K, V))
+        heads = attention.attention(Q, K, V, causal=True)
+    else:
+        heads = unstack_beams(heads_of(attention.attention, stack_beams(Q, batch), K, V, seen), len(x))
+    return attention.W_O(heads.transpose(1, 2).flatten(2))
+
+
+def own_positions(
+    kept: Float[Tensor, "batch h m d"], ancestry: Bool[Tensor, "batch beams m"]
+) -> Float[Tensor, "rows h _ d"]:
+    """A row for each beam, of its own words in their order."""
+    index = ancestry.nonzero()[:, 2].view(*ancestry.shape[:2], 1, -1, 1)
+    return kept[:, None].take_along_dim(index, dim=3).flatten(0, 1)
+
+
+# book/11-2-a-fast-decoder.ipynb, cell engine
+class Engine:
+    """Decodes with a trained Transformer as it is, in less time; it finds what the model itself would."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.config = model, model.config
+        self.layers: list[Any] = list(model.decoder.layers)
+
+    def start(self, source: Int[Tensor, "batch n"]) -> EngineState:
+        """Encode the source once, keys and values for the decoder included; the state is for `step`."""
+        source = lengthen(source, self.config)
+        memory = self.model.encode(source)
+        parts = [layer.memory_attention.projections.project(memory, slice(1, 3)) for layer in self.layers]
+        kept = [[part.contiguous() for part in layer] for layer in parts]
+        return EngineState(kept, padding_mask(source, self.config.pad_id))
+
+    def step(self, tokens: Int[Tensor, "rows m"], state: EngineState) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens (one for each row, or a prefix) and score the next one."""
+        x = self.model.positions(self.model.target_embeddings(tokens), state.length)
+        seen = state.extend(*tokens.shape)
+        for number, layer in enumerate(self.layers):
+            x = layer.residuals[0](x, partial(over_words, layer.self_attention, state, number, seen))
+            x = layer.residuals[1](x, partial(over_memory, layer.memory_attention, state, number))
+            x = layer.residuals[2](x, layer.feed_forward)
+        return self.model.logits(self.model.decoder.norm(x[:, -1]))
+
+
+def engine_for(model: EncoderDecoder) -> StepByStep:
+    """An engine for a Transformer of this book's own parts; any other model decodes by itself."""
+    if type(model) is not Transformer:
+        return model
+    for layer in model.decoder.layers:
+        if type(layer) is not DecoderLayer:
+            return model
+        own, other = layer.self_attention, layer.memory_attention
+        if not (type(own) is type(other) is MultiHeadAttention):
+            return model
+        if type(own.attention) not in (Attention, FusedAttention, RelativeAttention):
+            return model
+        if type(other.attention) not in (Attention, FusedAttention):
+            return model
+    return Engine(model)
