@@ -41,8 +41,6 @@ def define(app: Sphinx, config: Config) -> None:
     """Let a page that asks for substitutions in its front matter have the figures."""
     sizes = {model: figures(model) for model in ("base", "big")}
     config.myst_substitutions = config.myst_substitutions | sizes
-        model: figures(model) for model in ("base", "big")
-    }
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
