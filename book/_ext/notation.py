@@ -26,10 +26,10 @@ def figures(model: str) -> dict[str, str]:
     known |= {"parameters": f"{parameters / 1e6:.1f}", "h_d_v": shape.h * known["d_v"], "eps": adam["eps"]}
     known["peak"] = f"{1000 * learning_rate(run.warmup, shape.d_model, run.warmup):.2f}"
     known["beta_1"], known["beta_2"] = adam["betas"]
-    return {name: written(value) for name, value in known.items()}
+    return {name: formatted(value) for name, value in known.items()}
 
 
-def written(value: Any) -> str:
+def formatted(value: Any) -> str:
     """A figure as one would write it."""
     if isinstance(value, int):
         return f"{value:,}"
