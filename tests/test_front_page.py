@@ -18,7 +18,6 @@ from torch import Tensor
 
 from aiayn.costs.hardware import forward_flops
 from aiayn.data import corpora as data
-from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer, config
 from aiayn.model.kernels import recorded_attention
 
@@ -48,8 +47,8 @@ def document() -> lxml.html.HtmlElement:
 
 
 @pytest.fixture(scope="module")
-def numbers(document: lxml.html.HtmlElement) -> dict[str, dict[str, Any]]:
-    """What the page knows of every model and sentence."""
+def numbers(document: lxml.html.HtmlElement) -> dict[str, dict[str, str]]:
+    """What the page knows of every model."""
     (found,) = document.xpath('//div[@class="aiayn-machine"]/script')
     return dict(json.loads(found.text))
 
@@ -74,9 +73,9 @@ def whole(count: str) -> int:
 
 
 @pytest.mark.parametrize("size", ["base", "big", "laboratory"])
-def test_parameters_are_those_of_the_models(numbers: dict[str, dict[str, Any]], size: str) -> None:
+def test_parameters_are_those_of_the_models(numbers: dict[str, dict[str, str]], size: str) -> None:
     """Counted by hand from the shape, and on a real model where that is small."""
-    shown, shape = numbers[f"{size}/0"], config(size)
+    shown, shape = numbers[size], config(size)
     d, width = shape.d_model, shape.d_ff
     attention, feed_forward = shape.N * 4 * d * d, shape.N * (2 * d * width + width + d)
     norm = 2 * d * shape.N
@@ -95,18 +94,18 @@ def test_parameters_are_those_of_the_models(numbers: dict[str, dict[str, Any]], 
         assert sum(weight.numel() for weight in model.parameters()) == expected["whole"]
 
 
-def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, Any]]) -> None:
-    for key, shown in numbers.items():
+def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, str]]) -> None:
+    for size, shown in numbers.items():
         n, m = int(shown["whole.n"]), int(shown["whole.m"])
-        products = sum(forward_flops(config(key.partition("/")[0]), n, m).values()) // 2
+        products = sum(forward_flops(config(size), n, m).values()) // 2
         amount, unit = shown["whole.products"].split()
         scale = {"thousand": 1e3, "million": 1e6, "billion": 1e9}[unit]
-        assert float(amount) * scale == pytest.approx(products, rel=0.005), key
+        assert float(amount) * scale == pytest.approx(products, rel=0.005), size
 
 
-def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[str, Any]]) -> None:
+def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[str, str]]) -> None:
     """What goes into each kind of block and comes out of it, and what meets inside an attention."""
-    shown = numbers["base/1"]
+    shown = numbers["base"]
     seen: dict[str, list[Tensor]] = {}  # the last call's inputs and output
     with torch.device("meta"):
         model = Transformer(config("base")).eval()
@@ -144,18 +143,6 @@ def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[st
         assert rows == [" × ".join(f"{size:,}" for size in tensor.shape[1:]) for tensor in tensors], block
 
 
-def test_tokens_of_the_laboratory_are_its_own(numbers: dict[str, dict[str, Any]]) -> None:
-    model, vocabulary = laboratory_model()
-    assert model.config == config("laboratory")
-    sentences = ["The cake was sour.", "Der Kuchen war sauer."]
-    source, target = (vocabulary.pieces(tokens[:-1]) for tokens in vocabulary.encode(sentences))
-    shown = numbers["laboratory/0"]
-    assert [text for text, _ in shown["tokens.source"]] == [*(t.strip("▁") for t in source), "‹/s›"]
-    assert [text for text, _ in shown["tokens.target"]] == ["‹s›", *(t.strip("▁") for t in target)]
-    assert shown["encoder-attention.flow.3"] == f"4 × {len(source) + 1} × {len(source) + 1}"
-    assert shown["memory-attention.flow.4"] == f"4 × {len(target) + 1} × {len(source) + 1}"
-
-
 def test_every_block_leads_to_its_chapter_without_javascript(document: lxml.html.HtmlElement) -> None:
     links = document.xpath("//svg//a[@data-block]")
     assert len(links) == 16
@@ -186,26 +173,22 @@ def test_pointing_at_a_block_shows_its_panel(page: Page) -> None:
     expect(panel(page, "whole")).to_be_visible()
 
 
-def test_another_model_and_another_sentence_have_other_numbers(
-    page: Page, numbers: dict[str, dict[str, Any]]
-) -> None:
+def test_another_model_has_other_numbers(page: Page, numbers: dict[str, dict[str, str]]) -> None:
     page.locator('a[data-block="scores"]').hover()
-    shown, tokens = panel(page, "scores"), page.locator('[data-tokens="tokens.source"] span')
-    for size, sentence in (("big", "1"), ("laboratory", "2"), ("base", "0")):
+    shown, drawing = panel(page, "scores"), page.locator(".aiayn-machine svg")
+    for size in ("big", "laboratory", "base"):
         page.get_by_label(size, exact=True).check()
-        page.get_by_label("Sentence", exact=True).select_option(sentence)
-        now = numbers[f"{size}/{sentence}"]
+        now = numbers[size]
         expect(shown).to_contain_text(now["scores.parameters"])
         expect(shown).to_contain_text(now["scores.flow.1"])
-        expect(tokens).to_have_text([text for text, _ in now["tokens.source"]])
+        expect(drawing).to_contain_text(f"An arrow carries {now['whole.d_model']}")
 
 
 def test_the_keyboard_alone_will_do(page: Page) -> None:
     page.get_by_label("base", exact=True).focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_label("big", exact=True)).to_be_checked()
-    for _ in range(2):  # past the list of sentences to the first block
-        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
     expect(panel(page, "source-embedding")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("37,888,000 parameters")
     page.keyboard.press("Escape")

@@ -19,15 +19,15 @@ from aiayn.inside.heads import (
     chance,
     entropy,
     examples_of,
+    found_links,
+    from_target,
     gold_links,
-    links,
     neighbour,
     nouns,
     rarest,
     related,
     share_right,
     usual_distance,
-    written,
 )
 from aiayn.inside.pruning import (
     all_heads,
@@ -35,7 +35,7 @@ from aiayn.inside.pruning import (
     importance_by_gradient,
     importance_by_zeroing,
     loss_of,
-    pruned,
+    silenced,
 )
 from aiayn.inside.sentence import Head
 from aiayn.laboratory import Pair, sample
@@ -105,8 +105,8 @@ def test_sentences_are_added_up_and_heads_kept_apart() -> None:
 
 def test_the_end_of_the_sentence_is_no_link() -> None:
     weights = torch.tensor([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    assert links(weights).tolist() == [[True, False], [False, False]]
-    assert links(weights, 0.15).tolist() == [[True, True], [False, True]]
+    assert found_links(weights).tolist() == [[True, False], [False, False]]
+    assert found_links(weights, 0.15).tolist() == [[True, True], [False, True]]
 
 
 def test_the_right_links_have_no_error() -> None:
@@ -152,7 +152,7 @@ def test_the_pronoun_and_its_nouns() -> None:
         words = pair.source_tokens
         ((pronoun, noun),) = antecedent(pair)
         assert words[pronoun].lower() in ("it", "they") and noun in nouns(pair)
-        ((german, same),) = written(antecedent)(pair)
+        ((german, same),) = from_target(antecedent)(pair)
         assert pair.target_tokens[german].lower() in ("er", "sie", "es") and same == noun
         right, wrong = ask([looking(pair, noun), looking(pair, pronoun)], antecedent, candidates=nouns)
         assert share_right([right]).eq(1).all()
@@ -211,7 +211,7 @@ def test_heads_are_counted_in_order(model: Transformer) -> None:
 def test_a_silent_head_gives_out_nothing(model: Transformer, batch: Batch, head: Head) -> None:
     """The same comes out as with values that are zero."""
     before, module = logits(model, batch), attention_at(model, head.kind, head.layer)
-    with pruned(model, [head]):
+    with silenced(model, [head]):
         silent = logits(model, batch)
     start = 2 * 16 + head.head * module.d_v  # behind queries and keys of width 16
     with torch.no_grad():
@@ -222,9 +222,9 @@ def test_a_silent_head_gives_out_nothing(model: Transformer, batch: Batch, head:
 
 def test_what_was_silent_speaks_again(model: Transformer, batch: Batch) -> None:
     before = logits(model, batch)
-    with pytest.raises(RuntimeError, match="stop"), pruned(model, all_heads(model)):
+    with pytest.raises(RuntimeError, match="stop"), silenced(model, all_heads(model)):
         assert not torch.equal(logits(model, batch), before)
-        with pruned(model, all_heads(model)[:3]):
+        with silenced(model, all_heads(model)[:3]):
             pass
         raise RuntimeError("stop")
     assert torch.equal(logits(model, batch), before)
@@ -234,13 +234,13 @@ def test_without_any_head_across_the_source_does_not_matter(
     model: Transformer, vocabulary: Vocabulary
 ) -> None:
     first, other = (batch_of(vocabulary, PAIRS[k : k + 1]) for k in (0, 1))
-    with pruned(model, [head for head in all_heads(model) if head.kind == "cross"]), torch.no_grad():
+    with silenced(model, [head for head in all_heads(model) if head.kind == "cross"]), torch.no_grad():
         assert torch.equal(model(first.source, first.target), model(other.source, first.target))
 
 
 def test_no_heads_at_all(model: Transformer, batch: Batch) -> None:
     before = logits(model, batch)
-    with pruned(model, []):
+    with silenced(model, []):
         assert torch.equal(logits(model, batch), before)
 
 
@@ -282,6 +282,6 @@ def test_the_gradient_is_a_mean_of_sizes(model: Transformer, vocabulary: Vocabul
 def test_zeroing_is_the_rise_of_the_loss(model: Transformer, batch: Batch) -> None:
     head, found = Head("cross", 0, 2), importance_by_zeroing(model, batch)
     whole = loss_of(model, batch).item()
-    with pruned(model, [head]):
+    with silenced(model, [head]):
         assert found[head] == pytest.approx(loss_of(model, batch).item() - whole)
     assert loss_of(model, batch).item() == whole

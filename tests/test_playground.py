@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from aiayn.data import make_batch
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.inside import attention_of
-from aiayn.inside.pruning import all_heads, pruned
+from aiayn.inside.pruning import all_heads, silenced
 from aiayn.inside.sentence import KINDS
 from aiayn.laboratory import sample
 from aiayn.laboratory_model import laboratory_model
@@ -208,12 +208,12 @@ def test_same_pieces(model: Page, translator: Translator) -> None:
 
 
 def test_same_without_a_head(model: Page, translator: Translator) -> None:
-    """A head that is off in the page is one that is pruned in PyTorch."""
+    """A head that is off in the page is one that is silenced in PyTorch."""
     network = translator.model
     assert isinstance(network, Transformer)
     sentences = [TIRED, *some(1)[::3]]
     for head in all_heads(network):
-        with pruned(network, [head]):
+        with silenced(network, [head]):
             expected = [each[0] for each in translator.n_best(sentences, 1)]
         found = model.evaluate(SEARCH, [sentences, {}, [f"{head.kind} {head.layer} {head.head}"]])
         assert [each[0][0] for each in found] == [each.text for each in expected], head
@@ -297,7 +297,7 @@ def test_heads_by_keyboard(reader: Page, translator: Translator) -> None:
     heads = [head for head in all_heads(network) if head.kind == "cross"]
     for head in heads:
         reader.get_by_role("checkbox", name=f"{head} is on").press("Space")
-    with pruned(network, heads):
+    with silenced(network, heads):
         expected = translator(TIRED)
     expect(reader.locator(".pg-german")).to_have_text(expected)
     expect(reader.locator(".pg-before")).to_contain_text("Without 8 heads. With all heads: Das Tier")
@@ -313,7 +313,7 @@ def test_each_head_in_turn(reader: Page, translator: Translator) -> None:
     network, whole, expected = translator.model, translator(TIRED), []
     assert isinstance(network, Transformer)
     for head in all_heads(network):
-        with pruned(network, [head]):
+        with silenced(network, [head]):
             text = translator(TIRED)
         expected += [f"{head} {text}"] if text != whole else []
     reader.get_by_role("button", name="Switch off each head in turn").click()

@@ -245,6 +245,6 @@ def test_pages_of_the_package() -> None:
     for module in package.rglob("*.py"):
         text = module.read_text(encoding="utf-8")
         origins = re.findall(r"^ *(# book/.+\.ipynb, cell .+)$", text, re.MULTILINE)
-        name = ".".join(module.relative_to(package).with_suffix("").parts)
+        name = ".".join(module.relative_to(package).with_suffix("").parts).removesuffix(".__init__")
         page = parsed(SITE.resolve() / "aiayn" / f"{name}.html")
         assert [link.text_content() for link in page.find_class("aiayn-origin")] == origins, module.name

@@ -13,8 +13,8 @@ import torch
 from aiayn.data import Vocabulary, make_batch, train_vocabulary
 from aiayn.errors import InputError
 from aiayn.inside import attention_of, attention_view, write_page
-from aiayn.inside.sentence import KINDS, LONGEST, PLACES, Head, side
-from aiayn.inside.view import MOST, AttentionView, write_attention
+from aiayn.inside.sentence import KINDS, MOST_PIECES, PLACES, Head, side
+from aiayn.inside.view import MOST_SENTENCES, AttentionView, write_attention
 from aiayn.laboratory import sample
 from aiayn.laboratory.corpus import SPLITS
 from aiayn.model import Transformer, TransformerConfig
@@ -129,7 +129,7 @@ def test_an_empty_sentence_is_refused(translator: Translator, text: str) -> None
 
 
 def test_a_long_sentence_is_refused(translator: Translator) -> None:
-    with pytest.raises(InputError, match=f"room for {LONGEST}"):
+    with pytest.raises(InputError, match=f"room for {MOST_PIECES}"):
         attention_of(translator, "tired " * 10_000)
 
 
@@ -225,17 +225,21 @@ def test_a_page_leaves_out_what_cannot_be_drawn_and_says_so(translator: Translat
     left_out = write_attention(tmp_path / "page.html", translator, sources, targets)
     empty = "an empty sentence: there is nothing to look at"
     assert left_out[:2] == [f"sentence 2: {empty}", f"sentence 3: {empty}"]
-    assert re.fullmatch(rf"sentence 4: a sentence of [\d,]+ pieces: .* room for {LONGEST}; .*", left_out[2])
+    assert re.fullmatch(
+        rf"sentence 4: a sentence of [\d,]+ pieces: .* room for {MOST_PIECES}; .*", left_out[2]
+    )
     assert left_out[3] == "sentence 5: it has no translation"
     assert left_out[4].startswith("sentence 6: a sentence of ") and len(left_out) == 5
     assert titles(tmp_path / "page.html") == [SOURCE]
 
 
 def test_a_page_has_room_for_so_many(translator: Translator, tmp_path: Path) -> None:
-    lines = [f"{number}." for number in range(1, MOST + 3)]
+    lines = [f"{number}." for number in range(1, MOST_SENTENCES + 3)]
     left_out = write_attention(tmp_path / "page.html", translator, ["", *lines], ["", *lines])
-    assert left_out[1:] == [f"sentences {MOST + 2} to {MOST + 3}: a page has room for {MOST}"]
-    assert titles(tmp_path / "page.html") == lines[:MOST]
+    assert left_out[1:] == [
+        f"sentences {MOST_SENTENCES + 2} to {MOST_SENTENCES + 3}: a page has room for {MOST_SENTENCES}"
+    ]
+    assert titles(tmp_path / "page.html") == lines[:MOST_SENTENCES]
 
 
 def test_a_page_of_nothing_says_so(translator: Translator, tmp_path: Path) -> None:

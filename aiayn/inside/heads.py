@@ -17,14 +17,14 @@ __all__ = [
     "rarest",
     "related",
     "antecedent",
-    "written",
+    "from_target",
     "nouns",
     "chance",
     "usual_distance",
     "entropy",
     "best_head",
     "gold_links",
-    "links",
+    "found_links",
     "alignment_error_rate",
 ]
 
@@ -41,7 +41,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from aiayn.errors import InputError
-from aiayn.inside.sentence import KINDS, Head, Kind, Model, attention_of
+from aiayn.inside.sentence import KINDS, Head, Kind, TrainedModel, attention_of
 from aiayn.laboratory.corpus import Pair
 
 
@@ -54,7 +54,7 @@ class Example:
     words: dict[Kind, Tensor]  # for each kind weights (layers, heads, queries, keys), between words
 
 
-def examples_of(model: Model, pairs: Iterable[Pair]) -> list[Example]:
+def examples_of(model: TrainedModel, pairs: Iterable[Pair]) -> list[Example]:
     """Let the model read the pairs, each with its right translation.
 
     Raises
@@ -152,7 +152,7 @@ def antecedent(pair: Pair) -> Sequence[tuple[int, int]]:
     return pair.coreference
 
 
-def written(question: Question) -> Question:
+def from_target(question: Question) -> Question:
     """The same of the German words that translate those which look."""
     return lambda pair: [
         (j, right) for query, right in question(pair) for i, j in pair.alignment if i == query
@@ -197,7 +197,7 @@ def gold_links(pair: Pair) -> Bool[Tensor, "targets sources"]:
     return gold
 
 
-def links(
+def found_links(
     weights: Float[Tensor, "*heads targets keys"], threshold: float | None = None
 ) -> Bool[Tensor, "*heads targets _"]:
     """Which source words a head links with each target word: the one it looks at most, if that is a word.

@@ -7,7 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
 __all__ = [
     "all_heads",
     "attention_at",
-    "pruned",
+    "silenced",
     "loss_of",
     "importance_by_zeroing",
     "importance_by_gradient",
@@ -47,7 +47,7 @@ def attention_at(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttenti
 
 
 @contextmanager
-def pruned(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
+def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
     """Within it, these heads are silent: their columns of W^O are zero, so nothing of theirs is passed on.
 
     What they were is put back at the end, to the last bit.
@@ -79,7 +79,7 @@ def importance_by_zeroing(model: Transformer, batch: Batch) -> dict[Head, float]
     with torch.no_grad():
         whole = float(loss_of(model, batch))
         for head in all_heads(model):
-            with pruned(model, [head]):
+            with silenced(model, [head]):
                 rise[head] = float(loss_of(model, batch)) - whole
     return rise
 

@@ -5,7 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
 """
 
 __all__ = [
-    "LONGEST",
+    "MOST_PIECES",
     "START",
     "END",
     "Kind",
@@ -15,7 +15,7 @@ __all__ = [
     "Side",
     "side",
     "SentenceAttention",
-    "Model",
+    "TrainedModel",
     "PLACES",
     "attention_of",
     "cut",
@@ -41,7 +41,7 @@ from aiayn.model.kernels import recorded_attention
 from aiayn.model.transformer import Transformer
 from aiayn.translation.translator import Translator
 
-LONGEST = 200  # pieces of a sentence: a picture of more cannot be read
+MOST_PIECES = 200  # pieces of a sentence: a picture of more cannot be read
 START, END = "‹start›", "‹end›"
 
 
@@ -131,7 +131,7 @@ class SentenceAttention:
 
 
 # book/08-attention-visualizations.ipynb, cell attention-of
-Model = Translator | tuple[Transformer, Vocabulary]
+TrainedModel = Translator | tuple[Transformer, Vocabulary]
 PLACES = {
     "encoder": "encoder.layers.{}.self_attention",
     "decoder": "decoder.layers.{}.self_attention",
@@ -140,7 +140,7 @@ PLACES = {
 
 
 @torch.no_grad()
-def attention_of(model: Model, source: str, target: str | None = None) -> SentenceAttention:
+def attention_of(model: TrainedModel, source: str, target: str | None = None) -> SentenceAttention:
     """The weights of all heads on one pair of sentences, in one teacher-forced pass (figures 3 to 5).
 
     Parameters
@@ -155,7 +155,7 @@ def attention_of(model: Model, source: str, target: str | None = None) -> Senten
     Raises
     ------
     InputError
-        If a sentence is empty, or has more than `LONGEST` pieces.
+        If a sentence is empty, or has more than `MOST_PIECES` pieces.
     """
     translator = model if isinstance(model, Translator) else Translator(*model)
     network, vocabulary = translator.model, translator.vocabulary
@@ -185,8 +185,8 @@ def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]
     if not pieces:
         raise InputError("an empty sentence: there is nothing to look at")
-    if len(pieces) > LONGEST:
-        wanted = f"a picture has room for {LONGEST}; choose a shorter one"
+    if len(pieces) > MOST_PIECES:
+        wanted = f"a picture has room for {MOST_PIECES}; choose a shorter one"
         raise InputError(f"a sentence of {len(pieces):,} pieces: {wanted}")
     return vocabulary.encode([text])[0], pieces
 

@@ -6,11 +6,11 @@ https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
 
 __all__ = [
     "table",
-    "numbers",
+    "script_data",
     "AttentionView",
     "write_page",
     "attention_view",
-    "MOST",
+    "MOST_SENTENCES",
     "write_attention",
 ]
 
@@ -26,7 +26,7 @@ import torch
 
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
-from aiayn.inside.sentence import KINDS, Head, Model, SentenceAttention
+from aiayn.inside.sentence import KINDS, Head, SentenceAttention, TrainedModel
 from aiayn.inside.sentence import attention_of as attention_of
 from aiayn.inside.view_script import SCRIPT, STYLE
 
@@ -47,7 +47,7 @@ def table(attention: SentenceAttention, head: Head) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
-def numbers(attention: SentenceAttention) -> dict[str, object]:
+def script_data(attention: SentenceAttention) -> dict[str, object]:
     """What the script draws: words, pieces, whose these are, and weights as bytes, 255 for a weight of 1."""
     kinds = dict[str, object]()
     for kind in KINDS:
@@ -97,7 +97,7 @@ class AttentionView:
 
     def body(self) -> str:
         """A table for readers without JavaScript, and the numbers from which the script draws."""
-        shown = numbers(self.attention) | {"show": self.show}
+        shown = script_data(self.attention) | {"show": self.show}
         # In a script element only "<" could begin something else; JSON may write it as \u003c.
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
         data = f'<script type="application/json">{text}</script>'
@@ -132,7 +132,7 @@ overflow-wrap:anywhere}}{STYLE}</style></head>
 
 
 def attention_view(
-    model: Model,
+    model: TrainedModel,
     source: str,
     target: str | None = None,
     head: Head | None = None,
@@ -154,10 +154,12 @@ def attention_view(
 
 
 # book/08-attention-visualizations.ipynb, cell many
-MOST = 100  # sentences on a page; a browser has to hold the weights of all
+MOST_SENTENCES = 100  # sentences on a page; a browser has to hold the weights of all
 
 
-def write_attention(path: Path, model: Model, sources: Sequence[str], targets: Sequence[str]) -> list[str]:
+def write_attention(
+    path: Path, model: TrainedModel, sources: Sequence[str], targets: Sequence[str]
+) -> list[str]:
     """Write a page of sentences and their translations, and return which ones are not on it, and why.
 
     Raises
@@ -167,8 +169,8 @@ def write_attention(path: Path, model: Model, sources: Sequence[str], targets: S
     """
     views, left_out = list[AttentionView](), list[str]()
     for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1):
-        if len(views) == MOST:
-            left_out.append(f"sentences {number:,} to {len(sources):,}: a page has room for {MOST}")
+        if len(views) == MOST_SENTENCES:
+            left_out.append(f"sentences {number:,} to {len(sources):,}: a page has room for {MOST_SENTENCES}")
             break
         try:
             if source.strip() and not target.strip():

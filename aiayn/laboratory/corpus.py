@@ -7,12 +7,12 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 __all__ = [
     "Pair",
     "tidy",
-    "written",
+    "detokenize",
     "bracket",
     "Draft",
     "SPLITS",
     "LONGEST",
-    "home",
+    "split_of",
     "compose",
     "pronoun_pair",
     "far_apart",
@@ -84,7 +84,7 @@ def tidy(words: list[Word], mark: str) -> list[Word]:
     return kept
 
 
-def written(words: list[Word]) -> str:
+def detokenize(words: list[Word]) -> str:
     """The sentence, with spaces where they belong."""
     return re.sub(r" (?=[,.?'])", "", " ".join(word.text for word in words))
 
@@ -106,7 +106,7 @@ class Draft:
         assert not isinstance(tree, Word)
         self.words = tidy(leaves(tree), "?" if clause.asks else ".")
         self.tree = (*tree, self.words[-1])
-        self.text = written(self.words)
+        self.text = detokenize(self.words)
 
     def pair(self) -> Pair:
         """Both sentences: words that express the same part of the meaning translate each other."""
@@ -119,7 +119,7 @@ class Draft:
         heads = self.notes.heads
         return Pair(
             self.text,
-            written(translation),
+            detokenize(translation),
             tuple(word.text for word in self.words),
             tuple(word.text for word in translation),
             tuple(sorted(links)),
@@ -136,11 +136,11 @@ SPLITS = ("train", "valid", "test", "long", "novel", "pronouns")
 LONGEST = 18  # tokens, in a training sentence
 
 
-def home(draft: Draft) -> str:
+def split_of(draft: Draft) -> str:
     """The one split in which a sentence may appear; "" if it may appear in none.
 
     It depends on the English sentence alone, so no two splits can share one. Sentences that differ only in
-    the adjective after too or so have the same home, so that no split knows half a riddle from another.
+    the adjective after too or so go to the same split, so that no split knows half a riddle from another.
     """
     held_out = any(zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations)
     nouns = [word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")]
@@ -194,7 +194,7 @@ def draws(seed: int, split: str, span: int | None) -> Iterator[Pair]:
             drafts = pronoun_pair(draw)
         else:
             drafts = [Draft(far_apart(draw, span, long) if span else compose(draw, long))]
-        if all(home(draft) == split for draft in drafts):
+        if all(split_of(draft) == split for draft in drafts):
             for draft in drafts:
                 yield draft.pair()
 

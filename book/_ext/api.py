@@ -60,27 +60,21 @@ def write_pages(app: Sphinx, config: Config) -> None:
     folder, modules = Path(app.srcdir, "api"), package(app)
     described = yaml.safe_load(Path(app.srcdir, DESCRIPTION).read_text(encoding="utf-8"))
     told = {name: words for group in described["modules"].values() for name, words in group.items()}
-    known = {module.name.removesuffix(".__init__") for module in modules.values()} - {"__init__"}
-    if difference := known ^ set(told):
+    if difference := modules.keys() ^ told.keys() ^ {""}:
         raise ExtensionError(f"{DESCRIPTION} and the package differ: {', '.join(sorted(difference))}")
     titles = {page: words for page, (words, _) in chapters(Path(app.srcdir, "book")).items()}
     reference = Reference(modules, titles, told)
-    front = {
-        group: reference.table(modules["__init__"], names) for group, names in described["front"].items()
-    }
+    front = {group: reference.table(modules[""], names) for group, names in described["front"].items()}
     lists = {
         group: names_table([(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()], 44)
         for group, rows in described["modules"].items()
     }
-    places = reference.places(modules["__init__"], None)
+    places = reference.places(modules[""], None)
     pages = {
         "index": INDEX.format(places=places, front=groups(front), modules=groups(lists)),
         "command-line": command_line(titles["book/09-launch"]),
     }
-    for module in modules.values():
-        if module.name != "__init__":
-            name = module.name.removesuffix(".__init__")
-            pages[name] = reference.page(module)
+    pages |= {name: reference.page(module) for name, module in modules.items() if name}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name, text in pages.items():
@@ -97,7 +91,7 @@ def groups(tables: dict[str, str]) -> str:
 def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
     """Let what `import aiayn` gives, or a room, be found by that name too, in this book and from others."""
     modules, objects = package(app), env.domains["py"].data["objects"]
-    for front in (module for module in modules.values() if module.name.endswith("__init__")):
+    for front in modules.values():
         for name in front.public:
             home = home_of(modules, front.imports[name]) if name in front.imports else None
             if home and home[1] and (entry := objects.get(full_name(home[0], name))):

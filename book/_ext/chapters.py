@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from modules import package
+from modules import module_name, package
 from notebooks import Notebook, before_parsing, code_cells, number_title
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -112,7 +112,7 @@ class Cells(SphinxTransform):
         if not source.is_file() or origin not in source.read_text(encoding="utf-8"):
             message = "cell %s is not in %s; run `make export`"
             LOGGER.warning(message, cell, path, location=self.env.docname)
-        about = package(self.app).get(module)
+        about = package(self.app).get(module_name(Path(path).relative_to("aiayn")))
         badge = nodes.paragraph("", "exported to ", classes=["aiayn-badge"])
         if about is None:
             badge += nodes.Text(module)

@@ -16,8 +16,8 @@ from docutils import nodes
 from links import ancestors, link_words, one_of, running_text
 from pybtex.database import Entry
 from pybtex.plugin import register_plugin
-from pybtex.style.formatting import toplevel, unsrt
-from pybtex.style.template import field, href, names, optional, optional_field, sentence, tag, words
+from pybtex.style.formatting import unsrt
+from pybtex.style.template import field, href, sentence
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
@@ -50,10 +50,6 @@ class Style(unsrt.Style):
         super().__init__(**options)
         self.sort = by_author
 
-    def format_names(self, role: str, as_sentence: bool = True) -> Any:
-        formatted = names(role, sep=", ", sep2=" and ", last_sep=" and ")
-        return sentence[formatted] if as_sentence else formatted
-
     def format_title(self, entry: Entry, which_field: str, as_sentence: bool = True) -> Any:
         title = href[field("url", raw=True), field(which_field)]
         return sentence[title] if as_sentence else title
@@ -65,17 +61,6 @@ class Style(unsrt.Style):
 
     def format_web_refs(self, entry: Entry) -> Any:
         return sentence[()]
-
-    def get_inproceedings_template(self, entry: Entry) -> Any:
-        return toplevel[
-            self.format_names("author"),
-            self.format_title(entry, "title"),
-            sentence[words["In", tag("em")[field("booktitle")]], optional[unsrt.pages], unsrt.date],
-            sentence[optional_field("note")],
-        ]
-
-    def get_software_template(self, entry: Entry) -> Any:
-        return self.get_misc_template(entry)
 
 
 def address(url: str) -> str:

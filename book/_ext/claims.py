@@ -23,32 +23,6 @@ LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {"holds": "✓", "does not hold at this scale": "✗", "not yet run": "○", "cited": "§"}
 
-SECTIONS = {
-    "1": "Introduction",
-    "2": "Background",
-    "3": "Model architecture",
-    "3.1": "Encoder and decoder stacks",
-    "3.2.1": "Scaled dot-product attention",
-    "3.2.2": "Multi-head attention",
-    "3.2.3": "Applications of attention in the model",
-    "3.3": "Position-wise feed-forward networks",
-    "3.4": "Embeddings and softmax",
-    "3.5": "Positional encoding",
-    "4": "Why self-attention",
-    "5": "Training",
-    "5.1": "Training data and batching",
-    "5.2": "Hardware and schedule",
-    "5.3": "Optimizer",
-    "5.4": "Regularization",
-    "6": "Results",
-    "6.1": "Machine translation",
-    "6.2": "Model variations",
-    "6.3": "English constituency parsing",
-    "7": "Conclusion",
-    "A": "Attention visualizations",
-}
-
-
 Claim = dict[str, Any]
 
 
@@ -72,11 +46,18 @@ def read_claims(app: Sphinx) -> list[Claim]:
                 checks.setdefault(record["claim"], []).append(check)
     claims = yaml.safe_load((folder / "claims.yml").read_text(encoding="utf-8"))
     for claim in claims:
-        claim["section"] = claim["id"].rpartition("-")[0]
-        claim["part"] = claim["section"].partition(".")[0]
+        claim["section"] = claim["id"].rpartition("-")[0][:3]  # 3.2 of 3.2.1: the chapter's
+        claim["part"] = claim["section"][0]
         claim["checks"] = checks.get(claim["id"], [])
         claim["state"] = state_of(claim)
     return claims
+
+
+@cache
+def sections(app: Sphinx) -> dict[str, str]:
+    """The title of the chapter about each section: of the first, where the workshop has another."""
+    titles = {section: title for title, section in reversed(chapters(Path(app.srcdir, "book")).values())}
+    return titles | {"6": "6 Results", "A": titles["appendix"]}
 
 
 def state_of(claim: Claim) -> str:
@@ -134,7 +115,7 @@ class Claims(SphinxDirective):
         context = {
             "claims": claims,
             "states": STATES,
-            "sections": SECTIONS,
+            "sections": sections(self.env.app),
             "ledger": LEDGER,
             "address": partial(self.env.app.builder.get_relative_uri, self.env.docname),
         }
@@ -151,7 +132,7 @@ class Ledger(Claims):
         return [
             nodes.section(
                 "",
-                nodes.title("", f"{number} {SECTIONS[number]}"),
+                nodes.title("", sections(self.env.app)[number]),
                 self.show("ledger", list(group)),
                 ids=[f"section-{number.replace('.', '-')}"],
             )

@@ -3,7 +3,7 @@
 The drawing is book/_static/figure-1.svg, in which every block becomes a link to its chapter. Beside it stands
 a panel for each block of book/figure-1.yml, of which one is shown. All of it is in the page as plain HTML
 (book/_templates/figure-1.html), with the base model's numbers; book/_front/figure.js shows panels and puts in
-the numbers of another model or sentence, which it finds as ready text in the page. Without it, the whole
+the numbers of another model, which it finds as ready text in the page. Without it, the whole
 model is shown, and the table below has every block.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 from docutils import nodes
-from figure_numbers import SENTENCES, SIZES, values
+from figure_numbers import SIZES, SOURCE, TARGET, values
 from notebooks import chapters
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -38,17 +38,13 @@ class Figure(SphinxDirective):
             page = f"book/{block['chapter']}"
             block["address"] = self.env.app.builder.get_relative_uri(self.env.docname, page)
             block["name"] = titles[page][0]
-        everything = {
-            f"{size}/{number}": values(figure, size, number)
-            for size in SIZES
-            for number in range(len(SENTENCES))
-        }
-        first = everything[f"{SIZES[0]}/0"]
+        everything = {size: values(figure, size) for size in SIZES}
+        first = everything[SIZES[0]]
         # Inside a script element only "</" could end the text early; JSON may write it as "<\/".
         data = json.dumps(everything, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
         context = figure | {
             "sizes": SIZES,
-            "sentences": SENTENCES,
+            "tokens": {"source": ("n", SOURCE), "target": ("m", TARGET)},
             "values": everything,
             "first": first,
             "data": data,

@@ -4,64 +4,25 @@ A Transformer on the meta device has every parameter, but no value: even the big
 own counter finds the products. Nothing here is typed in; the page and its script only put it in its places.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.data.vocabulary import Vocabulary
-from aiayn.laboratory_model import laboratory_model
-from aiayn.model.configuration import TransformerConfig, config
+from aiayn.model.configuration import config
 from aiayn.model.kernels import recorded_attention
 from aiayn.model.transformer import Transformer
 
 SIZES = ("base", "big", "laboratory")
-SENTENCES = (  # source, target, and whose sentence it is
-    ("The cake was sour.", "Der Kuchen war sauer.", "the laboratory"),
-    (
-        "The animal did not cross the street because it was too tired.",
-        "Das Tier überquerte die Straße nicht, weil es zu müde war.",
-        "the laboratory",
-    ),
-    (
-        "All human beings are born free and equal in dignity and rights.",
-        "Alle Menschen sind frei und gleich an Würde und Rechten geboren.",
-        "the Universal Declaration of Human Rights",
-    ),
-)
-END, START = "‹/s›", "‹s›"
-Values = dict[str, Any]
-
-
-@cache
-def vocabulary() -> Vocabulary:
-    """The laboratory's vocabulary."""
-    return laboratory_model()[1]
-
-
-def shape_of(size: str) -> TransformerConfig:
-    """The configuration of that name; the laboratory's is that of its trained model."""
-    if size != "laboratory":
-        return config(size)
-    found = laboratory_model()[0].config
-    assert isinstance(found, TransformerConfig)
-    return found
-
-
-def tokens(size: str, sentence: str) -> list[str]:
-    """A sentence in tokens: the laboratory's own pieces; for the paper's sizes, words and marks stand in."""
-    if size == "laboratory":
-        return vocabulary().pieces(vocabulary().encode([sentence])[0][:-1])
-    return re.findall(r"\w+|[^\w\s]", sentence)
+# What the model reads: the source with its end mark, the target after a start mark.
+SOURCE, TARGET = "The cake was sour . ‹/s›".split(), "‹s› Der Kuchen war sauer .".split()
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found on one model with one pair of `n` source and `m` target tokens, by block.
+    """What was found on one model with the pair, by block.
 
     `modules` says how many modules a block stands for, `parameters` and `products` (multiply-adds of matrix
     products) what they have together; the whole model's stand under "whole". `sizes` go by their symbols.
@@ -94,9 +55,9 @@ def parts(model: Transformer) -> dict[str, list[nn.Module]]:
     }
 
 
-@cache
-def measure(shape: TransformerConfig, n: int, m: int) -> Measured:
-    """Build the model, send a pair through it, and count."""
+def measure(size: str) -> Measured:
+    """Build the model, send the pair through it, and count."""
+    shape, n, m = config(size), len(SOURCE), len(TARGET)
     with torch.device("meta"):
         model = Transformer(shape).eval()
         source, target = (torch.ones(1, length, dtype=torch.long) for length in (n, m))
@@ -142,67 +103,28 @@ def share(part: int, whole: int) -> str:
     return "< 0.1%" if 0 < part < whole / 2000 else f"{100 * part / whole:.1f}%"
 
 
-def abridged(words: list[str]) -> str:
-    """Words that fit into the drawing."""
-    whole = " ".join(words)
-    return whole if len(whole) <= 20 else f"{' '.join(words[:2])} … {words[-1]}"
-
-
-def chips(size: str, pieces: list[str]) -> list[tuple[str, bool]]:
-    """Tokens as they are shown: ▁ begins a word; a piece without it belongs to the one before."""
-    inside = [size == "laboratory" and piece[0] != "▁" and piece not in (START, END) for piece in pieces]
-    return [(piece.removeprefix("▁") or "▁", joined) for piece, joined in zip(pieces, inside, strict=True)]
-
-
-def note(size: str, whose: str) -> str:
-    """What a token is here, in a sentence that is from `whose`."""
-    begin = f"The sentence is from {whose}."
-    if size != "laboratory":
-        return (
-            f"{begin} Words and marks are counted as tokens here; the paper's models had pieces of words, "
-            "from a vocabulary that only their own corpus can make."
-        )
-    text = f"{begin} Tokens are the pieces that the laboratory's own vocabulary makes of it."
-    if whose != "the laboratory":
-        text += " It never met these words, so it has to spell most of them."
-    return text
-
-
-def values(figure: dict[str, Any], size: str, sentence: int) -> Values:
-    """All that the page shows of one model and one sentence, by name; `figure` is book/figure-1.yml."""
-    english, german, whose = SENTENCES[sentence]
-    # What the model reads: the source with its end mark, the target after a start mark.
-    source, target = [*tokens(size, english), END], [START, *tokens(size, german)]
-    found = measure(shape_of(size), len(source), len(target))
-    spoken = re.findall(r"\w+", german)
-    result: Values = {
-        "tokens.source": chips(size, source),
-        "tokens.target": chips(size, target),
-        "tokens.note": note(size, whose),
-        "figure.source": abridged(re.findall(r"\w+", english)),
-        "figure.target": abridged([START, *spoken[:-1]]),
-        "figure.next": spoken[-1],
-        "figure.N": str(found.sizes["N"]),
-        "figure.d_model": str(found.sizes["d_model"]),
+def values(figure: dict[str, Any], size: str) -> dict[str, str]:
+    """All that the page shows of one model, by name; `figure` is book/figure-1.yml."""
+    found = measure(size)
+    result = {
         "whole.size": size,
         "whole.parameters": f"{found.parameters['whole']:,}",
         "whole.products": in_words(found.products["whole"]),
         **{f"whole.{name}": f"{value:,}" for name, value in found.sizes.items()},
     }
-    for block in figure["blocks"]:
-        result |= block_values(block["key"], found)
     for block in (figure["whole"], *figure["blocks"]):
         for row, symbols in enumerate(block["flows"].values()):
             shape = [f"{found.sizes[name]:,}" for name in symbols.split(" × ")]
             result[f"{block['key']}.flow.{row}"] = " × ".join(shape)
+    for block in figure["blocks"]:
+        result |= block_values(block["key"], found)
     for kind in figure["kinds"]:
-        result |= kind_values(
-            kind, [block["key"] for block in figure["blocks"] if block["kind"] == kind], found
-        )
+        keys = [block["key"] for block in figure["blocks"] if block["kind"] == kind]
+        result |= kind_values(kind, keys, found)
     return result
 
 
-def block_values(key: str, found: Measured) -> Values:
+def block_values(key: str, found: Measured) -> dict[str, str]:
     """Parameters and work of one block."""
     held, done = found.parameters[key], found.products[key]
     modules = found.modules[key]
@@ -213,11 +135,10 @@ def block_values(key: str, found: Measured) -> Values:
         f"{key}.parameters-bar": f"{100 * held / found.parameters['whole']:.2f}",
         f"{key}.products": in_words(done) if done else "none",
         f"{key}.products-share": share(done, found.products["whole"]) if done else "",
-        f"{key}.products-each": "",
     }
 
 
-def kind_values(kind: str, keys: list[str], found: Measured) -> Values:
+def kind_values(kind: str, keys: list[str], found: Measured) -> dict[str, str]:
     """What all blocks of a kind have together; the embedding's matrix counts once."""
     held = found.parameters["scores"] if kind == "embedding" else sum(found.parameters[key] for key in keys)
     done = sum(found.products[key] for key in keys)

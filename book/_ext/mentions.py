@@ -100,7 +100,7 @@ class Mentions(SphinxPostTransform):
             found = home_of(modules, name)
             return (found, "") if found else (home_of(modules, owner), f".{member}")
         first, dot, member = name.partition(".")
-        for module in (here, modules["__init__"]):
+        for module in (here, modules[""]):
             if module and (found := home_of(modules, full_name(module, first))):
                 return found, dot + member
         objects = self.env.domains["py"].data["objects"]

@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Module:
-    """A module: its name without the package's, its text, what it binds, what it imports, what is public."""
+    """A module: its name without the package's ("" for the package), its text, what it binds and imports."""
 
     name: str
     source: str
@@ -45,17 +45,17 @@ class Module:
     @property
     def qualified(self) -> str:
         """The name by which Python knows it."""
-        return f"{PACKAGE}.{self.name}".removesuffix(".__init__")
+        return f"{PACKAGE}.{self.name}".rstrip(".")
 
     @property
     def page(self) -> str:
         """Its page in the reference; the package itself has the page that lists all modules."""
-        return f"api/{self.name.removesuffix('.__init__')}" if self.name != "__init__" else "api/index"
+        return f"api/{self.name or 'index'}"
 
     @property
     def source_page(self) -> str:
         """The page that shows its text."""
-        return f"{PACKAGE}/{self.name}"
+        return f"{PACKAGE}/{self.name or '__init__'}"
 
     @property
     def chapter(self) -> str | None:
@@ -122,8 +122,13 @@ def read_module(name: str, source: str) -> Module:
 @cache
 def read_package(folder: Path) -> dict[str, Module]:
     """Every module under a folder, by its name."""
-    paths = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    paths = {module_name(path.relative_to(folder)): path for path in folder.rglob("*.py")}
     return {name: read_module(name, paths[name].read_text(encoding="utf-8")) for name in sorted(paths)}
+
+
+def module_name(path: Path) -> str:
+    """The name of the module in a file; a room's is that of its folder."""
+    return ".".join(path.with_suffix("").parts).removesuffix("__init__").rstrip(".")
 
 
 def package(app: Sphinx) -> dict[str, Module]:
@@ -145,14 +150,10 @@ def home_of(modules: dict[str, Module], dotted: str) -> tuple[Module, Entry | No
     """Where a dotted name of the package is defined, whoever hands it on; a module has no entry."""
     path = dotted.removeprefix(PACKAGE).removeprefix(".")
     owner, _, name = path.rpartition(".")
-    for module in (owner, f"{owner}.__init__".removeprefix(".")):
-        if module in modules:
-            if name in modules[module].entries:
-                return modules[module], modules[module].entries[name]
-            origin = modules[module].imports.get(name, "")
-            if origin.startswith(f"{PACKAGE}.") and origin != dotted:
-                return home_of(modules, origin)
-    for module in (path, f"{path}.__init__".removeprefix(".")):
-        if module in modules:
-            return modules[module], None
-    return None
+    if owner in modules:
+        if name in modules[owner].entries:
+            return modules[owner], modules[owner].entries[name]
+        origin = modules[owner].imports.get(name, "")
+        if origin.startswith(f"{PACKAGE}.") and origin != dotted:
+            return home_of(modules, origin)
+    return (modules[path], None) if path in modules else None

@@ -21,36 +21,15 @@ def figures(model: str) -> dict[str, str]:
     shape, adam = run.model, make_optimizer(torch.nn.Linear(1, 1)).defaults
     with torch.device("meta"):  # takes no memory
         parameters = sum(parameter.numel() for parameter in Transformer(shape).parameters())
-    d_k = shape.d_k or shape.d_model // shape.h
-    d_v = shape.d_v or shape.d_model // shape.h
-    values = {
-        "d_model": shape.d_model,
-        "N": shape.N,
-        "h": shape.h,
-        "d_k": d_k,
-        "d_v": d_v,
-        "h_d_v": shape.h * d_v,
-        "d_ff": shape.d_ff,
-        "vocabulary": shape.vocabulary_size,
-        "parameters": f"{parameters / 1e6:.1f}",
-        "batch": run.batch_tokens,
-        "steps": run.steps,
-        "warmup": run.warmup,
-        "peak": f"{1000 * learning_rate(run.warmup, shape.d_model, run.warmup):.2f}",
-        "beta_1": adam["betas"][0],
-        "beta_2": adam["betas"][1],
-        "epsilon": adam["eps"],
-        "dropout": shape.dropout,
-        "smoothing": run.label_smoothing,
-        "average": run.average,
-        "beam": search.beam,
-        "alpha": search.alpha,
-        "extra": search.extra_length,
-    }
-    return {name: written(value) for name, value in values.items()}
+    known = vars(shape) | vars(run) | vars(search)
+    known["d_k"] = known["d_v"] = shape.d_model // shape.h
+    known |= {"parameters": f"{parameters / 1e6:.1f}", "h_d_v": shape.h * known["d_v"], "eps": adam["eps"]}
+    known["peak"] = f"{1000 * learning_rate(run.warmup, shape.d_model, run.warmup):.2f}"
+    known["beta_1"], known["beta_2"] = adam["betas"]
+    return {name: formatted(value) for name, value in known.items()}
 
 
-def written(value: Any) -> str:
+def formatted(value: Any) -> str:
     """A figure as one would write it."""
     if isinstance(value, int):
         return f"{value:,}"
@@ -60,7 +39,8 @@ def written(value: Any) -> str:
 
 def define(app: Sphinx, config: Config) -> None:
     """Let a page that asks for substitutions in its front matter have the figures."""
-    config.myst_substitutions = {model: figures(model) for model in ("base", "big")}
+    sizes = {model: figures(model) for model in ("base", "big")}
+    config.myst_substitutions = config.myst_substitutions | sizes
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -83,7 +83,7 @@ class Reference:
         data = [entry for entry in entries if entry.is_data]
         handed_on = [name for name in module.public if name not in module.entries]
         parts = [heading(module.qualified, "="), f".. py:module:: {module.qualified}"]
-        parts += [self.sentences[module.name.removesuffix(".__init__")], self.places(module, None)]
+        parts += [self.sentences[module.name], self.places(module, None)]
         parts.append(self.table(module, [entry.name for entry in code] + handed_on))
         for title, chosen in (("Classes and functions", code), ("Constants and types", data)):
             if chosen:
@@ -99,9 +99,7 @@ class Reference:
             assert home is not None, origin
             about, entry = home
             full = f"{about.qualified}.{entry.name}" if entry else about.qualified
-            summary = (
-                first_words(entry.node) if entry else self.sentences[about.name.removesuffix(".__init__")]
-            )
+            summary = first_words(entry.node) if entry else self.sentences[about.name]
             rows.append((f":py:obj:`{name} <{full}>`", summary))
         return names_table(rows)
 
@@ -115,7 +113,7 @@ class Reference:
         line = f"{verb} {chapter} · `Source <../{module.source_page}.html{place}>`__"
         if entry and isinstance(entry.node, ast.ClassDef) and entry.node.bases:
             line += " · a kind of " + ", ".join(f"``{ast.unparse(base)}``" for base in entry.node.bases)
-        if entry is None and module.name != "__init__":
+        if entry is None and module.name:
             line += " · :doc:`All modules <index>`"
         return f".. rst-class:: aiayn-place\n\n{line}"
 

@@ -5,19 +5,17 @@ linked. The link carries the definition, which book.css shows to whoever points 
 """
 
 import re
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import yaml
 from docutils import nodes
-from docutils.statemachine import StringList
 from links import link_words, one_of, running_text, within
 from notebooks import chapters
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
-from sphinx.util.docutils import SphinxDirective
 
 TERMS = "book/terms.yml"
 PAGE = "book/notation"
@@ -25,13 +23,13 @@ KNOWN = (nodes.reference, pending_xref, nodes.emphasis)
 
 
 def read_terms(app: Sphinx) -> list[dict[str, Any]]:
-    """The terms, in the alphabet's order."""
+    """The terms."""
     return yaml.safe_load(Path(app.srcdir, TERMS).read_text(encoding="utf-8"))
 
 
 def anchor(term: str) -> str:
-    """The place of a term on the glossary's page."""
-    return f"term-{nodes.make_id(term)}"
+    """The place of a term on the glossary's page, as Sphinx calls it."""
+    return "term-" + re.sub(r"[^\w.]+", "-", term)
 
 
 def chapter_name(app: Sphinx, target: str) -> str:
@@ -103,28 +101,19 @@ def is_sentence(text: nodes.Text) -> bool:
     )
 
 
-class Glossary(SphinxDirective):
-    """`{glossary-of-terms}`: every term with its definition and the place where it is at home."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.note_dependency(TERMS)
-        result: list[nodes.Node] = []
-        terms = sorted(read_terms(self.env.app), key=lambda term: term["term"].lower())
-        for _, group in groupby(terms, key=lambda term: term["term"][0].lower()):
-            letter = nodes.definition_list(classes=["aiayn-terms"])
-            for term in group:
-                name = nodes.term("", term["term"], ids=[anchor(term["term"])])
-                meaning = nodes.definition()
-                text = f"{term['is']} [{chapter_name(self.env.app, term['home'])}]({term['home']})"
-                self.state.nested_parse(StringList([text], source=TERMS), 0, meaning)
-                letter += nodes.definition_list_item("", name, meaning)
-            result.append(letter)
-        return result
+def define(app: Sphinx, config: Config) -> None:
+    """Let book/notation.md show Sphinx's own glossary: each term, what it means, where it is at home."""
+    terms = [
+        f"{term['term']}\n  {term['is']} [{chapter_name(app, term['home'])}]({term['home']})"
+        for term in read_terms(app)
+    ]
+    glossary = "\n\n".join(["```{glossary}\n:sorted:", *terms]) + "\n```"
+    config.myst_substitutions = config.myst_substitutions | {"glossary": glossary}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_node(Term, html=(visit_term, depart_term))
     app.add_transform(LinkTerms)
-    app.add_directive("glossary-of-terms", Glossary)
+    app.connect("config-inited", define)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

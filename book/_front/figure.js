@@ -1,4 +1,4 @@
-// Figure 1 on the front page: shows a block's panel, and the numbers of the model and sentence that are chosen.
+// Figure 1 on the front page: shows a block's panel, and the numbers of the model that is chosen.
 // All words and numbers come ready from the page (book/_ext/figure.py); this only puts them in their places.
 (() => {
   const figure = document.querySelector(".aiayn-machine");
@@ -10,23 +10,13 @@
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let shown = "whole";
 
-  const values = () => everything[`${form.elements.size.value}/${form.elements.sentence.value}`];
+  const values = () => everything[form.elements.size.value];
 
   function fill() {
     const now = values();
     for (const place of all("[data-value]")) place.textContent = now[place.dataset.value];
     for (const bar of all("[data-bar]")) bar.setAttribute("width", now[bar.dataset.bar] * BAR);
     for (const cell of all("[data-share]")) cell.style.setProperty("--share", `${now[cell.dataset.share]}%`);
-    for (const list of all("[data-tokens]")) {
-      list.replaceChildren(
-        ...now[list.dataset.tokens].map(([token, inside]) => {
-          const chip = document.createElement("span");
-          chip.className = inside ? "inside" : "";
-          chip.textContent = token;
-          return chip;
-        }),
-      );
-    }
   }
 
   // A reader who does not see the panel hears what matters most in it.

@@ -25,9 +25,10 @@ __all__ = [
 # book/10-3-scenes.ipynb, cell joining-imports
 from aiayn.laboratory.grammar import verbs
 from aiayn.laboratory.grammar.adverbials import ALREADY, Draw
+from aiayn.laboratory.grammar.circumstances import may_be_negated, pronoun_for
 from aiayn.laboratory.grammar.lexicon import CITIES, Adjective
 from aiayn.laboratory.grammar.meaning import Clause, Place, Thing, pronoun_of
-from aiayn.laboratory.grammar.scenes import PERSONS, action, may_be_negated, pronoun_for, subject
+from aiayn.laboratory.grammar.scenes import PERSONS, action, subject
 from aiayn.laboratory.grammar.things import (
     EXCLUSIVE,
     QUANTIFIED,

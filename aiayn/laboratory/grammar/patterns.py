@@ -38,9 +38,10 @@ from typing import Any
 
 from aiayn.laboratory.grammar import english
 from aiayn.laboratory.grammar.adverbials import INTO, TIMES, Draw
+from aiayn.laboratory.grammar.circumstances import pronoun_for
 from aiayn.laboratory.grammar.lexicon import ADJECTIVES, NOUNS, Adjective, Noun, select
 from aiayn.laboratory.grammar.meaning import Clause, Notes, Place, Preposition, Thing, Word
-from aiayn.laboratory.grammar.scenes import making, pronoun_for, unrepeated
+from aiayn.laboratory.grammar.scenes import making, unrepeated
 from aiayn.laboratory.grammar.things import attributes, choose_tense, name, ownable, plain_thing, thing
 from aiayn.laboratory.grammar.verbs import BE, FIT, PARTICLE, PLACING, TRANSITIVE, Verb
 
