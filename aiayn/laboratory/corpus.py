@@ -12,7 +12,7 @@ __all__ = [
     "Draft",
     "SPLITS",
     "LONGEST",
-    "home",
+    "split_of",
     "compose",
     "pronoun_pair",
     "far_apart",
@@ -137,7 +137,7 @@ SPLITS = ("train", "valid", "test", "long", "novel", "pronouns")
 LONGEST = 18  # tokens, in a training sentence
 
 
-def home(draft: Draft) -> str:
+def split_of(draft: Draft) -> str:
     """The one split in which a sentence may appear; "" if it may appear in none.
 
     It depends on the English sentence alone, so no two splits can share one. Sentences that differ only in
@@ -195,7 +195,7 @@ def draws(seed: int, split: str, span: int | None) -> Iterator[Pair]:
             drafts = pronoun_pair(draw)
         else:
             drafts = [Draft(far_apart(draw, span, long) if span else compose(draw, long))]
-        if all(home(draft) == split for draft in drafts):
+        if all(split_of(draft) == split for draft in drafts):
             for draft in drafts:
                 yield draft.pair()
 
