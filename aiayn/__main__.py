@@ -22,7 +22,6 @@ from typing import Literal
 
 from aiayn import laboratory
 from aiayn.commands.command_line import open_streams, output_arrives, read_command, show_progress
-from aiayn.commands.evaluation import plain_words
 from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import plan_table
@@ -67,9 +66,8 @@ def sweep(
         How many trainings at a time; one for each processor unless given.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the trainings hear of it, and save
-    with plain_words():
-        options = (pair, seeds, scale, steps, vocabulary_size, workers, sys.stderr.isatty())
-        record = run_sweep(rows, data, out, *options)
+    progress = sys.stderr.isatty()
+    record = run_sweep(rows, data, out, pair, seeds, scale, steps, vocabulary_size, workers, progress)
     print(comparison_report(record))
     if failed := sum("error" in run for run in record["runs"]):
         print(f"aiayn: {failed} of {len(record['runs'])} runs failed; {out} says why", file=sys.stderr)
@@ -122,9 +120,7 @@ def sample(
     """
     if n > 1_000_000:  # they are all drawn before the first is printed
         raise InputError(f"n={n}: must be at most 1,000,000; for more, take several seeds")
-    with plain_words():
-        pairs = laboratory.sample(n, seed, split, span)
-    for pair in pairs:
+    for pair in laboratory.sample(n, seed, split, span):
         tree = [pair.tree] if with_tree else []
         alignment = [" ".join(f"{i}-{j}" for i, j in pair.alignment)] if with_alignment else []
         print(pair.source, pair.target, *tree, *alignment, sep="\t")

@@ -34,9 +34,9 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.laboratory.corpus import Pair, sample
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import last_checkpoints, load_checkpoint, read_description
 from aiayn.training.loop import train
 from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
 
@@ -110,16 +110,15 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
             try:
-                return load_checkpoint(last_checkpoints(folder))
+                return TrainedRun.read(folder).load("cpu")
             except InputError:  # not there yet, or damaged
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
                 train(config, "laboratory", pair, Path(part, "run"))
-                last = last_checkpoints(Path(part, "run"))[-1]
-                if read_description(last)["training"]["step"] < config.steps:  # a signal ended it
+                if TrainedRun.read(Path(part, "run")).description.step != config.steps:  # a signal ended it
                     raise KeyboardInterrupt
                 Path(part, "run").rename(folder)
-            return load_checkpoint(last_checkpoints(folder))
+            return TrainedRun.read(folder).load("cpu")
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"

@@ -24,8 +24,9 @@ from aiayn.laboratory import Pair, sample
 from aiayn.laboratory_model import scores
 from aiayn.table3.rows import parameters
 from aiayn.training import recipe, train
-from aiayn.training.checkpoint import list_checkpoints, read_description
+from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.metrics import Metrics
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator, bleu
 
 MODELS = ["rnn", "rnn-additive", "conv", "laboratory"]
@@ -44,13 +45,14 @@ def curve(folder: Path) -> list[dict[str, float]]:
     """What each checkpoint was worth, and the minutes that led to it."""
     test, points, perplexities = sample(CURVE, split="test"), [], Metrics(folder).validations()
     for checkpoint in list_checkpoints(folder):
-        training = read_description(checkpoint)["training"]
-        greedy = Translator.load(checkpoint, search=SearchConfig(beam=1))
+        run = TrainedRun.read(checkpoint, average=1)
+        step, minutes = run.description.step or 0, run.description.minutes or 0.0
+        greedy = Translator(*run.load(), SearchConfig(beam=1))
         points.append(
             {
-                "step": training["step"],
-                "minutes": round(training["minutes"], 3),
-                "perplexity": round(perplexities[training["step"]], 4),
+                "step": step,
+                "minutes": round(minutes, 3),
+                "perplexity": round(perplexities[step], 4),
                 "bleu": quality(greedy, test),
             }
         )

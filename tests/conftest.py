@@ -99,3 +99,17 @@ def aiayn(
         return code, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def descriptions_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Which descriptions of checkpoints were read, each as often as it was, by whoever did."""
+    read, read_text = list[Path](), Path.read_text
+
+    def noted(path: Path, *arguments: Any, **named: Any) -> str:
+        if path.name == "config.json":
+            read.append(path)
+        return read_text(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "read_text", noted)
+    return read

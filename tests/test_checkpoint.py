@@ -23,13 +23,8 @@ from aiayn.data.batching import lengths_of
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.model import Transformer
 from aiayn.training import load_checkpoint
-from aiayn.training.checkpoint import (
-    list_checkpoints,
-    read_description,
-    read_training,
-    read_weights,
-    save_checkpoint,
-)
+from aiayn.training.checkpoint import list_checkpoints, read_tensors, save_checkpoint, wanted_shapes
+from aiayn.training.description import Description, read_description
 from aiayn.training.loop import Objective, training_step
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
@@ -326,7 +321,7 @@ WRONG: dict[str, list[Any]] = {
 def test_a_training_that_cannot_be(name: str, value: Any, saved: tuple[Path, Transformer]) -> None:
     path = saved[0] / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"training": {name: value}}))
-    message = complaint(read_training, saved[0])
+    message = complaint(read_description, saved[0])
     assert message.startswith(f"{path}: training has {name}=") and len(message) < len(str(path)) + 150
 
 
@@ -334,14 +329,15 @@ def test_a_training_that_cannot_be(name: str, value: Any, saved: tuple[Path, Tra
 def test_a_training_that_is_no_description(training: Any, saved: tuple[Path, Transformer]) -> None:
     path = saved[0] / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"training": training}))
-    assert complaint(read_training, saved[0]).startswith(f"{path}: training={training!r} is no description")
+    message = complaint(read_description, saved[0])
+    assert message.startswith(f"{path}: training={training!r} is no description")
 
 
 def test_a_model_that_was_saved_by_other_means(saved: tuple[Path, Transformer]) -> None:
     path = saved[0] / "config.json"
     description = json.loads(path.read_text())
     path.write_text(json.dumps({"model": description["model"]}))  # of earlier versions, without a checksum
-    assert read_training(saved[0]) == {}
+    assert read_description(saved[0]) == Description(TINY, None, {})
     load_checkpoint([saved[0]])
 
 
@@ -483,7 +479,8 @@ def test_a_checkpoint_gives_back_adams_state(tmp_path: Path, vocabulary: Vocabul
     again = Transformer(shape)
     other = make_optimizer(again)
     found = restore(folder, again, other, {"seed": 1})
-    assert found == {"step": 3, "minutes": 1.5, "seed": 1}
+    assert found.training == {"step": 3, "minutes": 1.5, "seed": 1}
+    assert (found.step, found.minutes, found.seed) == (3, 1.5, 1)
     assert same(dict(again.named_parameters()), dict(model.named_parameters()))
     states = zip(optimizer.state_dict()["state"].values(), other.state_dict()["state"].values(), strict=True)
     assert all(same(one, two) for one, two in states)
@@ -515,8 +512,7 @@ def test_a_checkpoint_says_what_it_is(saved: tuple[Path, Transformer]) -> None:
     folder, _ = saved
     training = {"step": 1, "average": 1}
     checksum = hashlib.sha256((folder / "vocabulary.model").read_bytes()).hexdigest()
-    assert read_description(folder) == {"model": TINY, "training": training, "vocabulary_sha256": checksum}
-    assert read_training(folder) == training
+    assert read_description(folder) == Description(TINY, checksum, training, step=1, average=1)
 
 
 def test_weights_are_read_without_running_anything(saved: tuple[Path, Transformer]) -> None:
@@ -526,4 +522,5 @@ def test_weights_are_read_without_running_anything(saved: tuple[Path, Transforme
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
     assert set(header) - {"__metadata__"} == {name for name, _ in model.named_parameters()}
-    assert same(read_weights(folder, TINY), dict(model.named_parameters()))
+    weights = read_tensors(folder / "model.safetensors", wanted_shapes(folder, TINY))
+    assert same(weights, dict(model.named_parameters()))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jaxtyping
@@ -97,13 +98,58 @@ def test_tensorboard_and_compile_are_passed_on(
     aiayn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[Any] = []
-    monkeypatch.setattr(training_commands, "train_model", lambda *arguments: called.append(arguments))
-    monkeypatch.setattr(training_commands, "how_trained", lambda _: {"step": 9})
+
+    def note(*plain: Any, **named: Any) -> None:
+        called.append((plain, named))
+
+    monkeypatch.setattr(training_commands, "train_model", note)
+    trained = SimpleNamespace(description=SimpleNamespace(step=9))
+    monkeypatch.setattr(training_commands.TrainedRun, "read", lambda _: trained)
     monkeypatch.setattr(training_commands.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
     told = ["--data", "multi30k", "--config", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
-    assert called == [(recipe("multi30k"), "multi30k", "en-de", out, 5.0, False, False, True, True)]
+    plain = (recipe("multi30k"), "multi30k", "en-de", out, 5.0)
+    named = {"drop_too_long": False, "resume": False, "tensorboard": True, "compile": True}
+    assert called == [(plain, named)]
+
+
+def test_each_description_is_read_once(
+    aiayn: Command, sentences: Path, tmp_path: Path, descriptions_read: list[Path]
+) -> None:
+    """Of a run with several checkpoints, by every verb that uses its model; parse is in test_parsing."""
+    run = tmp_path / "run"
+    assert aiayn(*train_arguments(sentences, run, "--checkpoint-steps", 1))[0] == 0
+    wanted = sorted(path / "config.json" for path in (run / "checkpoints").iterdir())
+    assert len(wanted) == 3
+    for verb, *more in (["translate"], ["evaluate"], ["evaluate", "--average", 2], ["convert", run / "out"]):
+        descriptions_read.clear()
+        code, _, errors = aiayn(verb, run, *more, text="The dog is old.\n")
+        assert code == 0, errors
+        assert sorted(descriptions_read) == wanted
+
+
+@pytest.mark.parametrize(
+    ("fails", "words"),
+    [
+        ("aiayn.translation.translator.beam_search", "translate RUN"),
+        ("aiayn.translation.translator.beam_search", "evaluate RUN"),
+        ("aiayn.laboratory.sample", "sample"),
+        ("aiayn.commands.train.recipe", "train --data laboratory --config base --out new"),
+        ("aiayn.__main__.run_sweep", "sweep --data laboratory --out table3.json"),
+    ],
+)
+def test_a_fault_of_the_program_keeps_its_traceback(
+    aiayn: Command, run: Path, monkeypatch: pytest.MonkeyPatch, fails: str, words: str
+) -> None:
+    def broken(*arguments: Any, **named: Any) -> Any:
+        raise ValueError("shape '[2, 3]' is invalid for input of size 5")
+
+    monkeypatch.setattr(fails, broken)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(ValueError, match="is invalid for input of size 5") as caught:
+        aiayn(*words.replace("RUN", str(run)).split(), text="The dog.")
+    assert caught.type is ValueError
 
 
 def test_translate_keeps_the_number_of_lines(aiayn: Command, run: Path) -> None:

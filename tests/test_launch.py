@@ -19,13 +19,14 @@ from safetensors.torch import load_file
 
 import aiayn.commands.evaluation
 from aiayn.commands import report, score
-from aiayn.commands.evaluation import how_trained, load_test, write_record
+from aiayn.commands.evaluation import load_test, write_record
 from aiayn.commands.launch import launch, paper_run, reason, torchrun_command
 from aiayn.commands.slurm import slurm_script
 from aiayn.data import Pairs
 from aiayn.errors import InputError
 from aiayn.training import recipe, train
 from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig
 
 PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
@@ -367,7 +368,7 @@ def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
 
 
 def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp_path: Path) -> None:
-    record = score(run)
+    record = score(TrainedRun.read(run))
     assert record["checkpoints"] == ["step-0000002", "step-0000004"]  # the recipe wants five
     assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
     forms = record["bleu"]["test"]
@@ -376,12 +377,14 @@ def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp
     assert len(report(record).splitlines()) == 4
     write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
     written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
-    assert written == {"command": "aiayn launch --data 'd e'", **record}
+    assert written["command"] == "aiayn launch --data 'd e'"
+    assert written == {**written, **record}
+    assert written.keys() - record.keys() == {"command", "machine", "commit", "date", "torch"}
 
 
 def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
-    tests = (str(sentences), "de-en", "val")
-    record = score(run, SearchConfig(beam=2, alpha=0.0), average=1, tests=tests, forms=False)
+    search, one = SearchConfig(beam=2, alpha=0.0), TrainedRun.read(run, average=1)
+    record = score(one, search, str(sentences), "de-en", "val", forms=False)
     assert (record["beam"], record["alpha"], record["pair"]) == (2, 0.0, "de-en")
     assert record["checkpoints"] == ["step-0000004"]
     assert list(record["bleu"]["val"]) == ["sacrebleu"]
@@ -391,10 +394,10 @@ def test_a_language_without_a_tokenizer_has_one_score(sentences: Path, run: Path
     """Moses has no rules for Klingon: whoever asks for all forms hears it before anything is translated."""
     for language, side in (("en", "de"), ("tlh", "en")):
         shutil.copy(sentences / f"val.{side}", sentences / f"klingon.{language}")
-    tests = (str(sentences), "en-tlh", "klingon")
-    assert list(score(run, tests=tests)["bleu"]["klingon"]) == ["sacrebleu"]
+    trained, test = TrainedRun.read(run), {"data": str(sentences), "pair": "en-tlh", "split": "klingon"}
+    assert list(score(trained, **test)["bleu"]["klingon"]) == ["sacrebleu"]
     with pytest.raises(InputError, match="language 'tlh': the Moses tokenizer"):
-        score(run, tests=tests, forms=True)
+        score(trained, **test, forms=True)
 
 
 def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Path) -> None:
@@ -403,17 +406,16 @@ def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Pat
     description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
     del description["training"]
     (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
-    assert how_trained(tmp_path / "run") == {}
+    silent = TrainedRun.read(tmp_path / "run")
+    assert silent.description.training == {} and silent.kind == "translation"
     with pytest.raises(InputError, match="does not say on what it was trained; give --data and --pair"):
-        score(tmp_path / "run")
+        score(silent)
 
 
 def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        aiayn.commands.evaluation.Translator, "load", lambda *_: pytest.fail("translated in vain")
-    )
+    monkeypatch.setattr(TrainedRun, "load", lambda *_: pytest.fail("loaded in vain"))
     with pytest.raises(InputError, match=r"test_2017\.en"):
-        score(run, tests=(None, None, "test_2017"))
+        score(TrainedRun.read(run), split="test_2017")
 
 
 def newstest(*missing: str) -> Any:
@@ -435,7 +437,7 @@ def test_newstest2014_is_scored_whole_and_filtered(
     monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
     assert {name: len(pairs) for name, pairs in tests.items()} == {"wmt14/full": 10, "wmt14": 8}
-    assert list(score(run, tests=("wmt14", None, split))["bleu"]) == ["wmt14/full", "wmt14"]
+    assert list(score(TrainedRun.read(run), data="wmt14", split=split)["bleu"]) == ["wmt14/full", "wmt14"]
 
 
 def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

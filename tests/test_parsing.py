@@ -23,6 +23,7 @@ from aiayn.parsing.evalb import evalb
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate, gold_trees, tokenise
 from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
 from aiayn.training import TrainingConfig, train
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
 from aiayn.translation.translator import TooLong
 
@@ -220,10 +221,25 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
     for constrained in (False, True):
         parser = Parser.load(out, constrained=constrained)
         assert parser([tree.words() for tree in TREES]) == TREES
-        found = evaluate(out, constrained=constrained)
+        found = evaluate(TrainedRun.read(out), constrained=constrained)
         assert (found["f1"], found["complete_match"], found["sentences"]) == (100, 100, 12)
         assert (found["strict_f1"], found["well_formed"]) == (100, 100)
         assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
+
+
+def test_a_parsers_description_is_read_once(
+    run: tuple[Path, Path], aiayn: Any, descriptions_read: list[Path], tmp_path: Path
+) -> None:
+    (last,) = (run[1] / "checkpoints").iterdir()
+    assert TrainedRun.read(run[1]).kind == "parsing"
+    for words in (["parse"], ["evaluate", "--json", tmp_path / "f1.json"]):
+        descriptions_read.clear()
+        code, output, errors = aiayn(words[0], run[1], *words[1:], text=SENTENCES[0])
+        assert code == 0 and output, errors
+        assert descriptions_read == [last / "config.json"]
+    found = json.loads((tmp_path / "f1.json").read_text(encoding="utf-8"))
+    assert (found["kind"], found["f1"], found["run"]) == ("parsing", 100, str(run[1]))
+    assert found["command"].startswith("aiayn evaluate ") and found["machine"]
 
 
 def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:

@@ -23,7 +23,8 @@ from aiayn.errors import InputError
 from aiayn.model import Transformer
 from aiayn.model.registry import describe
 from aiayn.training import load_checkpoint
-from aiayn.training.checkpoint import last_checkpoints, list_checkpoints, read_training
+from aiayn.training.checkpoint import last_checkpoints, list_checkpoints
+from aiayn.training.description import read_description
 from aiayn.training.metrics import best_step, stale
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import newest_checkpoint, restore
@@ -199,7 +200,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / "optimizer.safetensors").touch()
 
     monkeypatch.setattr(aiayn.training.run, "save_checkpoint", save)
-    monkeypatch.setattr(aiayn.training.run, "restore", lambda folder, *_: read_training(folder))
+    monkeypatch.setattr(aiayn.training.run, "restore", lambda folder, *_: read_description(folder))
 
 
 PARTS = (Transformer(TINY), make_optimizer(Transformer(TINY)), train_vocabulary([" ".join(NUMBERS)], 30))

@@ -39,7 +39,8 @@ from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.training import TrainingConfig, load_checkpoint, recipe, train
-from aiayn.training.checkpoint import list_checkpoints, read_description
+from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.description import read_description
 from aiayn.training.loop import (
     NotFinite,
     Objective,
@@ -364,7 +365,7 @@ def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.Ca
         assert line["rate"] == pytest.approx(learning_rate(int(line["step"]), TINY.d_model, 4), rel=1e-5)
         assert line["gradient_norm"] > 0
     assert last[2].keys() == {"step", "minutes", "validation_perplexity"}
-    training = read_description(list_checkpoints(out)[-1])["training"]
+    training = read_description(list_checkpoints(out)[-1]).training
     assert (training["step"], training["data"], training["pair"]) == (60, corpus, "en-de")
     assert training["seed"] == 1 and training["average"] == 2 and training["minutes"] > 0
     assert training["versions"]["torch"] == torch.__version__ and len(training["corpus"]) == 40

@@ -18,6 +18,7 @@ from small_runs import QUICK, TINY, complaint, write_corpus
 import aiayn.table3.sweep
 import aiayn.training.preparation
 from aiayn.data import corpora as data
+from aiayn.errors import InputError
 from aiayn.model import config
 from aiayn.table3 import ROWS, compare, row_config
 from aiayn.table3.comparison import BAR, read_record, report, together
@@ -245,6 +246,22 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
         assert run["perplexity"] > 1 and 0 <= run["bleu"] <= 100 and run["minutes"] >= 0
         assert "version:" in run["signature"]
     assert [path.name for path in out.parent.iterdir()] == ["table3.json"]
+
+
+@pytest.mark.parametrize(
+    ("data", "split"),
+    [("laboratory", "test"), ("multi30k", "test_2016_flickr"), ("wmt14", "val"), ("my/folder", "test")],
+)
+def test_the_split_that_a_sweep_is_scored_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: str, split: str
+) -> None:
+    """It is the corpus' own test set, but Table 3 is of the development set, newstest2013."""
+
+    def refused(*asked: str) -> None:
+        raise InputError(" ".join(asked))
+
+    monkeypatch.setattr(aiayn.table3.sweep, "load_pairs", refused)
+    assert complaint(sweep, "base", data, tmp_path / "a.json") == f"{data} en-de {split}"
 
 
 def test_what_is_done_is_not_done_again(

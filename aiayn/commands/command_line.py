@@ -8,7 +8,7 @@ __all__ = [
     "output_arrives",
     "open_streams",
     "show_progress",
-    "later",
+    "deferred",
     "read_command",
 ]
 
@@ -78,7 +78,7 @@ def show_progress() -> None:
 
 
 # book/09-launch.ipynb, cell read-command
-def later(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
     """A function with the flags of a verb, which gives back what then remains to be called."""
     return wraps(verb)(lambda *arguments, **named: partial(verb, *arguments, **named))
 
@@ -95,7 +95,7 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     for flag, word in pairwise(sys.argv):
         if not word.strip() or re.fullmatch("--[^=]*= *", word):
             raise InputError(f"an empty value ({flag} {word!r}); give one, or leave it out")
-    commands, said = {verb.__name__: later(verb) for verb in verbs}, StringIO()
+    commands, said = {verb.__name__: deferred(verb) for verb in verbs}, StringIO()
     try:
         with redirect_stderr(said):
             found: Callable[[], None] = tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")

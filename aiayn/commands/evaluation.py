@@ -5,13 +5,10 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
-    "plain_words",
-    "TEST_SETS",
+    "SEARCHES",
     "load_test",
     "scores_of",
     "translate_test",
-    "how_trained",
-    "is_parser",
     "score",
     "report",
     "write_record",
@@ -20,24 +17,20 @@ __all__ = [
 
 # book/09-launch.ipynb, cell evaluation-imports
 import json
-import platform
-import shlex
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
-from aiayn.training.checkpoint import last_checkpoints, read_training
+from aiayn.provenance import device_name, provenance
+from aiayn.training.description import Kind
+from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.translation.bleu_scores import (
     MOSES,
     Score,
@@ -49,22 +42,10 @@ from aiayn.translation.bleu_scores import (
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation.translator import TooLong, Translator
 
-
-# book/09-launch.ipynb, cell plain-words
-@contextmanager
-def plain_words() -> Iterator[None]:
-    """Within it, what the package refuses is a fault of the input, and told as one: an `InputError`."""
-    try:
-        with warnings.catch_warnings(action="error", category=TooLong):
-            yield
-    except (ValueError, TooLong) as error:
-        raise InputError(str(error)) from None
+SEARCHES: dict[Kind, SearchConfig] = {"translation": PAPER_SEARCH, "parsing": PARSING_SEARCH}
 
 
 # book/09-launch.ipynb, cell load-test
-TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
-
-
 def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
     """A test set by name, the corpus' own where `split` is None; of newstest2014 also the filtered one.
 
@@ -101,64 +82,48 @@ def scores_of(
 def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
     """Translate a test set; an `InputError` names its file and the sentence, if that is too long."""
     try:
-        with plain_words():
+        with warnings.catch_warnings(action="error", category=TooLong):
             return list(translator(test.source, progress=progress))
-    except InputError as error:
-        raise InputError(f"{test.source_name}: {error}") from None
-
-
-# book/09-launch.ipynb, cell is-parser
-def how_trained(run: Path) -> dict[str, Any]:
-    """What the last checkpoint of a run says of its training; nothing, if it was saved by other means."""
-    return read_training(last_checkpoints(run)[-1])
-
-
-def is_parser(run: Path) -> bool:
-    """Whether a run trained its model on trees (section 6.3)."""
-    return str(how_trained(run).get("pair")).endswith("-trees")
+    except TooLong as warning:
+        raise InputError(f"{test.source_name}: {warning}") from None
 
 
 # book/09-launch.ipynb, cell score
 def score(
-    run: Path,
+    run: TrainedRun,
     search: SearchConfig | None = None,
-    average: int | None = None,
-    tests: tuple[str | None, str | None, str | None] = (None, None, None),
+    data: str | None = None,
+    pair: str | None = None,
+    split: str | None = None,
     forms: bool | None = None,
     progress: bool = False,
 ) -> dict[str, Any]:
     """Translate a test set with the model that a run has left, and score it (section 6.1).
 
-    `tests` are corpus, pair of languages, and split: where None, those of the training, and `load_test`'s.
-    Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has. A
-    parser is scored by `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
+    Corpus and pair of languages are those of the training, and `split` is the corpus' own test set, unless
+    given. Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has.
+    A parser is scored by `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
     """
-    training = how_trained(run)
-    data, pair = tests[0] or training.get("data"), tests[1] or training.get("pair")
-    if not (data and pair):
-        raise InputError(f"{run}: does not say on what it was trained; give --data and --pair")
-    if is_parser(run):
-        search = search or PARSING_SEARCH
-        return evaluate_parser(run, search, average, data, tests[2] or "test", progress=progress)
-    search, language = search or PAPER_SEARCH, pair.partition("-")[2]
+    data, pair = run.trained_on(data, pair)
+    search = search or SEARCHES[run.kind]
+    if run.kind == "parsing":
+        return {"kind": run.kind, **evaluate_parser(run, search, data, split or "test", progress=progress)}
+    language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
-    sets = load_test(data, pair, tests[2])
-    translations = translate_test(Translator.load(run, average, search), next(iter(sets.values())), progress)
+    sets = load_test(data, pair, split)
+    translations = translate_test(Translator(*run.load(), search), next(iter(sets.values())), progress)
     found = scores_of(translations, sets, language, language in MOSES if forms is None else forms)
-    checkpoints = [folder.name for folder in last_checkpoints(run, average)]
-    here = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
     return {
-        "run": str(run),
+        "kind": run.kind,
+        "run": str(run.folder),
         "data": data,
         "pair": pair,
         "beam": search.beam,
         "alpha": search.alpha,
-        "checkpoints": checkpoints,
-        "minutes": training.get("minutes"),
-        "device": here,
-        "torch": torch.__version__,
-        "date": date.today().isoformat(),
+        "checkpoints": [folder.name for folder in run.checkpoints],
+        "minutes": run.description.minutes,
+        "device": device_name(),
         "bleu": {test: {form: asdict(each) for form, each in forms.items()} for test, forms in found.items()},
     }
 
@@ -166,7 +131,7 @@ def score(
 # book/09-launch.ipynb, cell report
 def report(record: dict[str, Any]) -> str:
     """What `score` found, as a table: test set, form, BLEU, signature; or the labelled F1 of a parser."""
-    if "f1" in record:
+    if record["kind"] == "parsing":
         parts = [f"{name} {record[name]:.2f}" for name in ("precision", "recall", "complete_match")]
         f1 = f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
         without = (
@@ -179,13 +144,13 @@ def report(record: dict[str, Any]) -> str:
     )
 
 
-def write_record(path: Path, record: dict[str, Any], command: list[str]) -> None:
-    """Write down what `score` found, and how it came about.
+def write_record(path: Path, record: dict[str, Any], command: Sequence[str] | None = None) -> None:
+    """Write down what `score` found, and how it came about: by the `command`, or by the one that runs now.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    text = json.dumps({"command": shlex.join(command), **record}, indent=1, ensure_ascii=False)
+    text = json.dumps(provenance(command) | record, indent=1, ensure_ascii=False)
     write_atomically(path, f"{text}\n".encode())

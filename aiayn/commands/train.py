@@ -29,15 +29,7 @@ from typing import Annotated
 import torch
 import tyro
 
-from aiayn.commands.evaluation import (
-    TEST_SETS,
-    how_trained,
-    load_test,
-    plain_words,
-    report,
-    score,
-    write_record,
-)
+from aiayn.commands.evaluation import load_test, report, score, write_record
 from aiayn.commands.launch import launch as launch_workers
 from aiayn.commands.launch import torchrun_command
 from aiayn.commands.slurm import slurm_script
@@ -49,6 +41,7 @@ from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import prepare as prepare_corpus
 from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.training.run import check_folder
+from aiayn.training.trained_run import TEST_SETS, TrainedRun
 
 
 # book/09-launch.ipynb, cell train-options
@@ -83,9 +76,8 @@ class Training:
             {name: value for name in names if (value := getattr(self, name)) is not None}
             for names in (run, ("vocabulary_size", "dropout"))
         )
-        with plain_words():
-            settings = recipe(self.config, **changes)
-            return replace(settings, model=replace(settings.model, **shape))
+        settings = recipe(self.config, **changes)
+        return replace(settings, model=replace(settings.model, **shape))
 
 
 # book/09-launch.ipynb, cell train-command
@@ -106,10 +98,19 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     """Train a model."""
     settings = job.settings()
     keep_heap()
-    options = (job.minutes, job.drop_too_long, job.resume, job.tensorboard, job.compile)
     with fetched_elsewhere(job):
-        train_model(settings, job.data, job.pair, job.out, *options)
-    step = how_trained(job.out)["step"]
+        train_model(
+            settings,
+            job.data,
+            job.pair,
+            job.out,
+            job.minutes,
+            drop_too_long=job.drop_too_long,
+            resume=job.resume,
+            tensorboard=job.tensorboard,
+            compile=job.compile,
+        )
+    step = TrainedRun.read(job.out).description.step
     if "TORCHELASTIC_RUN_ID" not in os.environ and step not in Metrics(job.out).validations():
         print(f"aiayn: stopped after step {step}, which is saved; --resume goes on", file=sys.stderr)
         sys.exit(130)
@@ -209,6 +210,6 @@ def launch(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
     launch_workers(command)
     if machines == 1:
-        record = score(job.out, progress=sys.stderr.isatty())
+        record = score(TrainedRun.read(job.out), progress=sys.stderr.isatty())
         print(report(record))
-        write_record(job.out / "bleu.json", record, ["aiayn", *sys.argv[1:]])
+        write_record(job.out / "bleu.json", record)

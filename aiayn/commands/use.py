@@ -5,10 +5,10 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
-    "RunFolder",
-    "Model",
+    "RunArgument",
+    "ModelOptions",
     "read_lines",
-    "told_at_the_end",
+    "reporting_too_long",
     "translate",
     "parse",
     "convert",
@@ -28,35 +28,36 @@ from typing import Annotated, Any
 
 import tyro
 
-from aiayn.commands.evaluation import is_parser, plain_words, report, score, write_record
+from aiayn.commands.evaluation import SEARCHES, report, score, write_record
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.inside.view import write_attention
-from aiayn.parsing.parser import PARSING_SEARCH, Parser
-from aiayn.training.checkpoint import last_checkpoints, load_checkpoint
+from aiayn.parsing.parser import Parser
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
-from aiayn.translation.search import PAPER_SEARCH, SearchConfig
+from aiayn.translation.search import SearchConfig
 from aiayn.translation.translator import TooLong, Translator
 
 # book/09-launch.ipynb, cell model-options
-RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelOptions:
     """Which model, and how it searches."""
 
-    run: RunFolder  # a folder that `aiayn train` left
+    run: RunArgument  # a folder that `aiayn train` left
     beam: int | None = None  # prefixes kept at each step: 4, of a parser 21, unless given
     alpha: float | None = None  # strength of the length penalty: 0.6, of a parser 0.3, unless given
     average: int | None = None  # how many of the last checkpoints; the recipe's number unless given
 
-    def search(self, n_best: int = 1) -> SearchConfig:
-        """How to search: as the paper does with such a model, but for what the flags change."""
-        usual = PARSING_SEARCH if is_parser(self.run) else PAPER_SEARCH
+    def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
+        """The run, and how to search: as the paper does with such a model, but for what the flags change."""
+        run = TrainedRun.read(self.run, self.average)
         changes: dict[str, Any] = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
-        return replace(usual, **{name: value for name, value in changes.items() if value is not None})
+        given = {name: value for name, value in changes.items() if value is not None}
+        return run, replace(SEARCHES[run.kind], **given)
 
 
 # book/09-launch.ipynb, cell told-at-the-end
@@ -67,9 +68,9 @@ def read_lines() -> list[str]:
 
 
 @contextmanager
-def told_at_the_end() -> Iterator[None]:
+def reporting_too_long() -> Iterator[None]:
     """Within it, sentences that are too long are left out; standard error says so, and the exit code is 1."""
-    with plain_words(), warnings.catch_warnings(record=True, action="always", category=TooLong) as caught:
+    with warnings.catch_warnings(record=True, action="always", category=TooLong) as caught:
         yield
     left_out = [warning.message for warning in caught or () if warning.category is TooLong]
     for message in left_out:
@@ -80,7 +81,9 @@ def told_at_the_end() -> Iterator[None]:
 
 # book/09-launch.ipynb, cell translate-command
 def translate(
-    model: Annotated[Model, tyro.conf.arg(name="")], n_best: int | None = None, attention: Path | None = None
+    model: Annotated[ModelOptions, tyro.conf.arg(name="")],
+    n_best: int | None = None,
+    attention: Path | None = None,
 ) -> None:
     """Translate standard input to standard output, line by line.
 
@@ -93,13 +96,14 @@ def translate(
     attention : Path, optional
         A file for a page that shows where every head looked, in HTML.
     """
-    if is_parser(model.run):
+    wanted = 1 if n_best is None else n_best
+    run, search = model.read(wanted)
+    if run.kind == "parsing":
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
-    wanted = 1 if n_best is None else n_best
-    translator = Translator.load(model.run, model.average, model.search(wanted))
+    translator = Translator(*run.load(), search)
     lines = read_lines()
-    with told_at_the_end():
+    with reporting_too_long():
         found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
         for number, translations in enumerate(found, start=1):
             rows = [(each.score, each.text) for each in translations] or [(0.0, "")]
@@ -112,7 +116,7 @@ def translate(
 
 
 # book/09-launch.ipynb, cell parse-command
-def parse(model: Annotated[Model, tyro.conf.arg(name="")], constrained: bool = True) -> None:
+def parse(model: Annotated[ModelOptions, tyro.conf.arg(name="")], constrained: bool = True) -> None:
     """Print the tree of each line of standard input, in brackets; an empty line where there is none.
 
     Parameters
@@ -120,19 +124,20 @@ def parse(model: Annotated[Model, tyro.conf.arg(name="")], constrained: bool = T
     constrained : bool
         Let the search write trees only; without it, the search is the paper's.
     """
-    if not is_parser(model.run):
+    run, search = model.read()
+    if run.kind != "parsing":
         raise InputError(f"{model.run}: no parser; use `aiayn translate`")
     keep_heap()
-    parser = Parser.load(model.run, model.average, model.search(), constrained=constrained)
+    parser = Parser(Translator(*run.load(), search), constrained)
     lines = read_lines()
-    with told_at_the_end():
+    with reporting_too_long():
         for tree in parser(lines, progress=sys.stderr.isatty()):
             print("" if tree is None else tree)
 
 
 # book/09-launch.ipynb, cell convert-command
 def convert(
-    run: RunFolder,
+    run: RunArgument,
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
     average: int | None = None,
 ) -> None:
@@ -147,7 +152,7 @@ def convert(
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
-    write_ctranslate2(*load_checkpoint(last_checkpoints(run, average)), out)
+    write_ctranslate2(*TrainedRun.read(run, average).load("cpu"), out)
 
 
 # book/09-launch.ipynb, cell evaluate-command
@@ -155,7 +160,7 @@ CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows 
 
 
 def evaluate(
-    model: Annotated[Model, tyro.conf.arg(name="")],
+    model: Annotated[ModelOptions, tyro.conf.arg(name="")],
     split: str | None = None,
     data: str | None = None,
     pair: str | None = None,
@@ -177,12 +182,12 @@ def evaluate(
     json : Path, optional
         A file to write the scores to, with all that belongs to them.
     """
-    if is_parser(model.run) and (pair or forms):
+    run, search = model.read()
+    if run.kind == "parsing" and (pair or forms):
         raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair and --forms")
     keep_heap()
-    tests = (data, pair, split)
-    record = score(model.run, model.search(), model.average, tests, forms, progress=sys.stderr.isatty())
-    if forms or "bleu" not in record:
+    record = score(run, search, data, pair, split, forms, progress=sys.stderr.isatty())
+    if forms or run.kind == "parsing":
         print(report(record))
     else:
         (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
@@ -190,4 +195,4 @@ def evaluate(
     if data is None and record["data"] not in CORPORA:  # a run from elsewhere may name any folder
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
     if json is not None:
-        write_record(json, record, ["aiayn", *sys.argv[1:]])
+        write_record(json, record)

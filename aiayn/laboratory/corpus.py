@@ -28,6 +28,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from aiayn.errors import InputError
 from aiayn.laboratory.grammar import english, german
 from aiayn.laboratory.grammar.adverbials import Draw
 from aiayn.laboratory.grammar.joining import asking, join, saying
@@ -222,15 +223,15 @@ def sample(n: int, seed: int = 1, split: str = "train", span: int | None = None)
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no such split or span, or `n` is negative.
     """
     if n < 0:
-        raise ValueError(f"n={n}: a number of pairs cannot be negative")
+        raise InputError(f"n={n}: a number of pairs cannot be negative")
     if split not in SPLITS:
-        raise ValueError(f"split {split!r}: choose one of {', '.join(SPLITS)}")
+        raise InputError(f"split {split!r}: choose one of {', '.join(SPLITS)}")
     if span is not None and (span not in SPANS or split == "pronouns"):
         spans = f"choose {SPANS[0]} to {SPANS[-1]}, and a split other than pronouns"
-        raise ValueError(f"span {span} in split {split!r}: {spans}")
+        raise InputError(f"span {span} in split {split!r}: {spans}")
     pairs = draws(seed, split, span)
     return [next(pairs) for _ in range(n)]

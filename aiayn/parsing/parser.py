@@ -32,7 +32,7 @@ from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.parsing.evalb import evalb, strict
 from aiayn.parsing.well_formed import TreeVocabulary, WellFormed
-from aiayn.training.checkpoint import last_checkpoints, read_training
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import search_in_batches
 from aiayn.translation.search import Hypothesis, SearchConfig
 from aiayn.translation.translator import Translator
@@ -167,9 +167,8 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
 
 # book/06-3-constituency-parsing.ipynb, cell evaluate
 def evaluate(
-    run: Path,
+    run: TrainedRun,
     search: SearchConfig = PARSING_SEARCH,
-    average: int | None = None,
     data: str | None = None,
     split: str = "test",
     constrained: bool = True,
@@ -177,25 +176,22 @@ def evaluate(
 ) -> dict[str, Any]:
     """Score the parser that a run has left (Table 4), on the corpus of its training unless told otherwise.
 
-    `search`, `average` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
+    `search` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
     """
-    training = read_training(last_checkpoints(run)[-1])
-    data, pair = data or training.get("data"), training.get("pair")
-    if not (data and pair):
-        raise InputError(f"{run}: does not say on what it was trained; give --data and --pair")
+    data, pair = run.trained_on(data)
     trees = gold_trees(load_pairs(data, pair, split))
-    parser = Parser.load(run, average, search, constrained=constrained)
+    parser = Parser(Translator(*run.load(), search), constrained)
     parses = parser([tree.words() for tree in trees], progress=progress)
     scores = evalb(trees, parses)
     names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")
     return {
-        "run": str(run),
+        "run": str(run.folder),
         "data": data,
         "split": split,
         "beam": search.beam,
         "alpha": search.alpha,
         "constrained": constrained,
-        "minutes": training.get("minutes"),
+        "minutes": run.description.minutes,
         **{name: getattr(scores, name) for name in names},
         "strict_f1": strict(trees, parses).f1,
         "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),

@@ -6,15 +6,13 @@ https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
 
 __all__ = [
     "SWEEPS",
-    "TEST_SPLITS",
     "sweep_config",
     "Job",
     "run_job",
     "run_apart",
-    "provenance",
-    "begin",
+    "open_record",
     "save",
-    "drawn",
+    "corpus_files",
     "workplace",
     "run_all",
     "sweep",
@@ -25,18 +23,11 @@ __all__ = [
 import contextlib
 import json
 import multiprocessing
-import os
-import platform
-import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from datetime import date
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +42,13 @@ from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.model.configuration import config
+from aiayn.provenance import provenance
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
-from aiayn.training.checkpoint import list_checkpoints, read_training
 from aiayn.training.loop import train
 from aiayn.training.metrics import Metrics
 from aiayn.training.recipes import TrainingConfig
+from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
 
@@ -67,7 +59,6 @@ SWEEPS = {
     "multi30k": replace(_SHORT, model=config("small"), steps=2000, batch_tokens=1000),
     "wmt14": TrainingConfig(keep=1, average=1),
 }
-TEST_SPLITS = {"multi30k": "test_2016_flickr", "wmt14": "val"}  # as in the table; of other corpora test
 
 
 def sweep_config(
@@ -126,19 +117,17 @@ def run_job(job: Job) -> dict[str, Any]:
     job.folder.mkdir(parents=True, exist_ok=True)
     with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
         train(job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True)
-        last = list_checkpoints(job.folder)[-1]
-        training = read_training(last)
-        if training["step"] < job.config.steps:
-            raise InputError(
-                f"interrupted after step {training['step']}, from which the same command goes on"
-            )
+        run = TrainedRun.read(job.folder, average=1)
+        step, minutes = run.description.step or 0, run.description.minutes or 0.0
+        if step < job.config.steps:
+            raise InputError(f"interrupted after step {step}, from which the same command goes on")
         test = load_pairs(job.data, job.pair, job.test)
-        score, signature = bleu(Translator.load(last)(test.source), test.target)
+        score, signature = bleu(Translator(*run.load())(test.source), test.target)
     return {
         "parameters": parameters(job.config.model),
-        "steps": training["step"],
-        "minutes": round(training["minutes"], 2),
-        "perplexity": round(Metrics(job.folder).validations()[training["step"]], 4),
+        "steps": step,
+        "minutes": round(minutes, 2),
+        "perplexity": round(Metrics(job.folder).validations()[step], 4),
         "bleu": round(score, 2),
         "signature": signature,
     }
@@ -159,25 +148,7 @@ def run_apart(job: Job) -> dict[str, Any]:
 
 
 # book/06-2-model-variations.ipynb, cell record
-def provenance() -> dict[str, Any]:
-    """By what, where and when a record was made; the commit only in a checkout of the book."""
-    spec = find_spec("aiayn")
-    root = Path(spec.origin).parents[1] if spec and spec.origin else Path()
-    found = None
-    if (root / ".git").exists():
-        git = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True)
-        found = git.stdout.strip() or None
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
-    return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
-        "machine": f"{device}, {os.cpu_count()} processors",
-        "commit": found,
-        "date": date.today().isoformat(),
-        "torch": torch.__version__,
-    }
-
-
-def begin(out: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def open_record(out: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """The record at `out`, if it was made with the same settings; else a new one."""
     record = read_record(out)
     if record is None or not record["runs"]:
@@ -196,7 +167,7 @@ def save(out: Path, record: dict[str, Any]) -> None:
     write_atomically(out, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def drawn(data: str, pair: str, folder: Path) -> str:
+def corpus_files(data: str, pair: str, folder: Path) -> str:
     """The laboratory's corpus as files, written if they are not there yet; any other corpus as it is."""
     if data != "laboratory":
         return data
@@ -274,26 +245,28 @@ def sweep(
     What the record holds already is not done again; a run that was interrupted goes on, and one that failed
     is tried again. `workers` processes of one thread share the work, one for each processor where None. See
     `choose_rows` for `rows`, and `sweep_config` for `scale`, `steps` and `vocabulary_size`.
-
     An `InputError` says if a row, the corpus or a number makes no sense, or `out` is another's record.
     """
     check_script()
     if not (1 <= seeds <= 1000 and (workers is None or 1 <= workers <= 1000)):
         raise InputError(f"seeds={seeds}, workers={workers}: must be 1 to 1,000")
-    chosen, options = choose_rows(rows), (scale, steps, vocabulary_size)
-    each = [(row, seed) for seed in range(1, seeds + 1) for row in chosen]
-    configs = {(row.name, seed): sweep_config(row, data, seed, *options) for row, seed in each}
-    base, test = sweep_config(ROWS["base"], data, 1, *options), TEST_SPLITS.get(data, "test")
+    configs = {
+        (row.name, seed): sweep_config(row, data, seed, scale, steps, vocabulary_size)
+        for row in choose_rows(rows)
+        for seed in range(1, seeds + 1)
+    }
+    base = sweep_config(ROWS["base"], data, 1, scale, steps, vocabulary_size)
+    test = "val" if data == "wmt14" else TEST_SETS.get(data, "test")  # Table 3 is of newstest2013
     load_pairs(data, pair, test)  # before hours of work, not after them
     settings = {"data": data, "pair": pair, "scale": scale, "vocabulary_size": base.model.vocabulary_size}
     settings |= {name: getattr(base, name) for name in ("steps", "batch_tokens", "warmup", "rate_factor")}
     with workplace(out) as work:
-        record = begin(out, settings)
+        record = open_record(out, settings)
         done = {(run["row"], run["seed"]) for run in record["runs"] if "error" not in run}
         if left := configs.keys() - done:
             record |= provenance()
             save(out, record)
-            corpus = drawn(data, pair, work / "corpus")
+            corpus = corpus_files(data, pair, work / "corpus")
             folders = {key: work / f"{key[0]}-{key[1]}".replace(" ", "_") for key in left}
             jobs = [Job(key[0], configs[key], corpus, pair, test, folders[key]) for key in left]
             jobs.sort(key=lambda job: (job.config.seed, -job.price))

@@ -8,18 +8,15 @@ __all__ = [
     "adam_tensors",
     "flush",
     "save_checkpoint",
-    "check_shape",
-    "read_description",
-    "fits",
-    "read_training",
     "saved_steps",
     "is_due",
     "list_checkpoints",
+    "described_checkpoints",
     "last_checkpoints",
     "DTYPES",
     "read_header",
     "read_tensors",
-    "read_weights",
+    "wanted_shapes",
     "own_vocabulary",
     "load_checkpoint",
 ]
@@ -31,11 +28,9 @@ import hashlib
 import json
 import os
 import re
-import reprlib
 import shutil
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -45,8 +40,8 @@ from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, describe, understand
-from aiayn.training.metrics import is_number
+from aiayn.model.registry import build, describe
+from aiayn.training.description import Description, read_description
 
 
 # book/11-1-runs-that-survive.ipynb, cell adam-tensors
@@ -108,67 +103,6 @@ def save_checkpoint(
         raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
 
 
-# book/11-1-runs-that-survive.ipynb, cell check-shape
-def check_shape(description: dict[str, Any]) -> ModelConfig:
-    """The model's shape in a description; a ValueError or TypeError if it is none that can be built."""
-    for name, value in description.items():
-        most = 100_000 if name in ("N", "max_length") else 10**9
-        if isinstance(value, int | float) and value > most:
-            raise ValueError(f"{name} is more than {most:,}")
-    config = understand(description)
-    for field in fields(config):
-        value, kinds = getattr(config, field.name), get_args(field.type) or (field.type,)
-        kinds = (*kinds, int) if float in kinds else kinds
-        if type(value) not in kinds and value not in kinds:
-            raise TypeError(f"{field.name}={value!r}")
-    return config
-
-
-# book/11-1-runs-that-survive.ipynb, cell read-description
-def read_description(folder: Path) -> dict[str, Any]:
-    """What a checkpoint says of itself: the model's shape, how it was trained.
-
-    Raises
-    ------
-    InputError
-        If config.json is missing, damaged, or from something else.
-    """
-    path = folder / "config.json"
-    try:
-        description: dict[str, Any] = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
-        return {**description, "model": check_shape(description["model"])}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        reason = printable(error)
-        raise InputError(f"{path}: not the configuration of an aiayn model ({reason})") from None
-
-
-# book/11-1-runs-that-survive.ipynb, cell read-training
-def fits(name: str, value: Any) -> bool:
-    """Whether a part of the description of a training is what its readers take it for."""
-    if name in ("data", "pair"):
-        return isinstance(value, str)
-    if name in ("average", "keep", "step", "seed"):
-        return is_number(value, 1 if name in ("average", "keep") else 0, whole=True)
-    if name == "due":
-        return isinstance(value, bool)
-    if name in ("sums", "scaler"):
-        return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
-    return name != "minutes" or is_number(value)
-
-
-def read_training(folder: Path) -> dict[str, Any]:
-    """What a checkpoint says of its training; nothing, if it was saved by other means. An InputError says
-    what cannot be."""
-    training = read_description(folder).get("training", {})
-    if not isinstance(training, dict):
-        raise InputError(f"{folder / 'config.json'}: training={reprlib.repr(training)} is no description")
-    for name, value in training.items():
-        if not fits(name, value):
-            said = f"training has {name}={reprlib.repr(value)}"
-            raise InputError(f"{folder / 'config.json'}: {said}, which cannot be; use another checkpoint")
-    return training
-
-
 # book/11-1-runs-that-survive.ipynb, cell list-checkpoints
 def saved_steps(folder: Path) -> dict[int, Path]:
     """All checkpoints in a run's folder by step, in that order; what has another name is none."""
@@ -180,7 +114,7 @@ def saved_steps(folder: Path) -> dict[int, Path]:
 def is_due(folder: Path) -> bool:
     """Whether a checkpoint was written at its time, and not because the training was to stop."""
     try:
-        return bool(read_training(folder).get("due", True))
+        return read_description(folder).due
     except InputError:  # whoever loads it will say so
         return True
 
@@ -204,8 +138,10 @@ def list_checkpoints(folder: Path) -> list[Path]:
 
 
 # book/11-1-runs-that-survive.ipynb, cell last-checkpoints
-def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
-    """The checkpoints of a run that are averaged: as many of the last as its recipe says, or `average`.
+def described_checkpoints(folder: Path, average: int | None = None) -> tuple[list[Path], Description]:
+    """The checkpoints of a run that are averaged, and what the last of them says.
+
+    They are as many of the last as its recipe says, or `average`.
 
     Raises
     ------
@@ -213,11 +149,15 @@ def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
         If there is no model, or there are fewer than `average`.
     """
     folders = list_checkpoints(folder)
-    if average is None:
-        average = int(read_training(folders[-1]).get("average", 1))
-    elif not 1 <= average <= len(folders):
+    description = read_description(folders[-1])
+    if average is not None and not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
-    return folders[-average:]
+    return folders[-(average or description.average) :], description
+
+
+def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
+    """The checkpoints that `described_checkpoints` finds."""
+    return described_checkpoints(folder, average)[0]
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-weights
@@ -265,34 +205,33 @@ def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch
     return tensors
 
 
-# book/11-1-runs-that-survive.ipynb, cell read-model
-def read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
-    """The weights in a checkpoint, if they are whole and finite, and of the shape that `config` says.
+# book/11-1-runs-that-survive.ipynb, cell wanted-shapes
+def wanted_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
+    """Names and shapes of the weights of such a model, if the file in a checkpoint can hold them.
 
     Raises
     ------
     InputError
-        If the file is missing or damaged, or the model in it is another one.
+        If the file is missing or damaged, or has too few tensors, or there can be no such model.
     """
     path, layers = folder / "model.safetensors", getattr(config, "N", 1)
     if layers > (tensors := len(read_header(path))):  # to find that out by building may take a day
         raise InputError(f"{path}: {tensors} tensors, but the configuration wants N={layers} layers")
     try:
         with torch.device("meta"):
-            expected = {name: weight.shape for name, weight in build(config).named_parameters()}
+            return {name: weight.shape for name, weight in build(config).named_parameters()}
     except (RuntimeError, TypeError) as error:  # sizes whose product is beyond all numbers
         raise InputError(f"{folder / 'config.json'}: no such model ({printable(error)})") from None
-    return read_tensors(path, expected)
 
 
 # book/11-1-runs-that-survive.ipynb, cell load-vocabulary
-def own_vocabulary(folder: Path, description: dict[str, Any]) -> Vocabulary:
+def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
     """The vocabulary in a checkpoint, if it is the one that the model was trained with."""
-    vocabulary, size = load_vocabulary(folder / "vocabulary.model"), description["model"].vocabulary_size
+    vocabulary, size = load_vocabulary(folder / "vocabulary.model"), description.model.vocabulary_size
     sha256, fault = hashlib.sha256(vocabulary.model).hexdigest(), None
     if len(vocabulary) != size:
         fault = f"a vocabulary of {len(vocabulary)} pieces for a model of {size}"
-    elif description.get("vocabulary_sha256", sha256) != sha256:
+    elif description.vocabulary_sha256 not in (None, sha256):
         fault = "the vocabulary does not have the checksum in config.json"
     if fault:
         raise InputError(f"{folder}: {fault}; put back the vocabulary.model that it was trained with")
@@ -300,22 +239,25 @@ def own_vocabulary(folder: Path, description: dict[str, Any]) -> Vocabulary:
 
 
 # book/11-1-runs-that-survive.ipynb, cell load-checkpoint
-def load_checkpoint(folders: list[Path]) -> tuple[EncoderDecoder, Vocabulary]:
+def load_checkpoint(
+    folders: list[Path], description: Description | None = None
+) -> tuple[EncoderDecoder, Vocabulary]:
     """The model of a checkpoint, or the mean of several of one run (section 6.1), and its vocabulary.
+
+    The `description` is that of the last; it is read if it is not given.
 
     Raises
     ------
     InputError
         If a checkpoint is damaged, or they are not of one shape.
     """
-    description = read_description(folders[-1])
-    config = description["model"]
+    description = description or read_description(folders[-1])
     vocabulary = own_vocabulary(folders[-1], description)
-    total: dict[str, torch.Tensor] = {}
+    shapes, total = wanted_shapes(folders[-1], description.model), dict[str, torch.Tensor]()
     for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
-        for name, weight in read_weights(folder, config).items():
+        for name, weight in read_tensors(folder / "model.safetensors", shapes).items():
             total[name] = total[name] + weight if name in total else weight.double()
-    model = build(config)
+    model = build(description.model)
     with torch.no_grad():
         for name, weight in model.named_parameters():  # a shared one has one name
             weight.copy_(total[name] / len(folders))

@@ -27,13 +27,8 @@ from aiayn.data.files import printable
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.model.registry import describe
-from aiayn.training.checkpoint import (
-    read_description,
-    read_tensors,
-    read_training,
-    read_weights,
-    saved_steps,
-)
+from aiayn.training.checkpoint import read_tensors, saved_steps
+from aiayn.training.description import Description, read_description
 
 # book/11-1-runs-that-survive.ipynb, cell same-training
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
@@ -41,10 +36,12 @@ FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse"}  # they have no par
 FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
 
 
-def check_same_training(folder: Path, model: EncoderDecoder, training: dict[str, Any]) -> None:
+def check_same_training(
+    folder: Path, description: Description, model: EncoderDecoder, training: dict[str, Any]
+) -> None:
     """Raise an InputError unless a checkpoint was trained as it is to go on, and some steps are left."""
-    shape = describe(read_description(folder)["model"])
-    was, now = {**shape, **read_training(folder)}, {**describe(model.config), **training}
+    was = {**describe(description.model), **description.training}
+    now = {**describe(model.config), **training}
     names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
     pairs = [(name, was.get(name), now.get(name)) for name in names]
     changed = [f"{printable(n)}={printable(one)}, not {other}" for n, one, other in pairs if one != other]
@@ -82,8 +79,8 @@ def offering_another(folder: Path) -> Iterator[None]:
 # book/11-1-runs-that-survive.ipynb, cell restore
 def restore(
     folder: Path, model: EncoderDecoder, optimizer: torch.optim.Optimizer, training: dict[str, Any]
-) -> dict[str, Any]:
-    """Put weights and Adam's state back as they were; what the checkpoint says of its training.
+) -> Description:
+    """Put weights and Adam's state back as they were; what the checkpoint says of itself.
 
     Raises
     ------
@@ -94,17 +91,17 @@ def restore(
     moments = {f"{n}/{k}": p.shape for n, p in parameters.items() for k in ("exp_avg", "exp_avg_sq")}
     steps = {f"{name}/step": torch.Size() for name in parameters}
     with offering_another(folder):
-        found = read_training(folder)
-        if not {"step", "minutes"} <= found.keys():
+        description = read_description(folder)
+        if None in (description.step, description.minutes):
             path = folder / "config.json"
             raise InputError(f"{path}: not the configuration of an aiayn model (no training)")
-    check_same_training(folder, model, training)
+    check_same_training(folder, description, model, training)
     with offering_another(folder):
-        weights = read_weights(folder, model.config)
+        weights = read_tensors(folder / "model.safetensors", {n: p.shape for n, p in parameters.items()})
         adam = read_tensors(folder / "optimizer.safetensors", moments | steps)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
             keys = ("step", "exp_avg", "exp_avg_sq")
             optimizer.state[parameter] = {k: adam[f"{name}/{k}"].to(parameter.device) for k in keys}
-    return found
+    return description

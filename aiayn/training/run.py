@@ -138,8 +138,8 @@ class Run(RunFolder):
         self.vocabulary, self.training, void = vocabulary, training, list[str]()
         if self.last is not None:
             found = restore(self.last, model, optimizer, training)
-            self.step, self.minutes, self.due = found["step"], found["minutes"], found.get("due", True)
-            self.sums, self.scaler, self.saved = found.get("sums"), found.get("scaler"), self.step
+            self.step, self.minutes, self.due = found.step or 0, found.minutes or 0.0, found.due
+            self.sums, self.scaler, self.saved = found.sums, found.scaler, self.step
             if self.step < training.get("steps", math.inf):  # drop lines that are there since it stopped
                 void = ["loss"] * bool(self.sums) + [VALIDATED] * (not self.due)
         self.metrics.cut(self.step, void)

@@ -1,0 +1,54 @@
+"""Model variations (paper, section 6.2).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
+"""
+
+__all__ = [
+    "device_name",
+    "checked_out",
+    "provenance",
+]
+
+
+# book/06-2-model-variations.ipynb, cell provenance
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def device_name() -> str:
+    """The GPU, or the kind of processor where there is none."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
+
+
+def checked_out() -> str | None:
+    """The commit that is checked out, if this package stands in a checkout of the book."""
+    spec = find_spec("aiayn")
+    root = Path(spec.origin).parents[1] if spec and spec.origin else Path()
+    if not (root / ".git").exists():
+        return None
+    git = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True)
+    return git.stdout.strip() or None
+
+
+def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
+    """By what, where and when a record is made: by the `command`, or by the one that runs now."""
+    program = Path(sys.argv[0]).name
+    program = "aiayn" if program == "__main__.py" else program  # started as python -m aiayn
+    return {
+        "command": shlex.join([program, *sys.argv[1:]] if command is None else command),
+        "machine": f"{device_name()}, {os.cpu_count()} processors",
+        "commit": checked_out(),
+        "date": date.today().isoformat(),
+        "torch": torch.__version__,
+    }

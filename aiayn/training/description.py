@@ -1,0 +1,124 @@
+"""Runs that survive (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+"""
+
+__all__ = [
+    "check_shape",
+    "Kind",
+    "kind_of",
+    "Description",
+    "fits",
+    "check_training",
+    "read_description",
+]
+
+
+# book/11-1-runs-that-survive.ipynb, cell description-imports
+import json
+import reprlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from aiayn.data.files import plain_file, printable
+from aiayn.errors import InputError
+from aiayn.model.base import ModelConfig
+from aiayn.model.registry import understand
+from aiayn.training.metrics import is_number
+
+
+# book/11-1-runs-that-survive.ipynb, cell check-shape
+def check_shape(description: dict[str, Any]) -> ModelConfig:
+    """The model's shape in a description; a ValueError or TypeError if it is none that can be built."""
+    for name, value in description.items():
+        most = 100_000 if name in ("N", "max_length") else 10**9
+        if isinstance(value, int | float) and value > most:
+            raise ValueError(f"{name} is more than {most:,}")
+    config = understand(description)
+    for field in fields(config):
+        value, kinds = getattr(config, field.name), get_args(field.type) or (field.type,)
+        kinds = (*kinds, int) if float in kinds else kinds
+        if type(value) not in kinds and value not in kinds:
+            raise TypeError(f"{field.name}={value!r}")
+    return config
+
+
+# book/11-1-runs-that-survive.ipynb, cell description
+Kind = Literal["translation", "parsing"]
+
+
+def kind_of(pair: str | None) -> Kind:
+    """What a model learns from such a pair of languages, source first: to translate, or to parse."""
+    return "parsing" if (pair or "").endswith("-trees") else "translation"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a checkpoint says of its model, and of the training that led to it, so far as it does."""
+
+    model: ModelConfig
+    vocabulary_sha256: str | None  # the checksum of its vocabulary
+    training: dict[str, Any]  # all settings, as they were written; the following are among them
+    data: str | None = None  # corpus or folder
+    pair: str | None = None  # languages, source first
+    seed: int | None = None
+    step: int | None = None  # how many were taken
+    minutes: float | None = None  # how long that took
+    average: int = 1  # how many of the last checkpoints are averaged
+    due: bool = True  # whether it was written at its time, and not because the training was to stop
+    sums: dict[str, float] | None = None  # of the meter
+    scaler: dict[str, Any] | None = None  # state of the scaler of gradients
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it translates or parses."""
+        return kind_of(self.pair)
+
+
+# book/11-1-runs-that-survive.ipynb, cell read-training
+def fits(name: str, value: Any) -> bool:
+    """Whether a part of the description of a training is what its readers take it for."""
+    if name in ("data", "pair"):
+        return isinstance(value, str)
+    if name in ("average", "keep", "step", "seed"):
+        return is_number(value, 1 if name in ("average", "keep") else 0, whole=True)
+    if name == "due":
+        return isinstance(value, bool)
+    if name in ("sums", "scaler"):
+        return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
+    return name != "minutes" or is_number(value)
+
+
+def check_training(training: Any, path: Path) -> None:
+    """Raise an InputError if what the file at `path` says of the training cannot be."""
+    if not isinstance(training, dict):
+        raise InputError(f"{path}: training={reprlib.repr(training)} is no description")
+    for name, value in training.items():
+        if not fits(name, value):
+            said = f"training has {name}={reprlib.repr(value)}"
+            raise InputError(f"{path}: {said}, which cannot be; use another checkpoint")
+
+
+# book/11-1-runs-that-survive.ipynb, cell read-description
+def read_description(folder: Path) -> Description:
+    """What a checkpoint says of itself.
+
+    Raises
+    ------
+    InputError
+        If config.json is missing, damaged, or from something else.
+    """
+    path = folder / "config.json"
+    try:
+        found = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
+        model, training = check_shape(found["model"]), found.get("training", {})
+        checksum = str(found["vocabulary_sha256"]) if "vocabulary_sha256" in found else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = printable(error)
+        raise InputError(f"{path}: not the configuration of an aiayn model ({reason})") from None
+    check_training(training, path)
+    names = {field.name for field in fields(Description)} - {"model", "vocabulary_sha256", "training"}
+    typed = {name: training[name] for name in names & training.keys()}
+    return Description(model, checksum, training, **typed)

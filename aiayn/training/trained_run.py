@@ -1,0 +1,69 @@
+"""Runs that survive (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+"""
+
+__all__ = [
+    "TEST_SETS",
+    "TrainedRun",
+]
+
+
+# book/11-1-runs-that-survive.ipynb, cell test-sets
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import described_checkpoints, load_checkpoint
+from aiayn.training.description import Description, Kind
+
+TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
+
+
+# book/11-1-runs-that-survive.ipynb, cell trained-run
+@dataclass(frozen=True)
+class TrainedRun:
+    """The folder of a run that has trained a model, or a checkpoint by itself: what is in it, read once."""
+
+    folder: Path
+    checkpoints: list[Path]  # those that are averaged, oldest first
+    description: Description  # what the last of them says
+
+    @classmethod
+    def read(cls, folder: Path, average: int | None = None) -> "TrainedRun":
+        """The run in a folder, with as many of the last checkpoints as its recipe says, or `average`.
+
+        Raises
+        ------
+        InputError
+            If there is no model, or its description is damaged, or there are fewer than `average`.
+        """
+        return cls(folder, *described_checkpoints(folder, average))
+
+    @property
+    def kind(self) -> Kind:
+        """Whether its model translates or parses."""
+        return self.description.kind
+
+    def load(self, device: str | None = None) -> tuple[EncoderDecoder, Vocabulary]:
+        """The mean of the checkpoints, on a GPU if there is one, and its vocabulary (`load_checkpoint`)."""
+        model, vocabulary = load_checkpoint(self.checkpoints, self.description)
+        return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary
+
+    def trained_on(self, data: str | None = None, pair: str | None = None) -> tuple[str, str]:
+        """Corpus and languages of the training, or those that are given instead.
+
+        Raises
+        ------
+        InputError
+            If neither the run says it nor the call.
+        """
+        data, pair = data or self.description.data, pair or self.description.pair
+        if not (data and pair):
+            raise InputError(f"{self.folder}: does not say on what it was trained; give --data and --pair")
+        return data, pair
