@@ -7,13 +7,26 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 __all__ = [
     "InputError",
     "NotFetched",
+    "did_you_mean",
 ]
 
 
 # book/05-1-data-and-batching.ipynb, cell input-error
+import difflib
+from collections.abc import Iterable
+
+
 class InputError(ValueError):
     """Something outside the program is wrong; the message says what, where, and what to do."""
 
 
 class NotFetched(InputError):
     """Something is to be had from a network only, and could not be fetched."""
+
+
+# book/05-1-data-and-batching.ipynb, cell did-you-mean
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """What to say of an unknown `name`: the known one that is most like it, or all that are known."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"

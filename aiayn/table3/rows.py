@@ -17,14 +17,13 @@ __all__ = [
 
 
 # book/06-2-model-variations.ipynb, cell imports
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
 
-from aiayn.errors import InputError
+from aiayn.errors import InputError, did_you_mean
 from aiayn.model.base import ModelConfig
 from aiayn.model.registry import build
 from aiayn.model.transformer import TransformerConfig, config
@@ -109,8 +108,7 @@ def choose_rows(names: str | Sequence[str]) -> list[Row]:
     for name in [each.strip() for each in (names.split(",") if isinstance(names, str) else names)]:
         found = [row.name for row in ROWS.values() if name in ("all", row.group, row.name)]
         if not found:
-            near = difflib.get_close_matches(name, ROWS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are all, A to E, {', '.join(ROWS)}"
+            hint = did_you_mean(name, ["all", "A to E", *ROWS])
             raise InputError(f"Table 3 has no row {name!r}: {hint}")
         chosen.update(found)
     return [row for row in ROWS.values() if row.name in chosen]
