@@ -30,10 +30,10 @@ from aiayn.training.checkpoint import (
     read_weights,
     save_checkpoint,
 )
-from aiayn.training.loop import Objective, training_step
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
 from aiayn.training.run import Run, clear_away
+from aiayn.training.step import Objective, training_step
 from aiayn.translation import Translator
 
 
