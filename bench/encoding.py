@@ -1,6 +1,6 @@
 """Encode a large corpus, watch the memory, and write book/runs/encoding.json (or encoding-wmt14-en-de.json).
 
-python bench/encoding.py [--pairs 5000000] [--vocabulary 8000] [--workers 2]
+python bench/encoding.py [--pairs 5000000] [--vocabulary 8000]
 python bench/encoding.py --data wmt14 --pair en-de --vocabulary 37000
 
 Without --data the pairs are made, each of two of the laboratory's; text and cache go to a temporary folder.
@@ -110,7 +110,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
             learn, arguments.data or str(folder), arguments.pair, arguments.vocabulary
         ).result()
     with watched(stages, "encoding"):
-        encoded = encode_corpus(vocabulary, pairs, 256, True, arguments.workers, progress=True)
+        encoded = encode_corpus(vocabulary, pairs, 256, True, progress=True)
     with watched(stages, "open encoded"):
         encode_corpus(vocabulary, pairs, 256, True)
     with watched(stages, "batches"):
@@ -127,8 +127,6 @@ def measure(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         "encoded_bytes": sum(
             (encoded.folder / name).stat().st_size for name in ("tokens", "lengths", "starts")
         ),
-        "workers": arguments.workers,
-        "pairs_per_second_and_worker": round(len(pairs) / stages["encoding"]["seconds"] / arguments.workers),
         "stages": stages,
         **epoch,
     }
@@ -141,7 +139,6 @@ def main() -> None:
     parser.add_argument("--pair", default="en-de")
     parser.add_argument("--pairs", type=int, default=5_000_000, help="how many are made, in ten thousands")
     parser.add_argument("--vocabulary", type=int, default=8000)
-    parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
     name = "encoding" if arguments.data is None else f"encoding-{Path(arguments.data).name}-{arguments.pair}"
     at_start = memory("self")[1]

@@ -20,8 +20,8 @@ from aiayn.data import make_batch
 from aiayn.data.batching import GlobalBatch
 from aiayn.model import Transformer, config
 from aiayn.training import TrainingConfig
-from aiayn.training.loop import Objective, gradient_scaler, training_step
 from aiayn.training.optimizer import make_optimizer
+from aiayn.training.step import Objective, gradient_scaler, training_step
 from aiayn.training.workers import Workers
 
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6

@@ -27,8 +27,8 @@ from aiayn.data import Batch, encode_pairs, load_pairs, make_batch, train_vocabu
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.training.loop import batch_loss
 from aiayn.training.optimizer import make_optimizer, set_rate
+from aiayn.training.step import batch_loss
 
 SHAPES = {
     "small": TransformerConfig(vocabulary_size=8000, N=3, d_model=256, d_ff=1024, h=4),

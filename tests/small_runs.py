@@ -134,7 +134,7 @@ def wait_for(condition: Callable[[], Any], process: BaseProcess | None = None, s
 def small_train(config: TrainingConfig, corpus: Path, out: Path, **options: Any) -> None:
     """`train` with a line of metrics every five steps, and without measuring how fast the machine is."""
     aiayn.training.loop.LOG_STEPS = 5
-    aiayn.training.loop.peak_of = lambda workers: 1e9
+    aiayn.training.loop.hardware_peak = lambda workers: 1e9
     train(config, str(corpus), "en-de", out, **options)
 
 

@@ -25,10 +25,10 @@ from aiayn.model import Transformer
 from aiayn.training import load_checkpoint
 from aiayn.training.checkpoint import list_checkpoints, read_tensors, save_checkpoint, wanted_shapes
 from aiayn.training.description import Description, read_description
-from aiayn.training.loop import Objective, training_step
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
 from aiayn.training.run import Run, clear_away
+from aiayn.training.step import Objective, training_step
 from aiayn.translation import Translator
 
 

@@ -26,7 +26,7 @@ from aiayn.costs import plan_table
 from aiayn.errors import InputError
 from aiayn.training import recipe
 from aiayn.training import train as train_model
-from aiayn.training.loop import add_gradients
+from aiayn.training.step import add_gradients
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -89,7 +89,7 @@ def test_an_interrupted_training_says_so(
         signal.raise_signal(signal.SIGTERM)
         return add_gradients(*arguments)
 
-    monkeypatch.setattr("aiayn.training.loop.add_gradients", stopped)
+    monkeypatch.setattr("aiayn.training.step.add_gradients", stopped)
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert code == 130 and "stopped after step 1, which is saved; --resume goes on" in errors
 

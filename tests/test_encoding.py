@@ -3,16 +3,13 @@
 import errno
 import io
 import json
-import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,7 @@ import pytest
 
 from aiayn.data import Batches, Pairs, Vocabulary, encode_pairs, load_pairs, shards, train_vocabulary
 from aiayn.data import encoded as encoding
-from aiayn.data.encoded import Encoded, encode_corpus
+from aiayn.data.encoded import Encoded, check_script, encode_corpus
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 
@@ -42,7 +39,7 @@ def vocabulary() -> Vocabulary:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own for each test, and ten pairs a shard."""
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(encoding, "CHUNK", 10)
+    monkeypatch.setattr(encoding, "SHARD", 10)
     return tmp_path / "cache"
 
 
@@ -55,7 +52,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(path.stem)
         return encode_shard(path, *arguments)
 
-    monkeypatch.setattr(shards, "encode_shard", noted)
+    monkeypatch.setattr(encoding, "encode_shard", noted)
     return made
 
 
@@ -83,7 +80,7 @@ def same(encoded: Encoded, vocabulary: Vocabulary, pairs: Pairs = PAIRS, max_len
 @pytest.mark.parametrize("number", [1, 9, 10, 11, 97])
 def test_it_is_what_encode_pairs_gives(vocabulary: Vocabulary, number: int) -> None:
     pairs = Pairs(ENGLISH[:number], GERMAN[:number])
-    encoded = encode_corpus(vocabulary, pairs, 256, workers=1)
+    encoded = encode_corpus(vocabulary, pairs, 256)
     assert len(encoded) == number and same(encoded, vocabulary, pairs)
     assert encoded.lengths.shape == (number, 2) and encoded.tokens.dtype == np.uint16
     assert lists(encoded)[-1] == tuple(side.tolist() for side in encoded[-1])
@@ -91,16 +88,11 @@ def test_it_is_what_encode_pairs_gives(vocabulary: Vocabulary, number: int) -> N
         encoded[number]
 
 
-def test_several_processes_give_the_same(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "CHUNK", 40)
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=2), vocabulary)
-
-
 def test_a_file_gives_the_same_as_a_list(vocabulary: Vocabulary, tmp_path: Path) -> None:
     (tmp_path / "train.en").write_text("\n".join(ENGLISH))
     (tmp_path / "train.de").write_text("\r\n".join(GERMAN))
     pairs = load_pairs(str(tmp_path), "en-de", "train")
-    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary)
 
 
 def test_numbers_of_a_large_vocabulary_need_four_bytes(
@@ -109,12 +101,12 @@ def test_numbers_of_a_large_vocabulary_need_four_bytes(
     kinds = [shards.token_type(size) for size in (1, 65_536, 65_537, 200_000)]
     assert kinds == ["uint16", "uint16", "uint32", "uint32"]
     monkeypatch.setattr(shards, "token_type", lambda _: "uint32")
-    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
     assert encoded.tokens.dtype == np.uint32 and same(encoded, vocabulary)
 
 
 def test_batches_are_made_from_it(vocabulary: Vocabulary) -> None:
-    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
     examples = encode_pairs(vocabulary, PAIRS, 256)
     mine, expected = (Batches(each, encoded.lengths, 500, seed=1)[3] for each in (encoded, examples))
     assert mine.micro_batches[0].source.tolist() == expected.micro_batches[0].source.tolist()
@@ -122,7 +114,7 @@ def test_batches_are_made_from_it(vocabulary: Vocabulary) -> None:
 
 
 def test_another_process_gets_the_name_and_not_the_content(vocabulary: Vocabulary) -> None:
-    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
     assert len(pickle.dumps(encoded)) < 1000 < encoded.tokens.nbytes
     assert lists(pickle.loads(pickle.dumps(encoded))) == lists(encoded)
 
@@ -131,7 +123,7 @@ def test_another_process_gets_the_name_and_not_the_content(vocabulary: Vocabular
 
 
 def test_what_is_there_is_not_made_again(vocabulary: Vocabulary, jobs: list[str]) -> None:
-    first, again = (encode_corpus(vocabulary, PAIRS, 256, workers=1) for _ in range(2))
+    first, again = (encode_corpus(vocabulary, PAIRS, 256) for _ in range(2))
     assert len(jobs) == 10 and lists(first) == lists(again)
     assert not list(first.folder.glob("*.npz"))
 
@@ -143,7 +135,7 @@ def test_what_decides_on_the_tokens_decides_on_the_folder(
     changed = Pairs(ENGLISH, [*GERMAN[:-1], "Ende"])
     turned = Pairs(GERMAN, ENGLISH)
     folders = [
-        encode_corpus(v, pairs, length, workers=1).folder
+        encode_corpus(v, pairs, length).folder
         for v, pairs, length in [
             (vocabulary, PAIRS, 256),
             (other, PAIRS, 256),
@@ -153,20 +145,20 @@ def test_what_decides_on_the_tokens_decides_on_the_folder(
         ]
     ]
     monkeypatch.setattr(encoding, "VERSION", encoding.VERSION + 1)
-    folders.append(encode_corpus(vocabulary, PAIRS, 256, workers=1).folder)
+    folders.append(encode_corpus(vocabulary, PAIRS, 256).folder)
     assert len(set(folders)) == 6
 
 
 def test_of_several_that_ask_at_once_one_encodes(vocabulary: Vocabulary, jobs: list[str]) -> None:
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256, workers=1), range(4)))
+        found = list(pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256), range(4)))
     assert len(jobs) == 10 and all(same(encoded, vocabulary) for encoded in found)
 
 
 def test_the_progress_is_shown_on_request(vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:
-    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encode_corpus(vocabulary, PAIRS, 256)
     assert capsys.readouterr().err == ""
-    encode_corpus(vocabulary, PAIRS, 255, workers=1, progress=True)
+    encode_corpus(vocabulary, PAIRS, 255, progress=True)
     assert "97.0/97.0" in capsys.readouterr().err
 
 
@@ -184,9 +176,9 @@ def interrupt(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: in
         return encode_shard(path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards, "encode_shard", breaks_off)
+        patch.setattr(encoding, "encode_shard", breaks_off)
         with pytest.raises(KeyboardInterrupt):
-            encode_corpus(vocabulary, PAIRS, 256, workers=1)
+            encode_corpus(vocabulary, PAIRS, 256)
     return made[0].parent
 
 
@@ -195,7 +187,7 @@ def test_it_goes_on_where_it_stopped(
 ) -> None:
     interrupt(vocabulary, monkeypatch, after=6)
     jobs.clear()
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert jobs == ["00006", "00007", "00008", "00009"]
 
 
@@ -217,7 +209,7 @@ def test_a_damaged_shard_is_made_again(
     shard = folder / "00004.npz"
     shard.write_bytes(damage(shard.read_bytes()))
     jobs.clear()
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert jobs == ["00004", "00009"]
 
 
@@ -226,14 +218,14 @@ def test_a_damaged_shard_is_made_again(
 def test_damaged_files_are_made_again(
     vocabulary: Vocabulary, jobs: list[str], name: str, damage: str
 ) -> None:
-    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / name
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
     content = path.read_bytes()
     if damage == "gone":
         path.unlink()
     else:
         changed = content[:20] + b"x" + content[21:]
         path.write_bytes({"cut": cut(content), "empty": b"", "changed": changed}[damage])
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert path.read_bytes() == content and len(jobs) == 20
 
 
@@ -242,18 +234,17 @@ def test_what_a_killed_process_left_is_removed(
 ) -> None:
     folder = interrupt(vocabulary, monkeypatch, after=3)
     (folder / ".00003.npz.123.part").write_bytes(b"half of it")
-    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encode_corpus(vocabulary, PAIRS, 256)
     assert sorted(p.name for p in folder.iterdir()) == ["lengths", "lock", "report.json", "starts", "tokens"]
 
 
 SCRIPT = """
 import pickle, sys
 from aiayn.data import encoded as encoding
-from aiayn.data import shards
 if __name__ == "__main__":
     vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
-    encoding.CHUNK = 200
-    encoding.encode_corpus(vocabulary, pairs, 256, workers=2)
+    encoding.SHARD = 200
+    encoding.encode_corpus(vocabulary, pairs, 256)
 """
 
 
@@ -261,7 +252,7 @@ if __name__ == "__main__":
 def test_kill_9_at_any_moment(
     vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    """The whole group of processes, again and again; what is found afterwards is always whole."""
+    """Again and again; what is found afterwards is always whole."""
     pairs = Pairs(ENGLISH * 200, GERMAN * 200)
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, pairs)))
@@ -279,52 +270,35 @@ def test_kill_9_at_any_moment(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         counts.append(len(list(cache.rglob("*.npz"))))
-    monkeypatch.setattr(encoding, "CHUNK", 200)
-    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary, pairs)
+    monkeypatch.setattr(encoding, "SHARD", 200)
+    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary, pairs)
 
 
-def test_a_killed_worker(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    """Not the whole program: it says so at once instead of waiting for ever."""
-    pairs = Pairs(ENGLISH * 300, GERMAN * 300)
-    monkeypatch.setattr(encoding, "CHUNK", 200)
-
-    def kill_one() -> None:
-        limit = time.monotonic() + 300
-        while time.monotonic() < limit and not list(cache.rglob("*.npz")):
-            time.sleep(0.01)
-        for child in multiprocessing.active_children():
-            os.kill(child.pid or 0, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_one)
-    killer.start()
-    message = complaint(vocabulary, pairs, 256, workers=2)
-    killer.join()
-    assert "a worker process was killed" in message and "what was encoded is kept" in message
-    assert list(cache.rglob("*.npz"))
-    assert same(encode_corpus(vocabulary, pairs, 256, workers=1), vocabulary, pairs)
+STARTER = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from aiayn.data.encoded import check_script
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        print(pool.submit(check_script).result())
+"""
 
 
-@pytest.mark.slow
-def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
-    vocabulary: Vocabulary, tmp_path: Path
-) -> None:
-    """Its workers would encode the corpus, too, and wait for a lock for ever."""
-    (tmp_path / "script.py").write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"))
-    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, Pairs(ENGLISH * 5, GERMAN * 5))))
-    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode and "below `if __name__ == '__main__':`" in done.stderr
-    assert "a worker process was killed" in done.stderr
-
-
-def test_a_pool_that_breaks(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> None:
-        raise BrokenProcessPool("A process in the process pool was terminated abruptly")
-
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor.submit", broken)
-    assert "a worker process was killed, perhaps for lack of memory" in complaint(
-        vocabulary, PAIRS, 256, workers=2
+def test_a_script_that_does_not_ask_whether_it_is_the_main_program(tmp_path: Path) -> None:
+    """Its processes would begin the whole work again; whoever works below the question is left alone."""
+    check_script()
+    (tmp_path / "asks.py").write_text(STARTER)
+    (tmp_path / "does_not.py").write_text(
+        STARTER.replace('if __name__ == "__main__":', "check_script()\nif True:")
     )
+    done, refused = (
+        subprocess.run(
+            [sys.executable, tmp_path / name], cwd=ROOT, capture_output=True, text=True, timeout=600
+        )
+        for name in ("asks.py", "does_not.py")
+    )
+    assert done.returncode == 0 and done.stdout == "None\n"
+    assert refused.returncode and "InputError: in a script, call this below" in refused.stderr
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -339,18 +313,18 @@ def test_a_full_disk(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, ca
 
     with monkeypatch.context() as patch:
         patch.setattr(f"os.{call}", full)
-        message = complaint(vocabulary, PAIRS, 256, workers=1)
+        message = complaint(vocabulary, PAIRS, 256)
     assert "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
     assert "let AIAYN_CACHE name another folder or make room" in message
     assert not list(cache.rglob("*.part"))
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
-def test_a_worker_that_cannot_write(vocabulary: Vocabulary, cache: Path) -> None:
+def test_a_shard_that_cannot_be_written(vocabulary: Vocabulary, cache: Path) -> None:
     folder = cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model)
     folder.mkdir(parents=True)
     (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
-    assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256, workers=2)
+    assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256)
 
 
 def test_a_cache_that_cannot_be_used(
@@ -363,7 +337,7 @@ def test_a_cache_that_cannot_be_used(
 
 
 def test_a_cache_that_cannot_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
 
     def refuse(path: Path, *_: Any, **__: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
@@ -375,10 +349,10 @@ def test_a_cache_that_cannot_be_read(vocabulary: Vocabulary, monkeypatch: pytest
 
 def test_a_cache_that_can_only_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is whole is used without writing, a lock included."""
-    encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encode_corpus(vocabulary, PAIRS, 256)
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made"))
     monkeypatch.setattr("aiayn.data.files.FileLock", lambda *_: pytest.fail("a lock was taken"))
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 # Sentences that are too long, and other people's vocabularies
@@ -390,10 +364,9 @@ def long_ones() -> Pairs:
     return Pairs(english, german, "my.en", "my.de")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary, workers: int) -> None:
+def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
     tokens = len(vocabulary.encode(["long " * 10_000])[0])
-    message = complaint(vocabulary, long_ones(), 256, workers=workers)
+    message = complaint(vocabulary, long_ones(), 256)
     assert message.startswith(
         f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
     )
@@ -401,8 +374,8 @@ def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary, workers: 
 
 
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
-    complaint(vocabulary, long_ones(), 256, workers=1)
-    encoded = encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True, workers=1)
+    complaint(vocabulary, long_ones(), 256)
+    encoded = encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True)
     assert encoded.dropped == 2 and len(encoded) == 95 and same(encoded, vocabulary, long_ones())
     assert encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True).dropped == 2  # from the cache
     assert len(jobs) == 10  # the shards from before the complaint were kept
@@ -413,16 +386,16 @@ def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
     for pairs in (long_ones(), Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")):
         with pytest.raises(InputError) as caught:
             encode_pairs(vocabulary, pairs, 256)
-        assert complaint(vocabulary, pairs, 256, workers=1) == str(caught.value)
+        assert complaint(vocabulary, pairs, 256) == str(caught.value)
 
 
 def test_nothing_is_left(vocabulary: Vocabulary) -> None:
-    message = complaint(vocabulary, PAIRS, 2, drop_too_long=True, workers=1)
+    message = complaint(vocabulary, PAIRS, 2, drop_too_long=True)
     assert message == "my.en: no pairs of at most max_length=2 tokens; raise it"
 
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
-    assert encode_corpus(vocabulary, PAIRS, 256, workers=1).unknown == 0
+    assert encode_corpus(vocabulary, PAIRS, 256).unknown == 0
     russian = Pairs(["Кошка спит.", "Собака видит кошку."], ENGLISH[:2], "my.ru", "my.en")
     for _ in range(2):  # also when it is there already
         with pytest.warns(UserWarning, match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary"):
@@ -438,11 +411,11 @@ def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, name: str, kin
     """Numpy would take the bytes of a file for pointers if the type were O."""
     if (name, kind) == ("starts", "int64"):
         return
-    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
     report = json.loads(path.read_text())
     report["files"][name][0] = kind
     path.write_text(json.dumps(report))
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 @pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
@@ -451,12 +424,12 @@ def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, name: str, kin
 )
 def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> None:
     """Even if the checksums are right."""
-    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
     (folder / name).write_bytes(change((folder / name).read_bytes()))
     report = json.loads((folder / "report.json").read_text())
     report["files"][name][1:] = shards.size_and_crc(folder / name)
     (folder / "report.json").write_text(json.dumps(report))
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -475,9 +448,9 @@ def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> No
     ],
 )
 def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: dict[str, Any]) -> None:
-    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    encoded = encode_corpus(vocabulary, PAIRS, 256, workers=1)
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
     assert same(encoded, vocabulary) and (encoded.dropped, encoded.unknown) == (0, 0.0)
 
 
@@ -485,15 +458,15 @@ def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: dict[str,
     "content", [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"]
 )
 def test_a_report_that_is_no_json(vocabulary: Vocabulary, content: bytes) -> None:
-    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / "report.json"
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
     path.write_bytes(content)
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 @pytest.mark.parametrize("name", ["report.json", "tokens"])
 def test_a_cache_of_pipes(vocabulary: Vocabulary, name: str) -> None:
     """Nobody waits for what comes through them."""
-    path = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder / name
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
     path.unlink()
     os.mkfifo(path)
     message = complaint(vocabulary, PAIRS, 256)
@@ -546,7 +519,7 @@ def test_a_poisoned_shard_is_made_again(
     folder = interrupt(vocabulary, monkeypatch, after=9)
     (folder / "00004.npz").write_bytes(damage((folder / "00004.npz").read_bytes()))
     jobs.clear()
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert jobs == ["00004", "00009"]
 
 
@@ -554,13 +527,13 @@ def test_shards_of_another_size_are_made_again(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
 ) -> None:
     interrupt(vocabulary, monkeypatch, after=3)
-    monkeypatch.setattr(encoding, "CHUNK", 20)
+    monkeypatch.setattr(encoding, "SHARD", 20)
     jobs.clear()
-    assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary) and len(jobs) == 5
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary) and len(jobs) == 5
 
 
 def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:
-    folder = encode_corpus(vocabulary, PAIRS, 256, workers=1).folder
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
     for report in ([], {}, {"files": 3}, {"files": {"tokens": []}}, {"files": {"nothing": ["uint16", 0, 0]}}):
         write_atomically(folder / "report.json", json.dumps(report).encode())
-        assert same(encode_corpus(vocabulary, PAIRS, 256, workers=1), vocabulary)
+        assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)

@@ -59,7 +59,7 @@ def test_a_line_weighs_words_not_steps(clock: Any) -> None:
 def test_a_line_tells_of_the_steps_since_the_last_one(clock: Any) -> None:
     meter, work = Meter(minutes=0.0, peak=1e10), batch(10, 20, 20)
     step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
-    meter.line()
+    meter.clear()
     step(meter, clock, 4, {"loss": 50.0, "nll": 40.0}, work)
     line = meter.line()
     assert (line["loss"], line["tokens_per_second"], line["padding"]) == (5.0, 5.0, 0.0)

@@ -12,8 +12,8 @@ from aiayn.data import make_batch
 from aiayn.model import Transformer, config
 from aiayn.model.dropout import Dropout
 from aiayn.training import loss as regularization
-from aiayn.training.loop import batch_loss
 from aiayn.training.loss import label_smoothed_loss, projected_loss
+from aiayn.training.step import batch_loss
 
 
 def logits_and_labels(tokens: int, V: int) -> tuple[Tensor, Tensor]:

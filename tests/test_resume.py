@@ -34,12 +34,13 @@ from small_runs import (
 
 import aiayn.training.checkpoint
 import aiayn.training.run
+import aiayn.training.step
 from aiayn.data import train_vocabulary
 from aiayn.training import TrainingConfig, load_checkpoint, train
 from aiayn.training.checkpoint import list_checkpoints
-from aiayn.training.loop import training_step
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run import stop_signals
+from aiayn.training.step import training_step
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
 WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
@@ -53,7 +54,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setattr("aiayn.training.loop.LOG_STEPS", 5)
-        patch.setattr("aiayn.training.loop.peak_of", lambda workers: 1e9)
+        patch.setattr("aiayn.training.loop.hardware_peak", lambda workers: 1e9)
         yield
     torch.set_num_threads(threads)
 
@@ -606,8 +607,8 @@ def diverges(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
         current["step"] = step
         return training_step(objective, optimizer, work, step, *rest)
 
-    current, batch_loss = {"step": 0}, aiayn.training.loop.batch_loss
-    monkeypatch.setattr("aiayn.training.loop.batch_loss", loss)
+    current, batch_loss = {"step": 0}, aiayn.training.step.batch_loss
+    monkeypatch.setattr("aiayn.training.step.batch_loss", loss)
     monkeypatch.setattr("aiayn.training.loop.training_step", note)
 
 

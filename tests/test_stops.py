@@ -13,7 +13,7 @@ from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_
 import aiayn.training.loop
 from aiayn.training import load_checkpoint, train
 from aiayn.training.checkpoint import last_checkpoints
-from aiayn.training.run import Run
+from aiayn.training.loop import Trainer
 from aiayn.translation import Translator
 
 PATIENT = replace(
@@ -26,14 +26,14 @@ SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
 def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Validation that is best at step 30, so that patience ends after four more validations, at step 50."""
 
-    def validate(model: Any, valid: Any, run: Run, workers: Any, step: int, minutes: float) -> None:
+    def validate(trainer: Trainer, step: int, batches: Any) -> None:
         perplexity = math.exp(abs(step - 30) / 10)
-        run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
+        trainer.run.metrics.log(step, minutes=trainer.meter.minutes, validation_perplexity=perplexity)
 
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(aiayn.training.loop, "validate", validate)
+    monkeypatch.setattr(Trainer, "validate", validate)
     monkeypatch.setattr(aiayn.training.loop, "LOG_STEPS", 5)
-    monkeypatch.setattr(aiayn.training.loop, "peak_of", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
     yield
 
 

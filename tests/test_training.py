@@ -41,7 +41,8 @@ from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.training import TrainingConfig, load_checkpoint, recipe, train
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
-from aiayn.training.loop import (
+from aiayn.training.optimizer import learning_rate, make_optimizer
+from aiayn.training.step import (
     NotFinite,
     Objective,
     batch_loss,
@@ -49,7 +50,6 @@ from aiayn.training.loop import (
     training_step,
     validation_loss,
 )
-from aiayn.training.optimizer import learning_rate, make_optimizer
 from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator
 
@@ -537,7 +537,7 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr("aiayn.training.loop.training_dtype", lambda device: torch.float16)
+    monkeypatch.setattr("aiayn.training.step.training_dtype", lambda device: torch.float16)
 
 
 def half_steps(count: int, scale: float) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
@@ -558,7 +558,7 @@ def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> No
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aiayn.training.loop.training_dtype", lambda device: torch.float32)
+        patch.setattr("aiayn.training.step.training_dtype", lambda device: torch.float32)
         whole_precision, *_ = half_steps(6, scale=1.0)
     assert found[0]["gradient_norm"] == pytest.approx(whole_precision[0]["gradient_norm"], rel=0.02)
     for one, other in zip(found, whole_precision, strict=True):

@@ -219,7 +219,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
     monkeypatch.setattr(aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
     monkeypatch.setattr(aiayn.table3.sweep, "keep_heap", lambda: None)
     monkeypatch.setattr(aiayn.table3.sweep, "train", counted)
-    monkeypatch.setattr(aiayn.training.loop, "peak_of", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
     return begun
 
 

@@ -140,9 +140,9 @@ def group_by_length(
     """
     source, target = lengths.T.astype(np.int32)  # a difference of unsigned numbers would be none
     longer = np.maximum(source, target)
-    furrow = np.where(longer % 2, source - target, target - source)  # up one length, down the next
+    turning = np.where(longer % 2, source - target, target - source)  # up one length, down the next
     order = np.arange(len(longer)) if generator is None else generator.permutation(len(longer))
-    order = order[np.lexsort([furrow[order], longer[order]])]
+    order = order[np.lexsort([turning[order], longer[order]])]
     longer, start, groups = longer[order], 0, []
     while start < len(order):
         fits = longer[start : start + max(1, tokens // int(longer[start]))]
@@ -192,7 +192,7 @@ def check_shares(micro_batches: int, world_size: int) -> None:
 
 
 # book/05-1-data-and-batching.ipynb, cell batches
-class Batches(torch.utils.data.Dataset[GlobalBatch]):
+class Batches:
     """The global batch of any step, by its number: 1, 2, 3 and on for ever.
 
     `examples` have `lengths`, as `lengths_of` or `Encoded.lengths` give them. What is learned from in a step

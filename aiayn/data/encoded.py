@@ -5,7 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
-    "CHUNK",
+    "SHARD",
     "UNKNOWN",
     "VERSION",
     "Encoded",
@@ -21,7 +21,6 @@ __all__ = [
 
 
 # book/05-1-data-and-batching.ipynb, cell encoding-imports
-import contextlib
 import hashlib
 import json
 import multiprocessing
@@ -37,12 +36,12 @@ from tqdm import tqdm
 from aiayn.data.batching import too_long
 from aiayn.data.corpora import Pairs
 from aiayn.data.files import cache_folder, cache_lock, open_file, usable_cache
-from aiayn.data.shards import join_shards, number_types, read_shard, run, size_and_crc
+from aiayn.data.shards import encode_shard, join_shards, number_types, read_shard, size_and_crc
 from aiayn.data.text import Lines
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 
-CHUNK = 50_000  # pairs in a shard, the work of one process at a time
+SHARD = 50_000  # pairs in a file of those that are joined in the end
 UNKNOWN = 0.01  # share of unknown tokens from which on there is a warning
 VERSION = 1  # of the files: other versions of this package leave them alone
 
@@ -122,32 +121,19 @@ def text_key(pairs: Pairs, *settings: object) -> str:
 
 # book/05-1-data-and-batching.ipynb, cell encode-missing
 def encode_missing(
-    folder: Path,
-    vocabulary: Vocabulary,
-    pairs: Pairs,
-    max_length: int,
-    drop_too_long: bool,
-    workers: int | None,
-    progress: bool,
+    folder: Path, vocabulary: Vocabulary, pairs: Pairs, max_length: int, drop_too_long: bool, progress: bool
 ) -> dict[str, Any]:
     """Encode those shards of a corpus that are not in the folder yet, and join them."""
-    types = number_types(len(vocabulary), max_length)
-    starts = range(0, len(pairs), CHUNK)
-    sizes = {folder / f"{k:05}.npz": min(CHUNK, len(pairs) - start) for k, start in enumerate(starts)}
-    wanted = ((path, start, start + size) for start, (path, size) in zip(starts, sizes.items(), strict=True))
-    missing = [(path, a, b) for path, a, b in wanted if read_shard(path, types, b - a) is None]
-    jobs = (
-        (path, vocabulary, list(pairs.source[a:b]), list(pairs.target[a:b]), max_length, a)
-        for path, a, b in missing
-    )
-    workers = min(workers or available_cpus(), len(missing))
-    bar = tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding")
-    with bar, contextlib.closing(run(jobs, workers)) as done:
-        bar.update(len(pairs) - sum(b - a for _, a, b in missing))
-        for number, first in done:
-            bar.update(number)
-            if first and not drop_too_long:
-                raise too_long(pairs, *first, max_length)
+    types, sizes = number_types(len(vocabulary), max_length), dict[Path, int]()
+    with tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding") as bar:
+        for number, start in enumerate(range(0, len(pairs), SHARD)):
+            path, stop = folder / f"{number:05}.npz", min(start + SHARD, len(pairs))
+            sizes[path] = stop - start
+            if read_shard(path, types, sizes[path]) is None:
+                too_long_one = encode_shard(path, vocabulary, pairs, start, stop, max_length)
+                if too_long_one and not drop_too_long:
+                    raise too_long(pairs, *too_long_one, max_length)
+            bar.update(sizes[path])
     return join_shards(folder, sizes, types)
 
 
@@ -157,31 +143,28 @@ def encode_corpus(
     pairs: Pairs,
     max_length: int,
     drop_too_long: bool = False,
-    workers: int | None = None,
     progress: bool = False,
 ) -> Encoded:
     """Tokens of every pair, each side ending in the end-of-sentence token, kept in the cache (section 5.1).
 
-    A corpus of more than `CHUNK` pairs is encoded by `workers` processes, as many as there are processors
-    unless you say otherwise. If they are interrupted, the next call goes on where they stopped. One process
+    If it is interrupted, the next call goes on where this one stopped, to within `SHARD` pairs. One process
     of a machine does the work, the others wait for it. A warning says if the vocabulary seems to have been
     learned from other text.
 
     Raises
     ------
     InputError
-        If a side has more than `max_length` tokens, unless such pairs are to be dropped; if a worker is
-        killed, or the cache cannot be used.
+        If a side has more than `max_length` tokens, unless such pairs are to be dropped; if the cache cannot
+        be used.
     """
     folder = cache_folder() / "encoded" / text_key(pairs, max_length, vocabulary.model)
     types = number_types(len(vocabulary), max_length)
     with usable_cache(folder.parent):
         report = read_report(folder, types, len(pairs))
         if report is None:
-            check_script()
             with cache_lock(folder):
                 report = read_report(folder, types, len(pairs)) or encode_missing(
-                    folder, vocabulary, pairs, max_length, drop_too_long, workers, progress
+                    folder, vocabulary, pairs, max_length, drop_too_long, progress
                 )
     return checked(folder, report, pairs, max_length, drop_too_long)
 
@@ -205,6 +188,7 @@ def checked(
     return Encoded(folder, report)
 
 
+# book/05-1-data-and-batching.ipynb, cell processes
 def available_cpus() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -212,5 +196,6 @@ def available_cpus() -> int:
 
 def check_script() -> None:
     """Raise an InputError if a worker is reading the script that started it, as it does first."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise InputError("encoding: in a script, call this below `if __name__ == '__main__':`")
+    named = multiprocessing.current_process().name != "MainProcess"
+    if named and multiprocessing.parent_process() is None:
+        raise InputError("in a script, call this below `if __name__ == '__main__':`")

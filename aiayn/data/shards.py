@@ -6,13 +6,11 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 
 __all__ = [
     "FILES",
+    "AT_ONCE",
     "token_type",
     "number_types",
-    "Job",
-    "Done",
     "encode_shard",
     "read_shard",
-    "run",
     "join_shards",
     "size_and_crc",
 ]
@@ -22,24 +20,21 @@ __all__ = [
 import contextlib
 import io
 import json
-import multiprocessing
 import zlib
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice, starmap
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from aiayn.data.corpora import Pairs
 from aiayn.data.files import atomic_file, open_file, write_atomically
 from aiayn.data.text import BLOCK
 from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.errors import InputError
 
 FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
+AT_ONCE = 5000  # pairs whose tokens are lists: these take many times the room of arrays
 
 
 # book/05-1-data-and-batching.ipynb, cell number-types
@@ -55,34 +50,31 @@ def number_types(vocabulary_size: int, max_length: int) -> dict[str, str]:
 
 
 # book/05-1-data-and-batching.ipynb, cell encode-shard
-Job = tuple[Path, Vocabulary, list[str], list[str], int, int]  # the arguments of `encode_shard`
-Done = tuple[int, tuple[int, int, int] | None]  # what `encode_shard` gives
-
-
 def encode_shard(
-    path: Path, vocabulary: Vocabulary, source: list[str], target: list[str], max_length: int, before: int
-) -> Done:
-    """Write the tokens of some pairs to a file; `before` pairs of the corpus came earlier.
+    path: Path, vocabulary: Vocabulary, pairs: Pairs, start: int, stop: int, max_length: int
+) -> tuple[int, int, int] | None:
+    """Write the tokens of the pairs `start` up to `stop` of a corpus, counted from 0, to a file.
 
-    Gives the number of pairs, and the first that has more than `max_length` tokens on a side: its line, and
-    its tokens on either side. Such pairs are left out.
+    Pairs that have more than `max_length` tokens on a side are left out. Gives the first of them: its line,
+    and its tokens on either side.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    types, encode = number_types(len(vocabulary), max_length), vocabulary.processor.Encode
-    kind = types["tokens"]
-    tokens, lengths, left_out = [np.empty(0, kind)], list[tuple[int, int]](), list[tuple[int, int, int]]()
-    for start in range(0, len(source), 1000):  # lists of numbers take many times the room of arrays
-        sides = [encode(side[start : start + 1000], add_eos=True, num_threads=1) for side in (source, target)]
-        for line, (one, other) in enumerate(zip(*sides, strict=True), before + start + 1):
-            if max(len(one), len(other)) > max_length:
-                left_out.append((line, len(one), len(other)))
+    types = number_types(len(vocabulary), max_length)
+    tokens, lengths, left_out = list[np.ndarray](), list[tuple[int, int]](), list[tuple[int, int, int]]()
+    for first in range(start, stop, AT_ONCE):
+        part, kept = slice(first, min(first + AT_ONCE, stop)), list[list[int]]()
+        sides = (vocabulary.encode(side[part]) for side in (pairs.source, pairs.target))
+        for line, (source, target) in enumerate(zip(*sides, strict=True), first + 1):
+            if max(len(source), len(target)) > max_length:
+                left_out.append((line, len(source), len(target)))
             else:
-                tokens.append(np.array(one + other, kind))
-                lengths.append((len(one), len(other)))
+                kept += source, target
+                lengths.append((len(source), len(target)))
+        tokens.append(np.fromiter(chain.from_iterable(kept), types["tokens"]))
     shard = io.BytesIO()
     np.savez(
         shard,
@@ -91,7 +83,7 @@ def encode_shard(
         left_out=np.array(left_out, np.int64).reshape(-1, 3),
     )
     write_atomically(path, shard.getvalue())
-    return len(source), left_out[0] if left_out else None
+    return left_out[0] if left_out else None
 
 
 # book/05-1-data-and-batching.ipynb, cell read-shard
@@ -108,34 +100,6 @@ def read_shard(path: Path, types: dict[str, str], pairs: int) -> dict[str, np.nd
     found = [(part.dtype, part.shape) for part in parts]
     expected = zip([types["tokens"], types["lengths"], "int64"], shapes, strict=True)
     return dict(zip(names, parts, strict=True)) if found == list(expected) else None
-
-
-# book/05-1-data-and-batching.ipynb, cell run
-def run(jobs: Iterator[Job], workers: int) -> Generator[Done, None, None]:
-    """`encode_shard` for each job, by several processes if need be, in the order of the jobs.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be written, or a process is killed.
-    """
-    if workers < 2:
-        yield from starmap(encode_shard, jobs)
-        return
-    # Started afresh, not forked: a copy of a process that has threads may wait for ever.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
-            going = deque(pool.submit(encode_shard, *job) for job in islice(jobs, workers + 1))
-            while going:
-                yield going.popleft().result()
-                going.extend(pool.submit(encode_shard, *job) for job in islice(jobs, 1))
-        except BrokenProcessPool:
-            raise InputError(
-                "encoding: a worker process was killed, perhaps for lack of memory; start again with fewer "
-                "workers (what was encoded is kept)"
-            ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 # book/05-1-data-and-batching.ipynb, cell join-shards

@@ -88,7 +88,9 @@ class Vocabulary:
         """Tokens of each sentence, with the end-of-sentence token."""
         if isinstance(sentences, str):
             raise TypeError("encode takes several sentences: put a single one into a list")
-        return [[*tokens, EOS_ID] for tokens in self.processor.Encode(list(sentences))]
+        # By all processors: sentencepiece shares a list out to as many threads.
+        tokens: list[list[int]] = self.processor.Encode(list(sentences), add_eos=True)
+        return tokens
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""

@@ -190,5 +190,8 @@ class Meter:
 
     def line(self) -> dict[str, float]:
         """Means since the last line: per word, per second, per position."""
-        total, self.sums = self.sums, {}
-        return {"minutes": self.minutes, **means(total, self.peak)}
+        return {"minutes": self.minutes, **means(self.sums, self.peak)}
+
+    def clear(self) -> None:
+        """Begin a new line."""
+        self.sums = {}

@@ -13,12 +13,11 @@ __all__ = [
 
 
 # book/05-training.ipynb, cell recipes-imports
-import difflib
 import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aiayn.errors import InputError
+from aiayn.errors import InputError, did_you_mean
 from aiayn.model.base import ModelConfig, check_fields
 from aiayn.model.configuration import PRESETS, TransformerConfig, config
 from aiayn.model.convolutional import CONVOLUTIONAL
@@ -140,8 +139,6 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
     """
     names = list(dict.fromkeys([*PRESETS, *RECIPES]))
     if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-        raise InputError(f"unknown configuration {name!r}: {hint}")
+        raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
     known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
     return replace(known, **changes)

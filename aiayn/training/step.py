@@ -1,0 +1,154 @@
+"""Training (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+"""
+
+__all__ = [
+    "batch_loss",
+    "Objective",
+    "add_gradients",
+    "gradient_scaler",
+    "UNSCALED",
+    "NotFinite",
+    "training_step",
+    "validation_loss",
+]
+
+
+# book/05-training.ipynb, cell step-imports
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from aiayn.costs.hardware import training_dtype
+from aiayn.data.batching import Batch, GlobalBatch
+from aiayn.data.vocabulary import PAD_ID
+from aiayn.errors import InputError
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.loss import projected_loss
+from aiayn.training.optimizer import learning_rate, set_rate
+from aiayn.training.recipes import TrainingConfig
+from aiayn.training.workers import Workers
+
+
+# book/05-training.ipynb, cell loss
+def batch_loss(model: EncoderDecoder, batch: Batch, epsilon: float) -> tuple[Tensor, Tensor]:
+    """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
+    hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
+    words = batch.labels != PAD_ID
+    return projected_loss(hidden[words], model.target_embeddings.weight, batch.labels[words], epsilon)
+
+
+class Objective(nn.Module):
+    """`batch_loss` of a model as a module of its own, which several workers can share."""
+
+    def __init__(self, model: EncoderDecoder, epsilon: float) -> None:
+        super().__init__()
+        self.model, self.epsilon = model, epsilon
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Smoothed loss and -log p, summed over the words of a batch."""
+        return batch_loss(self.model, batch, self.epsilon)
+
+
+# book/05-training.ipynb, cell add-gradients
+def add_gradients(
+    objective: Objective | DistributedDataParallel,
+    work: GlobalBatch,
+    step: int,
+    seed: int,
+    workers: Workers,
+    scaler: torch.amp.GradScaler,
+) -> Tensor:
+    """Gradients of a global batch, piece by piece; gives the sums of the loss and of -log p."""
+    dtype, last = training_dtype(workers.device), len(work.micro_batches) - 1
+    sums = torch.zeros(2, device=workers.device)
+    for k, batch in enumerate(work.micro_batches):
+        # Each piece has its own dropout, the same whoever computes it, and whatever was drawn before.
+        torch.manual_seed(((seed * 1_000_003 + step) << 12) + workers.rank + k * workers.world_size)
+        alone = (
+            objective.no_sync if isinstance(objective, DistributedDataParallel) and k < last else nullcontext
+        )
+        with alone():  # workers add up their gradients once a step, not once a piece
+            with torch.autocast(workers.device.type, dtype, enabled=dtype != torch.float32):
+                loss, nll = objective(batch)
+            mean = loss * (workers.world_size / work.words)  # workers' gradients are averaged
+            scaler.scale(mean).backward()
+        sums += torch.stack([loss.detach(), nll.detach()])
+    return sums
+
+
+# book/05-training.ipynb, cell gradient-scaler
+def gradient_scaler(device: torch.device, state: dict[str, Any] | None = None) -> torch.amp.GradScaler:
+    """A factor for the loss that keeps float16's small gradients above zero; else it does nothing."""
+    scaler = torch.amp.GradScaler(device.type, enabled=training_dtype(device) == torch.float16)
+    if state:
+        scaler.load_state_dict(state)
+    return scaler
+
+
+UNSCALED = torch.amp.GradScaler("cpu", enabled=False)  # its factor is 1
+
+
+# book/05-training.ipynb, cell training-step
+class NotFinite(InputError):
+    """The loss or the gradient is no number any more."""
+
+
+def training_step(
+    objective: Objective | DistributedDataParallel,
+    optimizer: torch.optim.Optimizer,
+    work: GlobalBatch,
+    step: int,
+    config: TrainingConfig,
+    workers: Workers = Workers(),
+    scaler: torch.amp.GradScaler = UNSCALED,
+    votes: Callable[[], dict[str, float]] = dict,
+) -> dict[str, float]:
+    """One step of Adam on a global batch; gives sums over its words, the rate, the norm of the gradient.
+
+    `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all workers: these wait
+    for each other, and for a GPU, only once a step.
+
+    Raises
+    ------
+    NotFinite
+        If the loss or the gradient is no number; the weights are then as they were.
+    """
+    objective.train()
+    sums = add_gradients(objective, work, step, config.seed, workers, scaler)
+    scaler.unscale_(optimizer)
+    norm = nn.utils.get_total_norm([p.grad for p in objective.parameters() if p.grad is not None])
+    mine = norm if workers.rank == 0 else 0 * norm  # all have the same; none may have lost it
+    ballot = votes()
+    loss, nll, length, *agreed = workers.total(*sums, mine, *ballot.values())
+    finite = math.isfinite(length)
+    if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):  # a large factor can be halved
+        pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
+        raise NotFinite(f"step {step}: the loss is {loss}, the gradient {length}, on the pairs {pairs} …")
+    rate = learning_rate(step, config.model.d_model, config.warmup, config.rate_factor)
+    set_rate(optimizer, rate)
+    if finite:
+        optimizer.step()
+    scaler.update(None if finite else scaler.get_scale() / 2)
+    optimizer.zero_grad()
+    found = {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": length}
+    return {**found, **dict(zip(ballot, agreed, strict=True))}
+
+
+# book/05-training.ipynb, cell validation-loss
+@torch.no_grad()
+def validation_loss(model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()) -> float:
+    """Mean of -log p over all words, in nats, without dropout and smoothing; workers share the batches."""
+    model.eval()
+    mine = batches[workers.rank :: workers.world_size]
+    losses = sum(batch_loss(model, batch, 0.0)[1].double() for batch in mine)
+    nll, words = workers.total(losses, sum((batch.labels != PAD_ID).sum() for batch in mine))
+    model.train()
+    return nll / words
