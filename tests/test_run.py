@@ -23,12 +23,13 @@ from aiayn.errors import InputError
 from aiayn.model import Transformer
 from aiayn.model.registry import describe
 from aiayn.training import load_checkpoint
-from aiayn.training.checkpoint import last_checkpoints, list_checkpoints
+from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
 from aiayn.training.metrics import best_step, stale
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import newest_checkpoint, restore
 from aiayn.training.run import Run, check_folder, restarted, stop_signals
+from aiayn.training.trained_run import TrainedRun
 
 __all__ = ["vocabulary"]  # a fixture
 
@@ -247,7 +248,7 @@ def session(out: Path, curve: list[float], stop: int | None = None, signalled: b
 
 def trace(out: Path) -> Any:
     """All that a run leaves, but for the order of lines of one step."""
-    averaged = [path.name for path in last_checkpoints(out)]
+    averaged = [path.name for path in TrainedRun.read(out).checkpoints]
     told = sorted(lines(out), key=lambda line: (line["step"], sorted(line)))
     optimizers = sorted(path.parent.name for path in out.glob("checkpoints/*/optimizer.safetensors"))
     return kept(out), averaged, told, optimizers, hidden(out)
@@ -265,7 +266,9 @@ def test_a_run_that_was_stopped_ends_as_the_uninterrupted_one(
         out = tmp_path / "-".join(map(str, stop))
         for step in stop:
             if not session(out, CURVES[curve], step, signalled):
-                assert kept(out)[-1] == step and last_checkpoints(out)[-1].name == f"step-{step:07d}"
+                assert (
+                    kept(out)[-1] == step and TrainedRun.read(out).checkpoints[-1].name == f"step-{step:07d}"
+                )
         assert session(out, CURVES[curve])
         assert trace(out) == trace(whole), stop
 
@@ -290,9 +293,9 @@ def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(tmp_pat
     bare(tmp_path, 10, 20, 30, average=2)
     bare(tmp_path, 25, due=False)
     assert kept(tmp_path) == [10, 20, 30]
-    assert [path.name for path in last_checkpoints(tmp_path)] == ["step-0000020", "step-0000030"]
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000020", "step-0000030"]
     bare(tmp_path, 35, due=False, average=2)
-    assert [path.name for path in last_checkpoints(tmp_path)] == ["step-0000030", "step-0000035"]
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000030", "step-0000035"]
     aiayn.training.run.clear_away(tmp_path, 2, None)
     assert kept(tmp_path) == [30, 35] and not (tmp_path / "checkpoints" / "step-0000025").exists()
 

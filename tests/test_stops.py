@@ -12,8 +12,8 @@ from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_
 
 import aiayn.training.loop
 from aiayn.training import load_checkpoint, train
-from aiayn.training.checkpoint import last_checkpoints
 from aiayn.training.loop import Trainer
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
 
 PATIENT = replace(
@@ -55,11 +55,15 @@ def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
 def same_run(one: Path, other: Path) -> None:
     """Two runs end at one step, keep and average the same checkpoints, and translate alike."""
     assert kept(one) == kept(other)
-    assert [path.name for path in last_checkpoints(one)] == [path.name for path in last_checkpoints(other)]
+    assert [path.name for path in TrainedRun.read(one).checkpoints] == [
+        path.name for path in TrainedRun.read(other).checkpoints
+    ]
     assert timeless(one) == timeless(other)
     for name in ("model", "optimizer"):
         assert same(tensors(one, name), tensors(other, name))
-    means = [dict(load_checkpoint(last_checkpoints(run))[0].named_parameters()) for run in (one, other)]
+    means = [
+        dict(load_checkpoint(TrainedRun.read(run).checkpoints)[0].named_parameters()) for run in (one, other)
+    ]
     assert same(*means)
     assert Translator.load(one)(SENTENCES) == Translator.load(other)(SENTENCES)
 

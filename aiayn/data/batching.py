@@ -119,7 +119,7 @@ def pad(sequences: Sequence[Tokens], multiple: int = 1) -> Int[Tensor, "batch n"
 # book/05-1-data-and-batching.ipynb, cell group-by-length
 def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
     """Tokens of either side of every example."""
-    return np.array([(len(source), len(target)) for source, target in examples]).reshape(-1, 2)
+    return np.array([(len(source), len(target)) for source, target in examples], dtype=int).reshape(-1, 2)
 
 
 def group_by_length(

@@ -96,7 +96,7 @@ class ModelConfig:
 
     def forward_flops(self, n: Any, m: Any) -> Any:
         """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
-        raise NotImplementedError("for a Transformer: aiayn.costs.hardware.forward_flops(config, n, m)")
+        raise NotImplementedError(f"{type(self).__name__} does not count its products")
 
 
 # book/03-model-architecture.ipynb, cell state

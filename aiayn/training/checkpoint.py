@@ -12,7 +12,6 @@ __all__ = [
     "is_due",
     "list_checkpoints",
     "described_checkpoints",
-    "last_checkpoints",
     "DTYPES",
     "read_header",
     "read_tensors",
@@ -153,11 +152,6 @@ def described_checkpoints(folder: Path, average: int | None = None) -> tuple[lis
     if average is not None and not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
     return folders[-(average or description.average) :], description
-
-
-def last_checkpoints(folder: Path, average: int | None = None) -> list[Path]:
-    """The checkpoints that `described_checkpoints` finds."""
-    return described_checkpoints(folder, average)[0]
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-weights

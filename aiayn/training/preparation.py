@@ -26,6 +26,7 @@ from aiayn.data.files import cache_folder, cache_lock, read_bytes
 from aiayn.data.trees import tree_tokens
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
 from aiayn.errors import InputError
+from aiayn.training.description import kind_of
 from aiayn.training.recipes import TrainingConfig
 
 LOG = logging.getLogger(__name__)  # the command line shows what it says
@@ -87,7 +88,7 @@ def prepare(
         As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
     """
     texts = [load_pairs(data, pair, split) for split in ("train", "val")]
-    trees, size = pair.endswith("-trees"), config.model.vocabulary_size
+    trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line
     learned = load_vocabulary(vocabulary) if vocabulary else learn_vocabulary(texts[0], trees, size)

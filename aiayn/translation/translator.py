@@ -25,7 +25,7 @@ from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.vocabulary import PAD_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import last_checkpoints, load_checkpoint
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import TooLong as TooLong
 from aiayn.translation.batches import search_in_batches
 from aiayn.translation.bleu_scores import bleu as bleu
@@ -72,7 +72,7 @@ class Translator:
     Parameters
     ----------
     model, vocabulary : EncoderDecoder, Vocabulary
-        What `load_checkpoint` gives.
+        What a `TrainedRun` loads.
     search : SearchConfig
         How to search.
     engine : bool
@@ -97,9 +97,8 @@ class Translator:
         search: SearchConfig = PAPER_SEARCH,
         device: str | None = None,
     ) -> "Translator":
-        """The model of a run's folder, the mean of its `last_checkpoints`; on a GPU if there is one."""
-        model, vocabulary = load_checkpoint(last_checkpoints(Path(folder), average))
-        return cls(model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary, search)
+        """The model of a run's folder, the mean of its last checkpoints; on a GPU if there is one."""
+        return cls(*TrainedRun.read(Path(folder), average).load(device), search)
 
     def __call__(self, text: str | Iterable[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
