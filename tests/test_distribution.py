@@ -175,7 +175,7 @@ def test_one_worker_needs_no_distributed_launch() -> None:
 
 def test_one_worker_agrees_with_itself() -> None:
     workers = Workers()
-    assert workers.agree(True, False, True) == [True, False, True]
+    assert workers.anyone(True) and not workers.anyone(False)
     assert workers.total(1, 2.5, torch.tensor(3.0)) == [1.0, 2.5, 3.0]
 
 

@@ -100,6 +100,7 @@ class ModelConfig:
 
 
 # book/03-model-architecture.ipynb, cell state
+@runtime_checkable
 class State(Protocol):
     """What a model carries from one word that it writes to the next."""
 
@@ -115,7 +116,7 @@ class StepByStep(Protocol):
     def config(self) -> ModelConfig:
         """The model's shape."""
 
-    def start(self, source: Int[Tensor, "batch n"]) -> Any:
+    def start(self, source: Int[Tensor, "batch n"]) -> State:
         """Encode the source once; the `State` is for `step`."""
 
     def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
@@ -143,7 +144,7 @@ class EncoderDecoder(nn.Module):
         """A vector for each target position, from which `logits` tells the next token."""
 
     @abstractmethod
-    def start(self, source: Int[Tensor, "batch n"]) -> Any:
+    def start(self, source: Int[Tensor, "batch n"]) -> State:
         """Encode the source once; the `State` is for `step`."""
 
     @abstractmethod

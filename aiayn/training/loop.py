@@ -142,8 +142,8 @@ class Trainer:
         due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
         if config.sparse and step <= config.steps - config.keep * (config.checkpoint_steps or 0):
             due &= waited
-        votes = self.workers.votes(bool(signals), minutes > end, due)
-        return dict(zip(("stopped", "out_of_time", "due"), votes, strict=True))
+        first = self.workers.rank == 0  # whose clock all go by
+        return {"stopped": float(bool(signals)), "out_of_time": first and minutes > end, "due": first and due}
 
     # book/05-training.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch], minutes: float = math.inf) -> None:
@@ -151,7 +151,7 @@ class Trainer:
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
         objective: Any = Objective(self.model, config.label_smoothing)
         objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
-        if workers.agree(run.step > 0 and run.due and run.step not in run.metrics.validations())[0]:
+        if workers.anyone(run.step > 0 and run.due and run.step not in run.metrics.validations()):
             self.validate(run.step, valid)  # it was killed between the two
         saved = began = meter.minutes
         bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
@@ -176,7 +176,7 @@ class Trainer:
                     if not found["stopped"]:  # whoever sends a signal does not wait long
                         self.validate(step, valid)
                     saved = meter.minutes
-                    over = over or workers.agree(stale(run.metrics.validations(), config.patience))[0]
+                    over = over or workers.anyone(stale(run.metrics.validations(), config.patience))
                 if over:
                     break
 
@@ -244,7 +244,7 @@ def train(
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
-        if workers.agree(patient)[0]:  # or else it had ended already
+        if workers.anyone(patient):  # or else it had ended already
             batches = training_batches(corpus.train, config, workers)
             valid = validation_batches(corpus.valid, min(config.batch_tokens, 4096), workers.device)
             Trainer(config, model, optimizer, run, workers).fit(batches, valid, minutes)

@@ -70,13 +70,9 @@ class Workers:
                 backend, store=self.store, rank=self.rank, world_size=self.world_size
             )
 
-    def votes(self, *flags: bool) -> list[float]:
-        """What this worker adds to an agreement: on the first flag anyone decides, else rank 0."""
-        return [float(flag and (k == 0 or self.rank == 0)) for k, flag in enumerate(flags)]
-
-    def agree(self, *flags: bool) -> list[bool]:
-        """Whether the first worker says so, or (for the first flag) any: the same answer for all."""
-        return [count > 0 for count in self.total(*self.votes(*flags))]
+    def anyone(self, flag: bool) -> bool:
+        """Whether any worker says so: the same answer for all."""
+        return self.total(float(flag))[0] > 0
 
     def total(self, *values: float | Tensor) -> list[float]:
         """Each of the values, summed over all workers: a round that all of them have to take part in."""

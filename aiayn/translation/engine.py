@@ -22,6 +22,7 @@ __all__ = [
 
 
 # book/11-2-a-fast-decoder.ipynb, cell imports
+import math
 from functools import partial
 from typing import Any
 
@@ -31,8 +32,16 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.fast_paths import small_products
-from aiayn.model.attention import Attention, FusedAttention, MultiHeadAttention, causal_mask, padding_mask
+from aiayn.model.attention import (
+    Attention,
+    FusedAttention,
+    MultiHeadAttention,
+    attend,
+    causal_mask,
+    padding_mask,
+)
 from aiayn.model.base import EncoderDecoder, ModelConfig, StepByStep
+from aiayn.model.kernels import unscaled_dot_product
 from aiayn.model.positions import RelativeAttention
 from aiayn.model.stacks import DecoderLayer
 from aiayn.model.transformer import Transformer
@@ -145,9 +154,12 @@ def heads_of(
     kernel: Attention, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None
 ) -> Float[Tensor, "batch h n d_v"]:
     """What a kernel computes; of few queries, on a processor, written out."""
-    if Q.is_cuda or (isinstance(kernel, FusedAttention) and Q.shape[-2] > FEW):
+    fused = isinstance(kernel, FusedAttention)
+    if Q.is_cuda or (fused and Q.shape[-2] > FEW):
         return kernel(Q, K, V, visible)
     with small_products():
+        if fused:  # queries are fewer numbers to divide than scores
+            return attend(Q / math.sqrt(Q.shape[-1]), K, V, visible, unscaled_dot_product)[0]
         return kernel.attend(Q, K, V, visible)[0]
 
 
