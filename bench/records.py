@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from aiayn.data.files import write_atomically
-from aiayn.provenance import provenance
+from aiayn.training.provenance import provenance
 
 RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-import aiayn.provenance
-from aiayn.provenance import provenance
+import aiayn.training.provenance
+from aiayn.training.provenance import provenance
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_the_commit_only_in_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path
     commit = provenance()["commit"]
     assert commit is None or (len(commit) == 40 and set(commit) <= set("0123456789abcdef"))
     installed = SimpleNamespace(origin=str(tmp_path / "aiayn" / "__init__.py"))
-    monkeypatch.setattr(aiayn.provenance, "find_spec", lambda _: installed)
+    monkeypatch.setattr(aiayn.training.provenance, "find_spec", lambda _: installed)
     assert provenance()["commit"] is None

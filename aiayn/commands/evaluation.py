@@ -28,8 +28,8 @@ from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
-from aiayn.provenance import device_name, provenance
 from aiayn.training.description import Kind
+from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.translation.bleu_scores import (
     MOSES,

@@ -42,11 +42,11 @@ from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.model.configuration import config
-from aiayn.provenance import provenance
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
 from aiayn.training.loop import train
 from aiayn.training.metrics import Metrics
+from aiayn.training.provenance import provenance
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.translation.bleu_scores import bleu
