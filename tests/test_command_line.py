@@ -132,8 +132,8 @@ def test_each_description_is_read_once(
 @pytest.mark.parametrize(
     ("fails", "words"),
     [
-        ("aiayn.translation.translator.beam_search", "translate RUN"),
-        ("aiayn.translation.translator.beam_search", "evaluate RUN"),
+        ("aiayn.translation.batches.beam_search", "translate RUN"),
+        ("aiayn.translation.batches.beam_search", "evaluate RUN"),
         ("aiayn.laboratory.sample", "sample"),
         ("aiayn.commands.train.recipe", "train --data laboratory --config base --out new"),
         ("aiayn.__main__.run_sweep", "sweep --data laboratory --out table3.json"),
@@ -186,7 +186,7 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     text = b"The dog is old. " * 40 + b"\nThe dog is old.\n"
     code, output, errors = aiayn("translate", tmp_path / "run", text=text)
     assert code == 1 and output.startswith("\n") and output.count("\n") == 2  # the second is translated
-    assert "standard input: sentence 1 has 321 tokens, more than 80: it is not translated" in errors
+    assert "standard input: sentence 1 has 321 tokens, more than 80: it is left out" in errors
     with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")

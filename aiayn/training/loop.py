@@ -214,14 +214,12 @@ def train(
 ) -> None:
     """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
 
-    Under torchrun, all workers call this with the same arguments, and `out` is a folder that all can see.
-
     Parameters
     ----------
     config, data, pair
         A `recipe`; corpus or folder, and languages, as for `aiayn.data.corpora.load_pairs`.
     out, minutes
-        A new folder; when to stop, if `config.steps` have not been taken by then.
+        A new folder, under torchrun one that all workers can see; after how long to stop at the latest.
     drop_too_long, resume : bool
         Leave out pairs longer than `config.max_length`, else refused; go on with the run in `out`.
     tensorboard, compile : bool
