@@ -148,8 +148,8 @@ def test_signatures_show_shapes_and_defaults() -> None:
         "search: SearchConfig = PAPER_SEARCH"
         in search.get_element_by_id("aiayn.translation.search.beam_search").text_content()
     )
-    config = parsed(SITE.resolve() / "api" / "model.transformer.html").get_element_by_id(
-        "aiayn.model.transformer.TransformerConfig"
+    config = parsed(SITE.resolve() / "api" / "model.configuration.html").get_element_by_id(
+        "aiayn.model.configuration.TransformerConfig"
     )
     assert "d_model: int = 512" in config.text_content()  # inherited
     assert 'norm: Norm = "post"' in config.text_content()

@@ -110,11 +110,11 @@ def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[st
     with torch.device("meta"):
         model = Transformer(config("base")).eval()
         source, target = (torch.ones(1, int(shown[f"whole.{side}"]), dtype=torch.long) for side in "nm")
-    for name, module in model.named_modules():
-        module.register_forward_hook(
-            lambda _, inputs, output, name=name: seen.update({name: [*inputs, output]})  # type: ignore[misc]
-        )
     with torch.no_grad(), recorded_attention(model) as weights:
+        for name, module in model.named_modules():
+            module.register_forward_hook(
+                lambda _, inputs, output, name=name: seen.update({name: [*inputs, output]})  # type: ignore[misc]
+            )
         model(source, target)
 
     def attention(path: str) -> list[Tensor]:

@@ -80,6 +80,7 @@ STYLE = """
 @page front { @bottom-center { content: none; } }
 .front, .chapter { break-after: page; }
 .chapter:last-child { break-after: auto; }
+.toctree-wrapper { display: none; } /* empty, and yet it may need a page */
 .front { page: front; }
 .title-page { display: flex; flex-direction: column; height: 250mm; }
 .title-page h1 { font: 600 40pt/1.1 var(--aiayn-serif); margin: 62mm 0 0; text-wrap: balance; }
