@@ -40,7 +40,7 @@ from aiayn.data.corpora import load_pairs
 from aiayn.data.encoded import available_cpus, check_script
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
-from aiayn.fast_paths import keep_heap
+from aiayn.fast_paths import find_device, keep_heap
 from aiayn.model.configuration import config
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
@@ -120,7 +120,14 @@ def run_job(job: Job) -> dict[str, Any]:
     with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
         progress = Progress()
         train_model(
-            job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True, progress=progress
+            job.config,
+            job.data,
+            job.pair,
+            job.folder,
+            drop_too_long=True,
+            resume=True,
+            device=job.device,
+            progress=progress,
         )
         run = TrainedRun.read(job.folder, average=1)
         step, minutes = run.description.step or 0, run.description.minutes or 0.0
@@ -254,6 +261,7 @@ def sweep(
     An `InputError` says if a row, the corpus or a number makes no sense, or `out` is another's record.
     """
     check_script()
+    find_device(device)
     if not (1 <= seeds <= 1000 and (workers is None or 1 <= workers <= 1000)):
         raise InputError(f"seeds={seeds}, workers={workers}: must be 1 to 1,000")
     configs = {
