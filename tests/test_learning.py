@@ -250,7 +250,7 @@ def changed(model: Transformer, how: str) -> None:
     [
         ("attention", r"encoder\.layers\.0\.self_attention\.attention is Attention, but .* builds FusedAtt"),
         ("score", r"encoder\.layers\.0\.self_attention\.attention\.score is unscaled_dot_product, but"),
-        ("part", r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds None"),
+        ("part", r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds nothing"),
         ("setting", r"dropout\.p is 0\.7, but TransformerConfig builds 0\.0"),
         ("shape", r"encoder\.layers\.0\.feed_forward\.W_1.* is .*33.*, but"),
         ("buffer", "seen: a buffer, which a checkpoint does not hold"),

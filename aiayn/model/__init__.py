@@ -13,6 +13,7 @@ __all__ = [
     "TransformerConfig",
     "config",
     "Embeddings",
+    "recorded_attention",
     "SinusoidalPositions",
     "build",
     "register",
@@ -35,6 +36,7 @@ from aiayn.model.attention import padding_mask as padding_mask
 from aiayn.model.configuration import TransformerConfig as TransformerConfig
 from aiayn.model.configuration import config as config
 from aiayn.model.embeddings import Embeddings as Embeddings
+from aiayn.model.kernels import recorded_attention as recorded_attention
 from aiayn.model.positions import SinusoidalPositions as SinusoidalPositions
 from aiayn.model.registry import build as build
 from aiayn.model.registry import register as register

@@ -92,14 +92,14 @@ def understand(description: dict[str, Any]) -> ModelConfig:
 # book/11-1-runs-that-survive.ipynb, cell check-rebuilt
 def _parts(model: nn.Module) -> dict[str, Any]:
     """What tells two models apart: the class and the plain settings of every module, shapes of weights."""
-    found: dict[str, Any] = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+    found: dict[str, Any] = {}
     for name, module in model.named_modules():
         found[name or "the model"] = type(module)
         for key, value in vars(module).items():
             plain = isinstance(value, int | float | str | types.FunctionType) and key != "training"
             if plain and not key.startswith("_"):
                 found[f"{name}.{key}"] = getattr(value, "__qualname__", value)
-    return found
+    return found | {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 
 def check_rebuilt(model: EncoderDecoder) -> None:
@@ -109,7 +109,8 @@ def check_rebuilt(model: EncoderDecoder) -> None:
     mine, theirs = _parts(model), _parts(twin)
     for name in [*mine, *theirs]:
         if mine.get(name) != theirs.get(name):
-            one, other = (getattr(part.get(name), "__name__", part.get(name)) for part in (mine, theirs))
+            both = [part.get(name, "nothing") for part in (mine, theirs)]
+            one, other = (getattr(part, "__name__", part) for part in both)
             raise InputError(
                 f"{name} is {one}, but {type(model.config).__name__} builds {other}, so this would be lost. "
                 "Give the model a class and a configuration of its own, and call "

@@ -141,7 +141,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
 def described_checkpoints(folder: Path, average: int | None = None) -> tuple[list[Path], Description]:
     """The checkpoints of a run that are averaged, and what the last of them says.
 
-    They are as many of the last as its recipe says, or `average`.
+    They are as many of the last as its recipe says, but none of the first half of its steps; or `average`.
 
     Raises
     ------
@@ -150,9 +150,13 @@ def described_checkpoints(folder: Path, average: int | None = None) -> tuple[lis
     """
     folders = list_checkpoints(folder)
     description = read_description(folders[-1])
-    if average is not None and not 1 <= average <= len(folders):
+    if average is None:
+        *others, last = folders[-description.average :]
+        late = [path for path in others if int(path.name[5:]) > (description.step or 0) / 2]
+        return [*late, last], description
+    if not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
-    return folders[-(average or description.average) :], description
+    return folders[-average:], description
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-weights
