@@ -1,4 +1,14 @@
-"""Conclusion (paper, section 7).
+"""The Transformer of "Attention Is All You Need": to read, to train, and to translate with.
+
+    from aiayn import Translator, recipe, train
+
+    pairs = [("The dog sleeps.", "Der Hund schläft."), ...]  # yours
+    translator = train(recipe("small", vocabulary_size=500, minutes=1), pairs)
+    translator("The dog sleeps.")
+    translator.save("mine")  # and Translator.load("mine") gives it back
+
+`Transformer("base")` is the paper's model. Everything comes from a chapter of the book, which explains it;
+the command `aiayn --help` does the same from a shell.
 
 Generated from a chapter of the book: edit that, then run `make export`.
 https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
@@ -15,12 +25,15 @@ __all__ = [
     "attention_view",
     "TransformerConfig",
     "config",
+    "register",
     "Transformer",
     "Parser",
-    "train",
     "TrainingConfig",
     "recipe",
     "bleu",
+    "load",
+    "save",
+    "train",
     "SearchConfig",
     "beam_search",
     "Translator",
@@ -34,10 +47,13 @@ from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
 from aiayn.errors import InputError
 from aiayn.inside.view import attention_view
 from aiayn.model.configuration import TransformerConfig, config
+from aiayn.model.registry import register
 from aiayn.model.transformer import Transformer
 from aiayn.parsing.parser import Parser
-from aiayn.training.loop import train
 from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.translation.bleu_scores import bleu
+from aiayn.translation.learning import load, save, train
 from aiayn.translation.search import SearchConfig, beam_search
 from aiayn.translation.translator import Translator
+
+__version__ = "0.1.0"

@@ -10,6 +10,7 @@ __all__ = [
     "add_method",
     "blank_lines",
     "GENERATED",
+    "opening",
     "module_source",
     "read_book",
     "build",
@@ -36,6 +37,7 @@ import re
 import sys
 import tomllib
 import types
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -116,8 +118,22 @@ def blank_lines(before: str, after: str) -> int:
 GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
 
 
+def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
+    """The docstring with which the first cell begins, if it has one, and the pieces without it."""
+    first, *others = module
+    tree = ast.parse(first.source)
+    about = ast.get_docstring(tree)
+    if about is not None:
+        lines = first.source.splitlines()[tree.body[0].end_lineno :]
+        first = replace(first, source="\n".join(lines).strip("\n"))
+    return about, [first, *others]
+
+
 def module_source(root: Path, module: list[Piece]) -> str:
-    """The text of a module: a docstring that leads to the chapter, the public names, then the pieces."""
+    """The text of a module: a docstring that leads to the chapter, the public names, then the pieces.
+
+    What the docstring says first is that of the module's first cell, or else the chapter's title.
+    """
     path = module[0].notebook
     notebook = read_notebook(root, root / path)
     headings = (re.search(r"^# (.+)", c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
@@ -134,7 +150,9 @@ def module_source(root: Path, module: list[Piece]) -> str:
     names = [name for piece in module for name in bound_names(piece.source, imports)]
     public = dict.fromkeys(name for name in names if not name.startswith("_"))
     listing = "".join(f'\n    "{name}",' for name in public) + "\n" * bool(public)
-    text = f'"""{title}{f" ({section})" if section else ""}.\n\n{GENERATED}\n{address}\n"""\n\n'
+    about, module = opening(module)
+    about = about or f"{title}{f' ({section})' if section else ''}."
+    text = f'"""{about}\n\n{GENERATED}\n{address}\n"""\n\n'
     text += f"__all__ = [{listing}]\n"
     for before, piece in zip([None, *module], module, strict=False):
         gap = blank_lines(before.source, piece.source) if before else 2

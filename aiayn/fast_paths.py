@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 """
 
 __all__ = [
+    "find_device",
     "keep_heap",
     "precision",
     "small_products",
@@ -22,6 +23,25 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from aiayn.errors import InputError
+
+
+def find_device(name: torch.device | str | None = None) -> torch.device:
+    """Where to compute: the device of that name, such as cpu or cuda:1; unless given, a GPU if there is one.
+
+    Raises
+    ------
+    InputError
+        If there is no such device here.
+    """
+    try:
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, ValueError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"device {str(name)!r} is not to be had here ({reason:.100}); try cpu") from None
+    return device
 
 
 def keep_heap() -> None:

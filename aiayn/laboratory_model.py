@@ -34,7 +34,8 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.laboratory.corpus import Pair, sample
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.loop import train
+from aiayn.training.loop import train_model
+from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.bleu_scores import bleu
@@ -114,7 +115,7 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
             except InputError:  # not there yet, or damaged
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
-                train(config, "laboratory", pair, Path(part, "run"))
+                train_model(config, "laboratory", pair, Path(part, "run"), progress=Progress())
                 if TrainedRun.read(Path(part, "run")).description.step != config.steps:  # a signal ended it
                     raise KeyboardInterrupt
                 Path(part, "run").rename(folder)

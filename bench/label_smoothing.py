@@ -24,7 +24,7 @@ from aiayn.data.batching import group_by_length, lengths_of
 from aiayn.data.vocabulary import PAD_ID
 from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
-from aiayn.training import TrainingConfig, recipe, train
+from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.loss import label_smoothed_loss
 from aiayn.translation import Translator, bleu
 
@@ -51,7 +51,7 @@ def run(config: TrainingConfig, data: str) -> dict[str, float]:
     """Train, then measure."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        train(config, data, "en-de", Path(folder, "run"))
+        train_model(config, data, "en-de", Path(folder, "run"))
         minutes = (time.monotonic() - began) / 60
         translator = Translator.load(Path(folder, "run"))
     perplexity, accuracy = teacher_forced(translator.model, translator.vocabulary, data)

@@ -29,7 +29,7 @@ from aiayn.laboratory import sample
 from aiayn.parsing import Parser
 from aiayn.parsing.evalb import evalb, strict
 from aiayn.table3.rows import parameters
-from aiayn.training import TrainingConfig, recipe, train
+from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.metrics import Metrics
 
 MODELS = ["parser", "rnn-additive"]
@@ -70,7 +70,7 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
     torch.set_num_threads(1)
     keep_heap()
     config, trial = configuration(name, seed, steps), steps is not None
-    train(config, "laboratory", "en-trees", folder, resume=True)
+    train_model(config, "laboratory", "en-trees", folder, resume=True)
     perplexities = Metrics(folder).validations()
     found = {"model": name, "seed": seed, "parameters": parameters(config.model), "steps": config.steps}
     found |= {"perplexity": round(perplexities[max(perplexities)], 4)}

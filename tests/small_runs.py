@@ -19,7 +19,7 @@ import torch
 import aiayn.training.loop
 from aiayn.errors import InputError
 from aiayn.model import TransformerConfig
-from aiayn.training import TrainingConfig, train
+from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
@@ -135,7 +135,7 @@ def small_train(config: TrainingConfig, corpus: Path, out: Path, **options: Any)
     """`train` with a line of metrics every five steps, and without measuring how fast the machine is."""
     aiayn.training.loop.LOG_STEPS = 5
     aiayn.training.loop.hardware_peak = lambda workers: 1e9
-    train(config, str(corpus), "en-de", out, **options)
+    train_model(config, str(corpus), "en-de", out, **options)
 
 
 def start_workers(

@@ -33,7 +33,7 @@ from aiayn.model.kernels import recorded_attention
 from aiayn.model.recurrent import RecurrentConfig
 from aiayn.model.registry import describe, understand
 from aiayn.table3.rows import parameters
-from aiayn.training import load_checkpoint, recipe, train
+from aiayn.training import load_checkpoint, recipe, train_model
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.translation import SearchConfig, Translator, beam_search
 
@@ -241,16 +241,16 @@ def test_a_run_that_was_interrupted_ends_as_one_that_was_not(
     shape: ModelConfig, corpus: Path, tmp_path: Path
 ) -> None:
     whole = replace(QUICK, model=replace(shape, vocabulary_size=60, dropout=0.1))
-    train(whole, str(corpus), "en-de", tmp_path / "whole")
-    train(replace(whole, steps=3), str(corpus), "en-de", tmp_path / "parts")
-    train(whole, str(corpus), "en-de", tmp_path / "parts", resume=True)
+    train_model(whole, str(corpus), "en-de", tmp_path / "whole")
+    train_model(replace(whole, steps=3), str(corpus), "en-de", tmp_path / "parts")
+    train_model(whole, str(corpus), "en-de", tmp_path / "parts", resume=True)
     assert same_end(tmp_path / "whole", tmp_path / "parts")
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_every_parameter_learns(shape: ModelConfig, corpus: Path, tmp_path: Path) -> None:
     settings = replace(QUICK, model=replace(shape, vocabulary_size=60), steps=2)
-    train(settings, str(corpus), "en-de", tmp_path / "run")
+    train_model(settings, str(corpus), "en-de", tmp_path / "run")
     torch.manual_seed(settings.seed)
     fresh = dict(build(settings.model).named_parameters())
     found = tensors(tmp_path / "run")

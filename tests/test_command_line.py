@@ -24,8 +24,7 @@ from aiayn.commands.launch import paper_run
 from aiayn.commands.train import Training, flags
 from aiayn.costs import plan_table
 from aiayn.errors import InputError
-from aiayn.training import recipe
-from aiayn.training import train as train_model
+from aiayn.training import recipe, train_model
 from aiayn.training.step import add_gradients
 
 Command = Callable[..., tuple[int, str, str]]
@@ -639,7 +638,7 @@ def test_a_sweep_whose_run_failed_says_so(
     def broken(*_: Any, **__: Any) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr("aiayn.table3.sweep.train", broken)
+    monkeypatch.setattr("aiayn.table3.sweep.train_model", broken)
     code, printed, said = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
     assert code == 1 and "base, seed 1: the disk is full" in printed
     assert said == f"aiayn: 1 of 1 runs failed; {tmp_path}/table3.json says why\n"

@@ -29,13 +29,13 @@ def trainings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path))
     monkeypatch.setitem(data.LABORATORY_PAIRS, "train", 40)
     monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 5)
-    seeds, train = list[int](), module.train
+    seeds, train = list[int](), module.train_model
 
-    def counted(config: TrainingConfig, *arguments: Any) -> None:
+    def counted(config: TrainingConfig, *arguments: Any, **named: Any) -> None:
         seeds.append(config.seed)
-        train(config, *arguments)
+        train(config, *arguments, **named)
 
-    monkeypatch.setattr(module, "train", counted)
+    monkeypatch.setattr(module, "train_model", counted)
     monkeypatch.setattr(module, "recipe", tiny)
     return seeds
 
@@ -69,12 +69,12 @@ def test_a_damaged_cache_is_replaced(trainings: list[int], tmp_path: Path) -> No
 def test_a_training_that_breaks_off_leaves_nothing(
     trainings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*arguments: Any) -> None:
+    def broken(*arguments: Any, **named: Any) -> None:
         Path(arguments[-1], "checkpoints").mkdir(parents=True)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "train", broken)
+        patched.setattr(module, "train_model", broken)
         with pytest.raises(KeyboardInterrupt):
             laboratory_model()
     assert [path.suffix for path in Path(tmp_path, "laboratory").iterdir()] in ([], [".lock"])
@@ -85,13 +85,13 @@ def test_a_training_that_breaks_off_leaves_nothing(
 def test_a_training_that_a_signal_ended_is_not_kept(
     trainings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = module.train
+    real = module.train_model
 
-    def shortened(config: TrainingConfig, *arguments: Any) -> None:
-        real(replace(config, steps=1), *arguments)
+    def shortened(config: TrainingConfig, *arguments: Any, **named: Any) -> None:
+        real(replace(config, steps=1), *arguments, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "train", shortened)
+        patched.setattr(module, "train_model", shortened)
         with pytest.raises(KeyboardInterrupt):
             laboratory_model()
     laboratory_model()

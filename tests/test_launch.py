@@ -24,7 +24,7 @@ from aiayn.commands.launch import launch, paper_run, reason, torchrun_command
 from aiayn.commands.slurm import slurm_script
 from aiayn.data import Pairs
 from aiayn.errors import InputError
-from aiayn.training import recipe, train
+from aiayn.training import recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig
@@ -242,7 +242,7 @@ def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
     settings = recipe("laboratory", steps=4, checkpoint_steps=2, micro_batches=2)
     settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
-    train(settings, str(sentences), "en-de", out)
+    train_model(settings, str(sentences), "en-de", out)
     return out
 
 

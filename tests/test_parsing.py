@@ -22,7 +22,7 @@ from aiayn.parsing import Parser
 from aiayn.parsing.evalb import evalb
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate, gold_trees, tokenise
 from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
-from aiayn.training import TrainingConfig, train
+from aiayn.training import TrainingConfig, train_model
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
 from aiayn.translation.translator import TooLong
@@ -212,7 +212,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     config = TrainingConfig(
         shape, steps=120, batch_tokens=300, warmup=40, checkpoint_minutes=1000.0, keep=1, average=1
     )
-    train(config, str(folder), "en-trees", folder / "run")
+    train_model(config, str(folder), "en-trees", folder / "run")
     return folder, folder / "run"
 
 

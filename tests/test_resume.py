@@ -36,7 +36,7 @@ import aiayn.training.checkpoint
 import aiayn.training.run
 import aiayn.training.step
 from aiayn.data import train_vocabulary
-from aiayn.training import TrainingConfig, load_checkpoint, train
+from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run import stop_signals
@@ -68,7 +68,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that nobody interrupted."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    train(WHOLE, str(corpus), "en-de", out)
+    train_model(WHOLE, str(corpus), "en-de", out)
     return out
 
 
@@ -100,9 +100,9 @@ def test_a_resumed_run_is_the_uninterrupted_one(
 ) -> None:
     """Also if other parts of the program draw random numbers."""
     out = tmp_path / "run"
-    train(replace(WHOLE, steps=first), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=first), str(corpus), "en-de", out)
     torch.manual_seed(first)
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
     if first != 29:  # where the first of the two runs wrote a line of its own
         assert timeless(out) == timeless(whole)
@@ -116,15 +116,15 @@ def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
     """Each session takes one step: so Adam's state, the order of batches and dropout all come back."""
     out = tmp_path / "run"
     for _ in range(15):
-        train(WHOLE, str(corpus), "en-de", out, minutes=0.0, resume=True)
+        train_model(replace(WHOLE, minutes=0.0), str(corpus), "en-de", out, resume=True)
     assert kept(out)[-1] == 15
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
 
 
 def test_a_resumed_run_that_is_over_stays_as_it_is(corpus: Path, whole: Path, tmp_path: Path) -> None:
     out = shutil.copytree(whole, tmp_path / "run")
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert timeless(out) == timeless(whole) and kept(out) == kept(whole)
 
 
@@ -134,18 +134,18 @@ def test_minutes_of_a_resumed_run_are_counted_on(corpus: Path, whole: Path, tmp_
     description = json.loads(path.read_text())
     description["training"]["minutes"] = 1000.0
     path.write_text(json.dumps(description))
-    train(replace(WHOLE, steps=35), str(corpus), "en-de", out, resume=True, minutes=5.0)
+    train_model(replace(WHOLE, steps=35, minutes=5.0), str(corpus), "en-de", out, resume=True)
     assert lines(out)[-1]["step"] == 35 and 1000 <= lines(out)[-1]["minutes"] < 1005
 
 
 def test_resume_with_nothing_to_resume_begins_anew(corpus: Path, whole: Path, tmp_path: Path) -> None:
-    train(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
+    train_model(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
     assert same_end(tmp_path / "run", whole) and timeless(tmp_path / "run") == timeless(whole)
 
 
 def test_without_resume_a_run_is_left_alone(corpus: Path, whole: Path) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
-    message = complaint(train, WHOLE, str(corpus), "en-de", whole)
+    message = complaint(train_model, WHOLE, str(corpus), "en-de", whole)
     assert message == f"{whole}: holds a run already; --resume it, choose another --out, or remove it"
     assert (whole / "metrics.jsonl").read_bytes() == before
 
@@ -159,9 +159,9 @@ def test_a_run_that_torchrun_starts_again_resumes_by_itself(
     out = tmp_path / "run"
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
-    train(replace(WHOLE, steps=10), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=10), str(corpus), "en-de", out)
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    train(WHOLE, str(corpus), "en-de", out)
+    train_model(WHOLE, str(corpus), "en-de", out)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
@@ -171,10 +171,10 @@ def test_another_job_of_torchrun_does_not_resume_a_run_by_itself(
 ) -> None:
     out = tmp_path / "run"
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    train(replace(WHOLE, steps=5), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", job)
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", count)
-    assert "holds a run already" in complaint(train, WHOLE, str(corpus), "en-de", out)
+    assert "holds a run already" in complaint(train_model, WHOLE, str(corpus), "en-de", out)
 
 
 # Killed
@@ -198,7 +198,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
         time.sleep(draw.uniform(0, 0.1))
         process.kill()
         assert finish(process) == -signal.SIGKILL
-    train(often, str(corpus), "en-de", out, resume=True)
+    train_model(often, str(corpus), "en-de", out, resume=True)
     assert kept(out)[-1] == 30 and same_end(out, whole)
     assert not list(out.glob("checkpoints/.*"))
     of_the_step = ("step", "rate", "gradient_norm")  # the others are means since the resume or the last line
@@ -230,7 +230,7 @@ def test_a_run_that_is_killed_during_a_save_goes_on(
     assert finish(start(dies_while_saving, step, WHOLE, corpus, out, log=tmp_path / "log")) == -9
     half = out / "checkpoints" / f".step-{step:07d}.part"
     assert half.is_dir() and newest(out) == step - 5
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
     assert not half.exists()
 
@@ -240,11 +240,11 @@ def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
 ) -> None:
     """As with checkpoints by the clock; of the big model it would be 2.5 GB each time."""
     out = tmp_path / "run"
-    train(replace(WHOLE, steps=5), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     half = out / "checkpoints" / ".step-0000007.part"
     half.mkdir()
     (half / "model.safetensors").write_bytes(b"half")
-    train(replace(WHOLE, steps=10), str(corpus), "en-de", out, resume=True)
+    train_model(replace(WHOLE, steps=10), str(corpus), "en-de", out, resume=True)
     assert not half.exists()
 
 
@@ -264,7 +264,7 @@ def dies_between(step: int, *arguments: Any, **options: Any) -> None:
 def test_a_run_killed_before_it_clears_away(corpus: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert finish(start(dies_between, 25, WHOLE, corpus, out, log=tmp_path / "log")) == -9
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and set(kept(out)) <= {20, 25, 30, best(out)}
 
 
@@ -278,7 +278,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(
         shutil.copy(whole / "vocabulary.model", out)
     if left == "metrics":
         (out / "metrics.jsonl").write_text('{"step": 3, "loss": 1.0}\n{"step": 4, "lo')
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
@@ -287,10 +287,10 @@ def test_metrics_of_steps_that_are_taken_again_are_forgotten(
 ) -> None:
     """Killed at some step after a checkpoint, in the middle of a line."""
     out = tmp_path / "run"
-    train(replace(WHOLE, steps=15), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=15), str(corpus), "en-de", out)
     with (out / "metrics.jsonl").open("a") as file:
         file.write('{"step": 17, "loss": 9.0}\n{"step": 18, "validation_perplexity": 1.0}\n{"step": 19, "l')
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert timeless(out) == timeless(whole)
 
 
@@ -311,8 +311,8 @@ def test_a_run_that_is_stopped_saves_and_resumes(
     step = kept(out)[-1]
     assert lines(out)[-1]["step"] == step and "loss" in lines(out)[-1]
     more = replace(WHOLE, steps=step + 7)
-    train(more, str(corpus), "en-de", out, resume=True)
-    train(more, str(corpus), "en-de", tmp_path / "whole")
+    train_model(more, str(corpus), "en-de", out, resume=True)
+    train_model(more, str(corpus), "en-de", tmp_path / "whole")
     assert same_end(out, tmp_path / "whole")
 
 
@@ -377,7 +377,7 @@ def test_resume_with_another_setting_is_refused(
     changed: TrainingConfig, said: str, corpus: Path, whole: Path
 ) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
-    message = complaint(train, changed, str(corpus), "en-de", whole, resume=True)
+    message = complaint(train_model, changed, str(corpus), "en-de", whole, resume=True)
     assert said in message and str(whole) in message
     assert (whole / "metrics.jsonl").read_bytes() == before
 
@@ -385,18 +385,19 @@ def test_resume_with_another_setting_is_refused(
 def test_resume_with_other_data_is_refused(corpus: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     folder = shutil.copytree(corpus, tmp_path / "corpus")
-    train(replace(WHOLE, steps=5), str(folder), "en-de", out)
+    train_model(replace(WHOLE, steps=5), str(folder), "en-de", out)
     longer = replace(WHOLE, steps=10)
-    assert "pair=en-de, not de-en" in complaint(train, longer, str(folder), "de-en", out, resume=True)
-    assert f"data={folder}, not {corpus}" in complaint(train, longer, str(corpus), "en-de", out, resume=True)
-    message = complaint(train, longer, str(folder), "en-de", out, resume=True, drop_too_long=True)
+    assert "pair=en-de, not de-en" in complaint(train_model, longer, str(folder), "de-en", out, resume=True)
+    message = complaint(train_model, longer, str(corpus), "en-de", out, resume=True)
+    assert f"data={folder}, not {corpus}" in message
+    message = complaint(train_model, longer, str(folder), "en-de", out, resume=True, drop_too_long=True)
     assert "drop_too_long=False, not True" in message
     text = (folder / "train.de").read_text()
     (folder / "train.de").write_text(text.replace("zwei", "drei"))
-    assert "trained with corpus=" in complaint(train, longer, str(folder), "en-de", out, resume=True)
+    assert "trained with corpus=" in complaint(train_model, longer, str(folder), "en-de", out, resume=True)
     (folder / "train.de").write_text(text)
     train_vocabulary([" ".join(NUMBERS)] * 2, 60).save(out / "vocabulary.model")
-    train(longer, str(folder), "en-de", out, resume=True)  # the checkpoint has the right one
+    train_model(longer, str(folder), "en-de", out, resume=True)  # the checkpoint has the right one
     assert (out / "vocabulary.model").read_bytes() == (whole / "vocabulary.model").read_bytes()
 
 
@@ -406,8 +407,8 @@ def test_resume_with_other_plans_is_allowed(corpus: Path, whole: Path, tmp_path:
     plans = replace(
         WHOLE, steps=33, keep=2, average=1, checkpoint_steps=None, checkpoint_minutes=0.5, patience=4
     )
-    train(plans, str(corpus), "en-de", out, minutes=100.0, resume=True)
-    train(replace(WHOLE, steps=33), str(corpus), "en-de", tmp_path / "whole")
+    train_model(replace(plans, minutes=100.0), str(corpus), "en-de", out, resume=True)
+    train_model(replace(WHOLE, steps=33), str(corpus), "en-de", tmp_path / "whole")
     assert same_end(out, tmp_path / "whole")
     assert set(kept(out)) <= {30, 33, best(out)}
 
@@ -415,9 +416,11 @@ def test_resume_with_other_plans_is_allowed(corpus: Path, whole: Path, tmp_path:
 def test_resume_with_other_pieces_is_the_same_but_for_rounding(corpus: Path, tmp_path: Path) -> None:
     torch.set_default_dtype(torch.float64)  # so that rounding is not what one sees
     plain = other(WHOLE, dropout=0.0)
-    train(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
-    train(replace(plain, steps=15, micro_batches=3), str(corpus), "en-de", tmp_path / "run", resume=True)
-    train(replace(plain, steps=15), str(corpus), "en-de", tmp_path / "whole")
+    train_model(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
+    train_model(
+        replace(plain, steps=15, micro_batches=3), str(corpus), "en-de", tmp_path / "run", resume=True
+    )
+    train_model(replace(plain, steps=15), str(corpus), "en-de", tmp_path / "whole")
     one, all_at_once = tensors(tmp_path / "run"), tensors(tmp_path / "whole")
     torch.testing.assert_close(one, all_at_once, rtol=1e-9, atol=1e-9)
 
@@ -465,23 +468,23 @@ def test_resume_from_a_damaged_checkpoint_is_refused_and_the_one_before_offered(
     out = shutil.copytree(whole, tmp_path / "run")
     spoil, said = DAMAGES[damage]
     spoil(checkpoint(out, 30))
-    message = complaint(train, WHOLE, str(corpus), "en-de", out, resume=True)
+    message = complaint(train_model, WHOLE, str(corpus), "en-de", out, resume=True)
     assert said in message and str(checkpoint(out, 30)) in message
     assert message.endswith(f"Or remove {checkpoint(out, 30)}, to go on from step-0000025")
     assert timeless(out) == timeless(whole)  # nothing was touched
     shutil.rmtree(checkpoint(out, 30))
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
 def test_resume_from_the_only_checkpoint_damaged(corpus: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    train(replace(WHOLE, steps=5), str(corpus), "en-de", out)
+    train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     cut("model.safetensors")(checkpoint(out, 5))
-    message = complaint(train, WHOLE, str(corpus), "en-de", out, resume=True)
+    message = complaint(train_model, WHOLE, str(corpus), "en-de", out, resume=True)
     assert message.endswith(f"Or remove {checkpoint(out, 5)}, to begin anew")
     shutil.rmtree(checkpoint(out, 5))
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
@@ -509,17 +512,17 @@ def test_the_best_checkpoint_stays_beside_the_last(
     scores(monkeypatch, 9, 3, 4, 5, 2, 6, 7, 8)
     out, config = tmp_path / "run", replace(WHOLE, keep=2, average=1)
     for steps, stay in ((20, [10, 15, 20]), (25, [10, 20, 25]), (30, [25, 30]), (40, [25, 35, 40])):
-        train(replace(config, steps=steps), str(corpus), "en-de", out, resume=True)
+        train_model(replace(config, steps=steps), str(corpus), "en-de", out, resume=True)
         assert kept(out) == stay
 
 
 def test_patience_ends_a_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three validations in a row that are no better than the best before them."""
     scores(monkeypatch, 9, 5, 6, 4, 4, 5, 4.5, 1)
-    train(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run")
+    train_model(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run")
     assert list(validations(tmp_path / "run")) == [5, 10, 15, 20, 25, 30, 35]
     assert 20 in kept(tmp_path / "run") and kept(tmp_path / "run")[-1] == 35
-    train(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run", resume=True)
+    train_model(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run", resume=True)
     assert kept(tmp_path / "run")[-1] == 35
 
 
@@ -534,9 +537,9 @@ def test_a_run_is_saved_before_it_is_evaluated(
     with monkeypatch.context() as patch:
         patch.setattr("aiayn.training.loop.validation_loss", validation_loss)
         with pytest.raises(MemoryError):
-            train(WHOLE, str(corpus), "en-de", tmp_path / "run")
+            train_model(WHOLE, str(corpus), "en-de", tmp_path / "run")
     assert kept(tmp_path / "run") == [5]
-    train(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
+    train_model(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
     assert same_end(tmp_path / "run", whole)
 
 
@@ -553,11 +556,11 @@ def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
 
     with monkeypatch.context() as patch:
         patch.setattr(aiayn.training.checkpoint, "save_file", full)
-        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+        message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
     assert f"{checkpoint(out, 20)}: cannot be written (" in message and "No space left" in message
     assert kept(out)[-1] == 15 and not list(out.glob("checkpoints/.*"))
     load_checkpoint(list_checkpoints(out))
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
@@ -577,18 +580,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_disk_that_really_is_full(corpus: Path, small_disk: Path, tmp_path: Path) -> None:
     out, many = small_disk / "run", replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100)
-    message = complaint(train, many, str(corpus), "en-de", out)
+    message = complaint(train_model, many, str(corpus), "en-de", out)
     assert "cannot be written (" in message and "No space left" in message
     assert len(kept(out)) > 1 and not list(out.glob("checkpoints/.*"))
     for folder in list_checkpoints(out):
         load_checkpoint([folder])
     last = kept(out)[-1]
     more = replace(many, keep=2, steps=last + 5)
-    assert "No space left" in complaint(train, more, str(corpus), "en-de", out, resume=True)
+    assert "No space left" in complaint(train_model, more, str(corpus), "en-de", out, resume=True)
     for folder in list_checkpoints(out)[:9]:
         shutil.rmtree(folder)
-    train(more, str(corpus), "en-de", out, resume=True)
-    train(more, str(corpus), "en-de", tmp_path / "whole")
+    train_model(more, str(corpus), "en-de", out, resume=True)
+    train_model(more, str(corpus), "en-de", tmp_path / "whole")
     assert same_end(out, tmp_path / "whole")
 
 
@@ -618,13 +621,13 @@ def test_a_loss_that_is_no_number_leaves_the_step_before_to_resume_from(
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         diverges(patch, 13)
-        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+        message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
     assert message.startswith("step 13: the loss is nan, the gradient nan, on the pairs ")
     numbers = message.partition("on the pairs ")[2].partition(" …")[0].split()
     assert all(1 <= int(number) <= 60 for number in numbers) and len(numbers) > 1
     assert "step 12 is saved" in message and kept(out)[-1] == 12
     assert all(tensor.isfinite().all() for n in ("model", "optimizer") for tensor in tensors(out, n).values())
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
 
 
@@ -635,9 +638,9 @@ def test_a_first_loss_that_is_no_number(
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         diverges(patch, 1)
-        message = complaint(train, WHOLE, str(corpus), "en-de", out)
+        message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
     assert message.startswith("step 1: the loss is nan")
-    train(WHOLE, str(corpus), "en-de", out, resume=True)
+    train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
 
 
@@ -645,5 +648,5 @@ def test_a_loss_that_is_no_number_just_after_a_checkpoint(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diverges(monkeypatch, 6)
-    assert "step 5 is saved" in complaint(train, WHOLE, str(corpus), "en-de", tmp_path / "run")
+    assert "step 5 is saved" in complaint(train_model, WHOLE, str(corpus), "en-de", tmp_path / "run")
     assert kept(tmp_path / "run") == [5]

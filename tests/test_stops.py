@@ -11,7 +11,7 @@ import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
 import aiayn.training.loop
-from aiayn.training import load_checkpoint, train
+from aiayn.training import load_checkpoint, train_model
 from aiayn.training.loop import Trainer
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
@@ -48,7 +48,7 @@ def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aiayn.training.loop, "training_step", step)
-        train(PATIENT, str(corpus), "en-de", out, **options)
+        train_model(PATIENT, str(corpus), "en-de", out, **options)
     assert kept(out)[-1] == at
 
 
@@ -76,7 +76,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def whole(corpus: Path, tmp_path: Path) -> Path:
     """A run that nobody stopped."""
-    train(PATIENT, str(corpus), "en-de", tmp_path / "whole")
+    train_model(PATIENT, str(corpus), "en-de", tmp_path / "whole")
     assert kept(tmp_path / "whole") == [30, 35, 40, 45, 50]  # the best one, and the last four
     return tmp_path / "whole"
 
@@ -85,7 +85,7 @@ def test_stopped_at_ten_steps_it_ends_where_it_would_have(corpus: Path, whole: P
     for step in (1, 5, 29, 30, 31, 36, 37, 38, 45, 49):
         out = tmp_path / f"stopped-{step}"
         stopped(step, corpus, out)
-        train(PATIENT, str(corpus), "en-de", out, resume=True)
+        train_model(PATIENT, str(corpus), "en-de", out, resume=True)
         same_run(out, whole)
 
 
@@ -94,10 +94,10 @@ def test_stopped_again_and_again(corpus: Path, whole: Path, tmp_path: Path) -> N
     stopped(33, corpus, out)
     for step in (34, 36, 40, 41, 48):
         stopped(step, corpus, out, resume=True)
-    train(PATIENT, str(corpus), "en-de", out, resume=True)
+    train_model(PATIENT, str(corpus), "en-de", out, resume=True)
     same_run(out, whole)
     before = (out / "metrics.jsonl").read_bytes()
-    train(PATIENT, str(corpus), "en-de", out, resume=True)  # it has ended: nothing happens
+    train_model(PATIENT, str(corpus), "en-de", out, resume=True)  # it has ended: nothing happens
     assert (out / "metrics.jsonl").read_bytes() == before and kept(out) == kept(whole)
 
 
@@ -107,7 +107,8 @@ def test_a_run_that_ends_by_the_clock_or_by_its_steps_and_goes_on(
     """The validation at such an end does not count when the run goes on."""
     for name, ends in (("steps", {"steps": 37}), ("minutes", {})):
         out = tmp_path / name
-        train(replace(PATIENT, **ends), str(corpus), "en-de", out, minutes=math.inf if ends else 1e-9)
+        ended = replace(PATIENT, **ends) if ends else replace(PATIENT, minutes=1e-9)
+        train_model(ended, str(corpus), "en-de", out)
         assert lines(out)[-1]["step"] == kept(out)[-1] and "validation_perplexity" in lines(out)[-1]
-        train(PATIENT, str(corpus), "en-de", out, resume=True)
+        train_model(PATIENT, str(corpus), "en-de", out, resume=True)
         same_run(out, whole)

@@ -38,7 +38,7 @@ from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig
-from aiayn.training import TrainingConfig, load_checkpoint, recipe, train
+from aiayn.training import TrainingConfig, load_checkpoint, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
 from aiayn.training.optimizer import learning_rate, make_optimizer
@@ -122,7 +122,7 @@ def test_it_learns_a_few_pairs_by_heart(corpus: str, tmp_path: Path) -> None:
     how = replace(
         QUICK, model=shape, steps=150, batch_tokens=400, warmup=30, rate_factor=0.4, label_smoothing=0.0
     )
-    train(how, str(tmp_path), "en-de", tmp_path / "run")
+    train_model(how, str(tmp_path), "en-de", tmp_path / "run")
     assert lines(tmp_path / "run")[-1]["validation_perplexity"] < 1.05
     translator = Translator.load(tmp_path / "run", search=SearchConfig(beam=1))
     assert translator(text["en"]) == text["de"]
@@ -132,7 +132,7 @@ def test_two_runs_with_one_seed_are_the_same(corpus: str, tmp_path: Path) -> Non
     """Also if other parts of the program draw random numbers."""
     for name, seed, noise in (("first", 1, 0), ("again", 1, 17), ("other", 2, 0)):
         torch.manual_seed(noise)
-        train(replace(QUICK, seed=seed), corpus, "en-de", tmp_path / name)
+        train_model(replace(QUICK, seed=seed), corpus, "en-de", tmp_path / name)
     first, again, other = (tensors(tmp_path / name) for name in ("first", "again", "other"))
     assert same(first, again) and not same(first, other)
     first, again, other = (timeless(tmp_path / name) for name in ("first", "again", "other"))
@@ -349,7 +349,7 @@ def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
 
 def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "run"
-    train(replace(QUICK, steps=60), corpus, "en-de", out)
+    train_model(replace(QUICK, steps=60), corpus, "en-de", out)
     assert sorted(path.name for path in out.iterdir()) == ["checkpoints", "metrics.jsonl", "vocabulary.model"]
     assert kept(out) == [60]
     last = lines(out)
@@ -373,13 +373,13 @@ def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_it_ends_when_the_minutes_are_over(corpus: str, tmp_path: Path) -> None:
-    train(replace(QUICK, steps=10_000), corpus, "en-de", tmp_path / "run", minutes=0.0)
+    train_model(replace(QUICK, steps=10_000, minutes=0.0), corpus, "en-de", tmp_path / "run")
     assert kept(tmp_path / "run") == [1]
     assert [line["step"] for line in lines(tmp_path / "run")] == [1, 1]
 
 
 def test_the_last_checkpoints_are_kept_and_averaged(corpus: str, tmp_path: Path) -> None:
-    train(replace(QUICK, checkpoint_minutes=0.0, keep=3), corpus, "en-de", tmp_path / "run")
+    train_model(replace(QUICK, checkpoint_minutes=0.0, keep=3), corpus, "en-de", tmp_path / "run")
     assert kept(tmp_path / "run")[-3:] == [4, 5, 6]
     validated = {
         line["step"]: line["validation_perplexity"]
@@ -396,7 +396,7 @@ def test_the_last_checkpoints_are_kept_and_averaged(corpus: str, tmp_path: Path)
 
 def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
     """Whatever the clock says."""
-    train(replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4), corpus, "en-de", tmp_path / "run")
+    train_model(replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4), corpus, "en-de", tmp_path / "run")
     assert kept(tmp_path / "run") == [4, 6]
 
 
@@ -419,7 +419,7 @@ def test_speed_is_that_of_training_alone(
     monkeypatch.setattr("aiayn.training.metrics.time", SimpleNamespace(monotonic=lambda: clock))
     monkeypatch.setattr("aiayn.training.loop.training_step", step)
     monkeypatch.setattr("aiayn.training.loop.Run.save", save)
-    train(replace(QUICK, steps=220, checkpoint_minutes=0.51), corpus, "en-de", tmp_path / "run")
+    train_model(replace(QUICK, steps=220, checkpoint_minutes=0.51), corpus, "en-de", tmp_path / "run")
     written = [line["step"] for line in lines(tmp_path / "run") if "validation_perplexity" in line]
     logged = [line for line in lines(tmp_path / "run") if "loss" in line]
     assert written == [31, 62, 93, 124, 155, 186, 217, 220]
@@ -463,9 +463,9 @@ def test_compiled_layers_learn_the_same(corpus: str, tmp_path: Path) -> None:
 
 
 def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
-    train(QUICK, corpus, "en-de", tmp_path / "run")
+    train_model(QUICK, corpus, "en-de", tmp_path / "run")
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
-    message = complaint(train, QUICK, corpus, "en-de", tmp_path / "run")
+    message = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
     assert (
         f"{tmp_path / 'run'}: holds a run already; --resume it, choose another --out, or remove it" in message
     )
@@ -476,7 +476,7 @@ def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to(corpus: str, tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("not a folder")
     out = tmp_path / "file" / below
-    assert f"{out}: cannot be written to (" in complaint(train, QUICK, corpus, "en-de", out)
+    assert f"{out}: cannot be written to (" in complaint(train_model, QUICK, corpus, "en-de", out)
     assert os.listdir(tmp_path) == ["file"]
 
 
@@ -486,14 +486,14 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     good = (copy / "train.de").read_bytes()
     (copy / "train.de").write_bytes(good.replace(b"\n", b"\nvier\n", 1))
     out = tmp_path / "run"
-    assert "train.de: 61 lines" in complaint(train, QUICK, str(copy), "en-de", out)
+    assert "train.de: 61 lines" in complaint(train_model, QUICK, str(copy), "en-de", out)
     assert not os.listdir(out)
     (copy / "train.de").write_bytes(good)
     wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
-    assert "a vocabulary of 9999 cannot be learned" in complaint(train, wide, str(copy), "en-de", out)
+    assert "a vocabulary of 9999 cannot be learned" in complaint(train_model, wide, str(copy), "en-de", out)
     assert not os.listdir(out)
-    assert "max_length=3" in complaint(train, replace(QUICK, max_length=3), str(copy), "en-de", out)
-    train(QUICK, str(copy), "en-de", out)
+    assert "max_length=3" in complaint(train_model, replace(QUICK, max_length=3), str(copy), "en-de", out)
+    train_model(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
 
 
@@ -507,7 +507,7 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
 def test_a_pair_longer_than_the_model_has_positions_is_named_before_the_training(
     shape: ModelConfig, corpus: str, tmp_path: Path
 ) -> None:
-    message = complaint(train, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run")
+    message = complaint(train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run")
     assert ", line " in message and "max_length=8" in message
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
@@ -515,19 +515,19 @@ def test_a_pair_longer_than_the_model_has_positions_is_named_before_the_training
 def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(corpus: str, tmp_path: Path) -> None:
     """That attempt got no further; the text may have been mended since."""
     out = tmp_path / "run"
-    complaint(train, replace(QUICK, max_length=3), corpus, "en-de", out)
+    complaint(train_model, replace(QUICK, max_length=3), corpus, "en-de", out)
     other = replace(QUICK, model=replace(TINY, vocabulary_size=50))
-    train(other, corpus, "en-de", out)
+    train_model(other, corpus, "en-de", out)
     assert len(load_vocabulary(out / "vocabulary.model")) == 50
-    message = complaint(train, QUICK, corpus, "en-de", out, resume=True)
+    message = complaint(train_model, QUICK, corpus, "en-de", out, resume=True)
     assert "50 pieces, not 60" in message
 
 
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
     how = replace(QUICK, max_length=12)
-    message = complaint(train, how, corpus, "en-de", tmp_path / "run")
+    message = complaint(train_model, how, corpus, "en-de", tmp_path / "run")
     assert ", line " in message and "max_length=12" in message and "--drop-too-long" in message
-    train(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
+    train_model(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")
 
 

@@ -25,7 +25,7 @@ from aiayn.table3.comparison import BAR, read_record, report, together
 from aiayn.table3.rows import choose_rows, parameters
 from aiayn.table3.sweep import Job, run_apart, sweep, sweep_config
 from aiayn.training import TrainingConfig
-from aiayn.training import train as real_train
+from aiayn.training import train_model as real_train
 
 # name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands), perplexity, BLEU, millions
 TABLE_3 = """
@@ -218,7 +218,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
 
     monkeypatch.setattr(aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
     monkeypatch.setattr(aiayn.table3.sweep, "keep_heap", lambda: None)
-    monkeypatch.setattr(aiayn.table3.sweep, "train", counted)
+    monkeypatch.setattr(aiayn.table3.sweep, "train_model", counted)
     monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
     return begun
 
@@ -289,7 +289,7 @@ def test_seeds_differ_and_each_is_the_same_again(
 def test_a_run_that_fails_says_so_and_is_tried_again(
     trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, out = aiayn.table3.sweep.train, tmp_path / "table3.json"
+    counted, out = aiayn.table3.sweep.train_model, tmp_path / "table3.json"
 
     def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
         if config.model.dropout == 0.0:
@@ -297,7 +297,7 @@ def test_a_run_that_fails_says_so_and_is_tried_again(
         counted(config, *arguments, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(aiayn.table3.sweep, "train", broken)
+        patched.setattr(aiayn.table3.sweep, "train_model", broken)
         record = sweep(["base", "D dropout=0.0", "D dropout=0.2"], str(sentences), out, seeds=1, **SMALL)
     assert names(record) == [("base", 1), ("D dropout=0.0", 1), ("D dropout=0.2", 1)]
     errors = [run.get("error") for run in record["runs"]]
@@ -316,7 +316,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 
     out = tmp_path / "table3.json"
     with monkeypatch.context() as patched:
-        patched.setattr(aiayn.table3.sweep, "train", stopped)
+        patched.setattr(aiayn.table3.sweep, "train_model", stopped)
         record = sweep("base", str(sentences), out, seeds=1, **SMALL)
     assert "interrupted after step 3" in record["runs"][0]["error"]
     metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"

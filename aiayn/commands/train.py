@@ -8,6 +8,7 @@ __all__ = [
     "Training",
     "fetched_elsewhere",
     "train",
+    "farewell",
     "prepare",
     "flags",
     "launch",
@@ -36,12 +37,15 @@ from aiayn.commands.slurm import slurm_script
 from aiayn.data.batching import check_shares
 from aiayn.errors import InputError, NotFetched
 from aiayn.fast_paths import keep_heap
-from aiayn.training.loop import train as train_model
+from aiayn.training.description import Description
+from aiayn.training.loop import train_model
 from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import prepare as prepare_corpus
+from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.training.run import check_folder
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.translation.learning import example, initial
 
 
 # book/09-launch.ipynb, cell train-options
@@ -61,7 +65,10 @@ class Training:
     sparse: bool = False  # until the last checkpoints, which are averaged, at most one in ten minutes
     vocabulary_size: int | None = None  # pieces, of both languages together
     dropout: float | None = None  # share of numbers that are set to zero
+    byte_fallback: bool = False  # spell letters that the vocabulary lacks, by 256 pieces for bytes
     seed: int = 1  # of everything that is drawn
+    init: Path | None = None  # begin with the model of this run, its vocabulary and its shape
+    device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
     drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
     resume: bool = False  # go on with the run in the folder, if there is one
     tensorboard: bool = False  # write TensorBoard's files, too
@@ -71,13 +78,10 @@ class Training:
         """The recipe, with what the flags change."""
         if not self.minutes > 0:
             raise InputError(f"minutes={self.minutes}: must be more than 0")
-        run = ("steps", "batch_tokens", "micro_batches", "checkpoint_steps", "sparse", "seed")
-        changes, shape = (
-            {name: value for name in names if (value := getattr(self, name)) is not None}
-            for names in (run, ("vocabulary_size", "dropout"))
-        )
-        settings = recipe(self.config, **changes)
-        return replace(settings, model=replace(settings.model, **shape))
+        names = ["steps", "minutes", "batch_tokens", "micro_batches", "checkpoint_steps", "sparse", "seed"]
+        names += ["vocabulary_size", "dropout", "byte_fallback"]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return recipe(self.config, **given)
 
 
 # book/09-launch.ipynb, cell train-command
@@ -96,24 +100,40 @@ def fetched_elsewhere(job: Training) -> Iterator[None]:
 
 def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     """Train a model."""
-    settings = job.settings()
+    settings, start = job.settings(), None
     keep_heap()
+    progress = Progress(os.environ.get("RANK", "0") == "0", example=example)
+    if job.init is not None:
+        start, said = initial(job.init, settings)
+        progress.say(said)
     with fetched_elsewhere(job):
         train_model(
             settings,
             job.data,
             job.pair,
             job.out,
-            job.minutes,
             drop_too_long=job.drop_too_long,
             resume=job.resume,
             tensorboard=job.tensorboard,
             compile=job.compile,
+            init=start,
+            device=job.device,
+            progress=progress,
         )
-    step = TrainedRun.read(job.out).description.step
-    if "TORCHELASTIC_RUN_ID" not in os.environ and step not in Metrics(job.out).validations():
-        print(f"aiayn: stopped after step {step}, which is saved; --resume goes on", file=sys.stderr)
+    run, validations = TrainedRun.read(job.out).description, Metrics(job.out).validations()
+    if "TORCHELASTIC_RUN_ID" not in os.environ and run.step not in validations:
+        print(f"aiayn: stopped after step {run.step}, which is saved; --resume goes on", file=sys.stderr)
         sys.exit(130)
+    for line in farewell(job, run, validations):
+        progress.say(line)
+
+
+def farewell(job: Training, run: Description, validations: dict[int, float]) -> Iterator[str]:
+    """What a training has come to, and what one may do next."""
+    minutes = f"{run.step:,} steps in {run.minutes:.1f} minutes"
+    yield f"{job.out}: {minutes}, validation perplexity {validations.get(run.step or 0, math.nan):.1f}"
+    verb, language = "parse" if run.kind == "parsing" else "translate", job.pair.partition("-")[0]
+    yield f"next: aiayn {verb} {shlex.quote(str(job.out))} < in.{language}"
 
 
 # book/09-launch.ipynb, cell prepare-command

@@ -69,6 +69,9 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.source)
 
+    def __repr__(self) -> str:
+        return f"Pairs({len(self):,}: {self.source_name}, {self.target_name})"
+
 
 # book/05-1-data-and-batching.ipynb, cell load-pairs
 def load_pairs(name: str, pair: str, split: str) -> Pairs:

@@ -24,6 +24,7 @@ import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import overload
 
 import sentencepiece
 
@@ -63,7 +64,7 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
             raise InputError(
                 f"a sentencepiece model whose piece {token} is not UTF-8; train another"
             ) from None
-        if "\n" in text or "\0" in text:
+        if not processor.IsByte(token) and ("\n" in text or "\0" in text):
             raise InputError(f"a sentencepiece model whose piece {token} ends a line; train one with aiayn")
     return processor
 
@@ -84,14 +85,23 @@ class Vocabulary:
     def __len__(self) -> int:
         return int(self.processor.GetPieceSize())
 
-    def encode(self, sentences: Iterable[str]) -> list[list[int]]:
-        """Tokens of each sentence, with the end-of-sentence token."""
-        if isinstance(sentences, str):
-            raise TypeError("encode takes several sentences: put a single one into a list")
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} pieces)"
+
+    @overload
+    def encode(self, sentences: str) -> list[int]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def encode(self, sentences: Iterable[str]) -> list[list[int]]: ...
+
+    def encode(self, sentences: str | Iterable[str]) -> list[int] | list[list[int]]:
+        """Tokens of a sentence, or of each of several, with the end-of-sentence token."""
         # By all processors: sentencepiece shares a list out to as many threads.
-        tokens: list[list[int]] = self.processor.Encode(list(sentences), add_eos=True)
+        wanted = sentences if isinstance(sentences, str) else list(sentences)
+        tokens: list[int] | list[list[int]] = self.processor.Encode(wanted, add_eos=True)
         return tokens
 
+    # book/05-1-data-and-batching.ipynb, cell vocabulary-back
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""
         # A model from elsewhere may have rules for rewriting its pieces, and so make line feeds of letters.
@@ -107,17 +117,15 @@ class Vocabulary:
 
 
 # book/05-1-data-and-batching.ipynb, cell train-vocabulary
-def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str] = ()) -> Vocabulary:
+def train_vocabulary(
+    sentences: Iterable[str], size: int, symbols: Iterable[str] = (), byte_fallback: bool = False
+) -> Vocabulary:
     """Learn a vocabulary of `size` pieces, the four special ones and the `symbols` among them.
 
-    A symbol is one piece wherever a word begins with it. Of more than `SENTENCES` sentences so many are
-    drawn, each with the same chance, and the same ones every time. The rest is read and forgotten, so an
-    iterator will do: no corpus need be in memory.
-
-    Raises
-    ------
-    InputError
-        If the sentences do not hold so many pieces, or have more letters than that.
+    A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256 of the pieces are bytes,
+    in which letters that were not in the text are written. Of more than `SENTENCES` sentences so many are
+    drawn, the same ones every time; the rest is read and forgotten, so an iterator will do. An `InputError`
+    says if the sentences do not hold so many pieces, or have more letters than that.
     """
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
         raise InputError(f"a vocabulary of {size}: the special tokens alone are four; ask for more")
@@ -140,11 +148,12 @@ def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str]
             bos_id=BOS_ID,
             eos_id=EOS_ID,
             user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
+            byte_fallback=byte_fallback,
             minloglevel=2,
         )
     except RuntimeError as error:
         why = why_not(str(error))
-        raise InputError(f"a vocabulary of {size} cannot be learned from this text: {why}") from None
+        raise InputError(f"a vocabulary_size of {size} cannot be learned: {why}") from None
     return Vocabulary(model.getvalue())
 
 
@@ -152,10 +161,10 @@ def train_vocabulary(sentences: Iterable[str], size: int, symbols: Iterable[str]
 def why_not(error: str) -> str:
     """What sentencepiece means, in words for people."""
     if most := re.search(r"value <= (\d+)", error):
-        return f"it holds {most[1]} pieces at most; ask for fewer, or bring more text"
+        return f"the text holds {most[1]} pieces at most; ask for fewer, or bring more text"
     if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
-        return f"its letters and the special tokens alone are {least[1]} pieces; ask for more"
-    return "it is empty" if "sentences_.empty" in error else error
+        return f"the letters and the special tokens alone are {least[1]} pieces; ask for more"
+    return "the text is empty" if "sentences_.empty" in error else error
 
 
 # book/05-1-data-and-batching.ipynb, cell load-vocabulary

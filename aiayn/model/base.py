@@ -19,7 +19,7 @@ __all__ = [
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, get_args, get_origin, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -52,12 +52,14 @@ def check_fields(
     InputError
         It names the field and its value.
     """
+    types = get_type_hints(type(settings))
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+        value, kind = getattr(settings, field.name), types[field.name]
+        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         if not any(is_of(value, kind) for kind in kinds):
             known = ", ".join(get_args(kinds[0])) if get_origin(kinds[0]) is Literal else ""
-            wanted = f"one of {known}" if known else " or ".join(KINDS.get(each, str(each)) for each in kinds)
+            names = [KINDS.get(each, getattr(each, "__name__", str(each))) for each in kinds]
+            wanted = f"one of {known}" if known else " or ".join(names)
             raise InputError(f"{field.name}={value!r:.60}: must be {wanted}")
         low, high = bounds.get(field.name, usual)
         if {int, float} & {*kinds} and value is not None and not low <= value <= high:
@@ -163,4 +165,6 @@ class EncoderDecoder(nn.Module):
         self, source: Int[Tensor, "batch n"], target: Int[Tensor, "batch m"]
     ) -> Float[Tensor, "batch m vocabulary"]:
         """Score every next token after every prefix of the target (teacher forcing)."""
+        if len(source) != len(target):
+            raise ValueError(f"{len(source)} sources, {len(target)} targets: row k must translate row k")
         return self.logits(self.decode(target, self.encode(source), source))

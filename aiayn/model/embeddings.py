@@ -39,3 +39,7 @@ class Embeddings(nn.Module):
     def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
         """Score every token of the vocabulary: the linear map before the softmax, without a bias."""
         return F.linear(x, self.weight)
+
+    def extra_repr(self) -> str:
+        """Rows and columns, for `print`."""
+        return "{}, {}".format(*self.weight.shape)

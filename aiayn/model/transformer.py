@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from aiayn.model.attention import MultiHeadAttention, padding_mask
 from aiayn.model.base import EncoderDecoder
 from aiayn.model.configuration import TransformerConfig
+from aiayn.model.configuration import config as preset
 from aiayn.model.dropout import Dropout
 from aiayn.model.embeddings import Embeddings
 from aiayn.model.feed_forward import FeedForward
@@ -72,13 +73,13 @@ def positions(config: TransformerConfig) -> nn.Module:
 
 # book/03-model-architecture.ipynb, cell transformer
 class Transformer(EncoderDecoder):
-    """The model of the paper (section 3, figure 1), of the shape that `config` says."""
+    """The model of the paper (section 3, figure 1), of the shape that `config`, or its name, says."""
 
     config: TransformerConfig
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig | str) -> None:
         super().__init__()
-        self.config = config
+        self.config = config = preset(config) if isinstance(config, str) else config
         self.target_embeddings = Embeddings(config.vocabulary_size, config.d_model)
         self.source_embeddings = (
             self.target_embeddings

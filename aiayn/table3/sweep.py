@@ -44,8 +44,9 @@ from aiayn.fast_paths import keep_heap
 from aiayn.model.configuration import config
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
-from aiayn.training.loop import train
+from aiayn.training.loop import train_model
 from aiayn.training.metrics import Metrics
+from aiayn.training.progress import Progress
 from aiayn.training.provenance import provenance
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
@@ -116,7 +117,10 @@ def run_job(job: Job) -> dict[str, Any]:
     keep_heap()
     job.folder.mkdir(parents=True, exist_ok=True)
     with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
-        train(job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True)
+        progress = Progress()
+        train_model(
+            job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True, progress=progress
+        )
         run = TrainedRun.read(job.folder, average=1)
         step, minutes = run.description.step or 0, run.description.minutes or 0.0
         if step < job.config.steps:

@@ -6,7 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 
 __all__ = [
     "load_checkpoint",
-    "train",
+    "train_model",
     "prepare",
     "TrainingConfig",
     "recipe",
@@ -15,7 +15,7 @@ __all__ = [
 
 # book/05-training.ipynb, cell training-front
 from aiayn.training.checkpoint import load_checkpoint as load_checkpoint
-from aiayn.training.loop import train as train
+from aiayn.training.loop import train_model as train_model
 from aiayn.training.preparation import prepare as prepare
 from aiayn.training.recipes import TrainingConfig as TrainingConfig
 from aiayn.training.recipes import recipe as recipe

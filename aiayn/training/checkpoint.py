@@ -17,6 +17,7 @@ __all__ = [
     "read_tensors",
     "wanted_shapes",
     "own_vocabulary",
+    "load_model",
     "load_checkpoint",
 ]
 
@@ -39,7 +40,7 @@ from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, describe
+from aiayn.model.registry import build, check_rebuilt, describe
 from aiayn.training.description import Description, read_description
 
 
@@ -61,26 +62,25 @@ def flush(path: Path) -> None:
 
 # book/11-1-runs-that-survive.ipynb, cell save-checkpoint
 def save_checkpoint(
-    folder: Path,
+    folder: Path | str,
     model: EncoderDecoder,
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary | None,
     training: dict[str, Any],
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, which appears only when it is whole.
 
-    `training` says how the model was trained; with the `optimizer`, training can go on from here.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+    `training` says how the model was trained; with the `optimizer`, training can go on from here. An
+    `InputError` says if it cannot be written, or if another model would come back: see `check_rebuilt`.
     """
-    if not folder.name:
-        raise InputError(f"{folder}: cannot be a checkpoint; name a new folder")
+    folder = Path(folder)
+    if not folder.name or folder.exists():
+        raise InputError(f"{folder}: cannot become a checkpoint; name a new folder, or remove this one")
+    check_rebuilt(model)
     part = folder.with_name(f".{folder.name}.part")
-    checksum = hashlib.sha256(vocabulary.model).hexdigest()
-    said = {"model": describe(model.config), "training": training, "vocabulary_sha256": checksum}
+    said: dict[str, Any] = {"model": describe(model.config), "training": training}
+    if vocabulary is not None:
+        said["vocabulary_sha256"] = hashlib.sha256(vocabulary.model).hexdigest()
     tensors: dict[str, dict[str, Any]] = {"model": dict(model.named_parameters())}  # shared ones once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
@@ -88,7 +88,8 @@ def save_checkpoint(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         (part / "config.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
-        (part / "vocabulary.model").write_bytes(vocabulary.model)
+        if vocabulary is not None:
+            (part / "vocabulary.model").write_bytes(vocabulary.model)
         for name, content in tensors.items():
             save_file(content, part / f"{name}.safetensors")
             with contextlib.suppress(OSError):  # safetensors lets nobody else read it
@@ -233,6 +234,24 @@ def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
 
 
 # book/11-1-runs-that-survive.ipynb, cell load-checkpoint
+def load_model(folders: list[Path], description: Description) -> EncoderDecoder:
+    """The model of a checkpoint, or the mean of several of one run (section 6.1).
+
+    The `description` is that of the last. An `InputError` says if one is damaged, or of another shape.
+    """
+    shapes, total = wanted_shapes(folders[-1], description.model), dict[str, torch.Tensor]()
+    for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
+        for name, weight in read_tensors(folder / "model.safetensors", shapes).items():
+            total[name] = total[name] + weight if name in total else weight.double()
+    model = build(description.model)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():  # a shared one has one name
+            weight.copy_(total[name] / len(folders))
+            if not weight.isfinite().all():
+                raise InputError(f"{folders[-1]}: the mean of {name} is not finite; use another checkpoint")
+    return model.eval()
+
+
 def load_checkpoint(
     folders: list[Path], description: Description | None = None
 ) -> tuple[EncoderDecoder, Vocabulary]:
@@ -247,14 +266,4 @@ def load_checkpoint(
     """
     description = description or read_description(folders[-1])
     vocabulary = own_vocabulary(folders[-1], description)
-    shapes, total = wanted_shapes(folders[-1], description.model), dict[str, torch.Tensor]()
-    for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
-        for name, weight in read_tensors(folder / "model.safetensors", shapes).items():
-            total[name] = total[name] + weight if name in total else weight.double()
-    model = build(description.model)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():  # a shared one has one name
-            weight.copy_(total[name] / len(folders))
-            if not weight.isfinite().all():
-                raise InputError(f"{folders[-1]}: the mean of {name} is not finite; use another checkpoint")
-    return model.eval(), vocabulary
+    return load_model(folders, description), vocabulary

@@ -11,9 +11,10 @@ __all__ = [
     "upcoming",
     "hardware_peak",
     "Trainer",
+    "Initial",
     "prepare_run",
-    "package_versions",
-    "train",
+    "settings_of",
+    "train_model",
 ]
 
 
@@ -21,7 +22,7 @@ __all__ = [
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -29,17 +30,19 @@ from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
-from tqdm import tqdm
 
 from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops, training_dtype
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares, group_by_length, make_batch
+from aiayn.data.corpora import Pairs
 from aiayn.data.encoded import Encoded
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
-from aiayn.model.registry import build
+from aiayn.model.registry import build, check_rebuilt
 from aiayn.training.metrics import Meter, stale
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preparation import Corpus, prepare
+from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import NotFinite, Objective, gradient_scaler, training_step, validation_loss
@@ -105,19 +108,20 @@ class Trainer:
         optimizer: torch.optim.Optimizer,
         run: Run,
         workers: Workers,
+        progress: Progress,
     ) -> None:
         self.config, self.model, self.optimizer = config, model, optimizer
-        self.run, self.workers = run, workers
+        self.run, self.workers, self.progress = run, workers, progress
         self.scaler = gradient_scaler(workers.device, run.scaler)
         self.meter = Meter(run.minutes, hardware_peak(workers), run.sums)
 
-    def log(self, step: int, found: dict[str, float]) -> float:
-        """Add a line to the metrics; gives the perplexity."""
-        line = self.meter.line()
-        self.run.metrics.log(step, **line, rate=found["rate"], gradient_norm=found["gradient_norm"])
+    def log(self, step: int, found: dict[str, float]) -> None:
+        """Add a line to the metrics."""
+        line = self.meter.line() | {"rate": found["rate"], "gradient_norm": found["gradient_norm"]}
+        self.run.metrics.log(step, **line)
+        self.progress.log(step, line)
         if step % LOG_STEPS == 0:  # or else the training ends here, and whoever goes on finishes the line
             self.meter.clear()
-        return line["perplexity"]
 
     def save(self, step: int, due: bool) -> None:
         """Write a checkpoint; one that is not `due` is written because the training stops."""
@@ -129,6 +133,8 @@ class Trainer:
         minutes = self.meter.minutes
         perplexity = math.exp(min(700, validation_loss(self.model, batches, self.workers)))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
+        source = batches[len(batches) // 2].source[0]
+        self.progress.checkpoint(step, minutes, perplexity, self.model, self.run.vocabulary, source)
         self.meter.pause()
 
     # book/05-training.ipynb, cell votes
@@ -146,18 +152,17 @@ class Trainer:
         return {"stopped": float(bool(signals)), "out_of_time": first and minutes > end, "due": first and due}
 
     # book/05-training.ipynb, cell fit
-    def fit(self, batches: Batches, valid: list[Batch], minutes: float = math.inf) -> None:
-        """Take the steps from where the run stands up to `config.steps`, or as many as fit into `minutes`."""
+    def fit(self, batches: Batches, valid: list[Batch]) -> None:
+        """Take the steps from where the run stands up to `config.steps`, or as many as its minutes allow."""
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
         objective: Any = Objective(self.model, config.label_smoothing)
         objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
         if workers.anyone(run.step > 0 and run.due and run.step not in run.metrics.validations()):
             self.validate(run.step, valid)  # it was killed between the two
-        saved = began = meter.minutes
-        bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=workers.rank > 0)
-        with bar, stop_signals() as signals:
+        saved, end = meter.minutes, meter.minutes + config.minutes
+        with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             for step, work in upcoming(batches, run.step + 1, config.steps, workers.device):
-                votes = partial(self.votes, step, signals, saved, began + minutes)
+                votes = partial(self.votes, step, signals, saved, end)
                 try:
                     found = training_step(
                         objective, self.optimizer, work, step, config, workers, self.scaler, votes
@@ -167,10 +172,10 @@ class Trainer:
                     advice = f"step {step - 1} is saved; begin anew with a lower rate"
                     raise NotFinite(f"{error}; {advice}") from None
                 meter.add(found, work, batch_flops(config.model, batches.lengths[work.numbers]))
-                bar.update()
+                self.progress.step(step, meter.line(), end - meter.minutes)
                 over = found["stopped"] or found["out_of_time"] or step == config.steps
                 if over or step % LOG_STEPS == 0:
-                    bar.set_postfix(perplexity=f"{self.log(step, found):.1f}")
+                    self.log(step, found)
                 if over or found["due"]:
                     self.save(step, due=found["due"] > 0)
                     if not found["stopped"]:  # whoever sends a signal does not wait long
@@ -182,61 +187,86 @@ class Trainer:
 
 
 # book/05-training.ipynb, cell prepare-run
-def prepare_run(run: Run, config: TrainingConfig, data: str, pair: str, drop_too_long: bool) -> Corpus:
-    """`prepare` for a run: with the vocabulary that it has, or that rank 0 has just put there."""
-    path, known = run.folder / "vocabulary.model", None
+@dataclass(frozen=True)
+class Initial:
+    """The model that a training begins with, instead of a new one."""
+
+    model: EncoderDecoder
+    vocabulary: Vocabulary | None  # None: one is learned
+    name: str  # for the record
+    steps: int = 0  # that it was trained for
+
+    def adapt(self, config: TrainingConfig) -> TrainingConfig:
+        """A recipe with the shape of this model, but its own dropout; its rate falls on from these steps."""
+        check_rebuilt(self.model)
+        shape = replace(self.model.config, dropout=config.model.dropout)
+        return replace(config, model=shape, steps_before=config.steps_before or self.steps)
+
+
+def prepare_run(
+    run: Run,
+    config: TrainingConfig,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
+    drop_too_long: bool,
+    init: Initial | None,
+    progress: bool,
+) -> Corpus:
+    """`prepare` for a run: with the vocabulary that it has, or begins with, or that rank 0 has put there."""
+    path = run.folder / "vocabulary.model"
+    known: Vocabulary | Path | None = init.vocabulary if init else None
     if run.last is not None:
         known = run.last / "vocabulary.model"
-    elif not run.writes:
+    elif known is None and not run.writes:
         known = path
-    corpus = prepare(config, data, pair, drop_too_long, known, progress=run.writes)
+    corpus = prepare(config, data, pair, drop_too_long, known, progress)
     if run.writes:
         corpus.vocabulary.save(path)
     return corpus
 
 
-def package_versions() -> dict[str, str]:
-    """What a run is made with, for the record."""
-    return {name: metadata.version(name) for name in ("aiayn", "torch", "sentencepiece")}
+# book/05-training.ipynb, cell settings
+def settings_of(config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: str | None) -> dict[str, Any]:
+    """What a run is made with, for the record, and for whoever wants to go on with it."""
+    known = {key: value for key, value in asdict(config).items() if key not in ("model", "minutes")}
+    known |= {"data": data} if isinstance(data, str) else {}
+    known |= {"pair": pair} if pair else {}
+    versions = {name: metadata.version(name) for name in ("aiayn", "torch", "sentencepiece")}
+    return known | {"versions": versions}
 
 
 # book/05-training.ipynb, cell train
-def train(
+def train_model(
     config: TrainingConfig,
-    data: str,
-    pair: str,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
     out: Path | str,
-    minutes: float = math.inf,
     drop_too_long: bool = False,
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
+    init: Initial | None = None,
+    device: torch.device | str | None = None,
+    progress: Progress | None = None,
 ) -> None:
-    """Train on the splits `train` and `val` of a corpus, and leave a `Run` in the folder `out` (section 5).
-
-    Parameters
-    ----------
-    config, data, pair
-        A `recipe`; corpus or folder, and languages, as for `aiayn.data.corpora.load_pairs`.
-    out, minutes
-        A new folder, under torchrun one that all workers can see; after how long to stop at the latest.
-    drop_too_long, resume : bool
-        Leave out pairs longer than `config.max_length`, else refused; go on with the run in `out`.
-    tensorboard, compile : bool
-        Write TensorBoard's files, too; have torch compile the layers: takes minutes, and pays on a GPU.
-    """
-    settings = {key: value for key, value in asdict(config).items() if key != "model"}
-    settings |= {"data": data, "pair": pair, "drop_too_long": drop_too_long, "versions": package_versions()}
+    """Train a model, and leave a `Run` in the folder `out` (section 5); `aiayn.train` says what is what."""
+    config = init.adapt(config) if init else config
+    settings = settings_of(config, data, pair) | {"drop_too_long": drop_too_long}
+    settings |= {"init": init.name} if init else {}
     with (
-        join_workers() as workers,
+        join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
         Run(Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0) as run,
     ):
         check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
-        corpus = workers.in_turn(lambda: prepare_run(run, config, data, pair, drop_too_long))
+        shown = progress if progress and run.writes else Progress(shown=False)
+        known = config, data, pair, drop_too_long, init, shown.live
+        corpus = workers.in_turn(lambda: prepare_run(run, *known))
         workers.connect()
         torch.manual_seed(config.seed)  # of the first weights
         model = build(config.model).to(workers.device)
+        if init:
+            model.load_state_dict(init.model.state_dict())
         optimizer = make_optimizer(model)
         run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
         for layer in model.layers() if compile else ():
@@ -245,4 +275,4 @@ def train(
         if workers.anyone(patient):  # or else it had ended already
             batches = training_batches(corpus.train, config, workers)
             valid = validation_batches(corpus.valid, min(config.batch_tokens, 4096), workers.device)
-            Trainer(config, model, optimizer, run, workers).fit(batches, valid, minutes)
+            Trainer(config, model, optimizer, run, workers, shown).fit(batches, valid)

@@ -42,7 +42,7 @@ class Corpus:
     valid: Encoded  # the split `val`
 
 
-def learn_vocabulary(pairs: Pairs, trees: bool, size: int) -> Vocabulary:
+def learn_vocabulary(pairs: Pairs, trees: bool, size: int, byte_fallback: bool = False) -> Vocabulary:
     """The vocabulary of a text, in the cache if it was learned before; others wait for who learns it.
 
     Raises
@@ -50,7 +50,7 @@ def learn_vocabulary(pairs: Pairs, trees: bool, size: int) -> Vocabulary:
     InputError
         As `train_vocabulary` does; if the cache cannot be used.
     """
-    folder = cache_folder() / "vocabularies" / text_key(pairs, size, trees)
+    folder = cache_folder() / "vocabularies" / text_key(pairs, size, trees, *["bytes"] * byte_fallback)
     with cache_lock(folder):
         for path in folder.glob("*.model"):
             if path.stem == checksum(content := read_bytes(path)):
@@ -59,9 +59,10 @@ def learn_vocabulary(pairs: Pairs, trees: bool, size: int) -> Vocabulary:
         LOG.info("vocabulary of %s pieces: learned now, from %s pairs", f"{size:,}", f"{len(pairs):,}")
         if trees:  # on the target side there are no words
             brackets = tree_tokens(pairs.target, pairs.target_name)
-            vocabulary = train_vocabulary(pairs.source, size, brackets)
+            vocabulary = train_vocabulary(pairs.source, size, brackets, byte_fallback)
         else:
-            vocabulary = train_vocabulary(chain(pairs.source, pairs.target), size)
+            words = chain(pairs.source, pairs.target)
+            vocabulary = train_vocabulary(words, size, byte_fallback=byte_fallback)
         vocabulary.save(folder / f"{checksum(vocabulary.model)}.model")
         return vocabulary
 
@@ -74,24 +75,26 @@ def checksum(content: bytes) -> str:
 # book/05-training.ipynb, cell prepare
 def prepare(
     config: TrainingConfig,
-    data: str,
-    pair: str,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
     drop_too_long: bool = False,
-    vocabulary: Path | None = None,
+    vocabulary: Vocabulary | Path | None = None,
     progress: bool = False,
 ) -> Corpus:
-    """Read a corpus, learn its vocabulary or take the one in a file, and encode it; what is there is kept.
+    """Read a corpus, or take pairs to learn from and pairs to validate on; learn a vocabulary of it, unless
+    there is one; encode it. What was done before is in the cache.
 
     Raises
     ------
     InputError
         As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
     """
-    texts = [load_pairs(data, pair, split) for split in ("train", "val")]
+    texts = [load_pairs(data, str(pair), s) for s in ("train", "val")] if isinstance(data, str) else data
     trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line
-    learned = load_vocabulary(vocabulary) if vocabulary else learn_vocabulary(texts[0], trees, size)
+    learned = load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
+    learned = learned or learn_vocabulary(texts[0], trees, size, config.byte_fallback)
     if len(learned) != size:
         raise InputError(
             f"{vocabulary}: {len(learned)} pieces, not {size}; choose another --out, or remove it"

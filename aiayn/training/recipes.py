@@ -14,7 +14,7 @@ __all__ = [
 
 # book/05-training.ipynb, cell recipes-imports
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from aiayn.errors import InputError, did_you_mean
@@ -34,20 +34,20 @@ MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
 class TrainingConfig:
     """All that fixes a run but its data. The defaults are the paper's base run (section 5).
 
-    Raises
-    ------
-    InputError
-        If a setting is no number, or one that makes no sense.
+    An `InputError` names a setting that is no number, or one that makes no sense.
     """
 
     model: ModelConfig = TransformerConfig()  # the shape of the model
     steps: int = 100_000  # after which the run ends
+    minutes: float = math.inf  # after which it ends in any case
+    steps_before: int = 0  # taken by a training that this one goes on from: the rate falls on from there
     batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
     micro_batches: int | None = None  # pieces of a batch; one for each worker where None
     warmup: int = 4000  # steps in which the learning rate rises (section 5.3)
     rate_factor: float = 1.0  # multiplies the learning rate
     label_smoothing: float = 0.1  # share of a label that is spread over the vocabulary (section 5.4)
     max_length: int = 256  # tokens; longer sentences are refused
+    byte_fallback: bool = False  # spell letters that the vocabulary lacks, by 256 pieces for bytes
     checkpoint_minutes: float = 10.0  # from one checkpoint to the next
     checkpoint_steps: int | None = None  # the same in steps, which count if they are given
     sparse: bool = False  # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
@@ -58,7 +58,8 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         bounds: dict[str, tuple[float, float]] = {name: (1, most) for name, most in MOST.items()}
-        check_fields(self, {**bounds, "seed": (0, MOST["seed"])}, usual=(0, math.inf))
+        bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
+        check_fields(self, bounds, usual=(0, math.inf))
         if not self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
             raise InputError(
                 f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
@@ -130,15 +131,22 @@ RECIPES |= {
 def recipe(name: str, **changes: Any) -> TrainingConfig:
     """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
 
-    `changes` are fields of `TrainingConfig` that are to differ.
+    `changes` are fields of `TrainingConfig` that are to differ, or of the model: `recipe("small", N=2)`.
+    Of `max_length`, which both have, it is the training's.
 
     Raises
     ------
     InputError
-        If there is no such configuration, or a number makes no sense.
+        If there is no such configuration or field, or a value makes no sense.
     """
     names = list(dict.fromkeys([*PRESETS, *RECIPES]))
     if name not in names:
         raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
     known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
-    return replace(known, **changes)
+    own = {field.name for field in fields(known)}
+    settings = replace(known, **{key: value for key, value in changes.items() if key in own})
+    shape = {key: value for key, value in changes.items() if key not in own}
+    names = [field.name for field in fields(settings.model)]
+    for key in shape.keys() - set(names):
+        raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {did_you_mean(key, [*own, *names])}")
+    return replace(settings, model=replace(settings.model, **shape))

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 
 __all__ = [
     "FREE",
+    "USUAL",
     "check_same_training",
     "with_optimizer",
     "newest_checkpoint",
@@ -18,6 +19,7 @@ __all__ = [
 import contextlib
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +31,29 @@ from aiayn.model.base import EncoderDecoder
 from aiayn.model.registry import describe
 from aiayn.training.checkpoint import read_tensors, saved_steps
 from aiayn.training.description import Description, read_description
+from aiayn.training.recipes import TrainingConfig
 
 # book/11-1-runs-that-survive.ipynb, cell same-training
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
 FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse"}  # they have no part in what is learned
 FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
+USUAL = asdict(TrainingConfig())  # what was meant by whoever did not say it
+del USUAL["model"]
 
 
 def check_same_training(
     folder: Path, description: Description, model: EncoderDecoder, training: dict[str, Any]
 ) -> None:
     """Raise an InputError unless a checkpoint was trained as it is to go on, and some steps are left."""
-    was = {**describe(description.model), **description.training}
-    now = {**describe(model.config), **training}
+    was = {**USUAL, **describe(description.model), **description.training}
+    now = {**USUAL, **describe(model.config), **training}
     names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
     pairs = [(name, was.get(name), now.get(name)) for name in names]
     changed = [f"{printable(n)}={printable(one)}, not {other}" for n, one, other in pairs if one != other]
     if changed:
-        raise InputError(f"{folder}: trained with {'; '.join(changed)}; use that, or another --out")
+        instead = f", with --init {folder.parent.parent}, to go on with other text"
+        advice = f"use that, or another --out{instead * (was.get('corpus') != now.get('corpus'))}"
+        raise InputError(f"{folder}: trained with {'; '.join(changed)}; {advice}")
     if was["step"] > now.get("steps", math.inf):
         raise InputError(f"{folder}: has taken {was['step']} steps, more than {now['steps']}; ask for more")
 

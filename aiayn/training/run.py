@@ -58,6 +58,8 @@ def read_note(lock: Path) -> str:
 def check_run(folder: Path, resume: bool) -> None:
     """Raise an InputError if a folder holds a run that is not to go on, or cannot."""
     saved, last = list(saved_steps(folder).values()), newest_checkpoint(folder)
+    if (folder / "config.json").exists():
+        raise InputError(f"{folder}: a saved model, not a run; choose another --out, with --init {folder}")
     if not resume and (saved or (folder / "metrics.jsonl").exists()):
         raise InputError(f"{folder}: holds a run already; --resume it, choose another --out, or remove it")
     if saved and last != saved[-1]:

@@ -132,7 +132,8 @@ def training_step(
     if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):  # a large factor can be halved
         pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
         raise NotFinite(f"step {step}: the loss is {loss}, the gradient {length}, on the pairs {pairs} …")
-    rate = learning_rate(step, config.model.d_model, config.warmup, config.rate_factor)
+    taken = step + config.steps_before
+    rate = learning_rate(taken, config.model.d_model, config.warmup, config.rate_factor)
     set_rate(optimizer, rate)
     if finite:
         optimizer.step()

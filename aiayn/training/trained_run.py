@@ -18,8 +18,9 @@ import torch
 
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import described_checkpoints, load_checkpoint
+from aiayn.training.checkpoint import described_checkpoints, load_checkpoint, load_model
 from aiayn.training.description import Description, Kind
 
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
@@ -35,7 +36,7 @@ class TrainedRun:
     description: Description  # what the last of them says
 
     @classmethod
-    def read(cls, folder: Path, average: int | None = None) -> "TrainedRun":
+    def read(cls, folder: Path | str, average: int | None = None) -> "TrainedRun":
         """The run in a folder, with as many of the last checkpoints as its recipe says, or `average`.
 
         Raises
@@ -43,17 +44,22 @@ class TrainedRun:
         InputError
             If there is no model, or its description is damaged, or there are fewer than `average`.
         """
-        return cls(folder, *described_checkpoints(folder, average))
+        return cls(Path(folder), *described_checkpoints(Path(folder), average))
 
     @property
     def kind(self) -> Kind:
         """Whether its model translates or parses."""
         return self.description.kind
 
-    def load(self, device: str | None = None) -> tuple[EncoderDecoder, Vocabulary]:
+    def load(self, device: torch.device | str | None = None) -> tuple[EncoderDecoder, Vocabulary]:
         """The mean of the checkpoints, on a GPU if there is one, and its vocabulary (`load_checkpoint`)."""
+        where = find_device(device)
         model, vocabulary = load_checkpoint(self.checkpoints, self.description)
-        return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), vocabulary
+        return model.to(where), vocabulary
+
+    def load_model(self, device: torch.device | str | None = None) -> EncoderDecoder:
+        """The same model alone; there need not be a vocabulary."""
+        return load_model(self.checkpoints, self.description).to(find_device(device))
 
     def trained_on(self, data: str | None = None, pair: str | None = None) -> tuple[str, str]:
         """Corpus and languages of the training, or those that are given instead.

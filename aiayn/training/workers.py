@@ -33,6 +33,7 @@ from torch import Tensor
 from torch.distributed import Store
 
 from aiayn.errors import InputError
+from aiayn.fast_paths import find_device
 
 T = TypeVar("T")
 
@@ -178,27 +179,28 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
 
 # book/05-training.ipynb, cell join-workers
 @contextmanager
-def join_workers(seconds: float | None = None) -> Iterator[Workers]:
+def join_workers(seconds: float | None = None, device: torch.device | str | None = None) -> Iterator[Workers]:
     """Become one of the workers that torchrun has started; without torchrun, the only one.
+
+    `device` is where to compute; a GPU if there is one, unless given.
 
     Raises
     ------
     InputError
-        If not all workers join within so many seconds, `JOIN_SECONDS` unless given.
+        If not all workers join within so many seconds, `JOIN_SECONDS` unless given; or without the device.
     """
-    cuda = torch.cuda.is_available()
+    where = find_device(device)
     if "WORLD_SIZE" not in os.environ:
-        yield Workers(device=torch.device("cuda" if cuda else "cpu"))
+        yield Workers(device=where)
         return
     seconds = JOIN_SECONDS if seconds is None else seconds
     store, rank, world_size = meeting(seconds)
     call_the_roll(store, rank, world_size, seconds)
-    device = torch.device("cpu")
-    if cuda:
-        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
-        torch.cuda.set_device(device)
+    if where.type == "cuda":
+        where = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+        torch.cuda.set_device(where)
     try:
-        yield Workers(rank, world_size, device, store)
+        yield Workers(rank, world_size, where, store)
     finally:
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()

@@ -25,6 +25,7 @@ from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.vocabulary import PAD_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import TooLong as TooLong
 from aiayn.translation.batches import search_in_batches
@@ -77,6 +78,8 @@ class Translator:
         How to search.
     engine : bool
         Whether the `aiayn.translation.engine` decodes: the same translations, sooner.
+    training : dict, optional
+        How the model was trained, as a checkpoint says it; `save` writes it down again.
     """
 
     def __init__(
@@ -85,9 +88,10 @@ class Translator:
         vocabulary: Vocabulary,
         search: SearchConfig = PAPER_SEARCH,
         engine: bool = True,
+        training: dict[str, Any] | None = None,
     ) -> None:
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search, self.engine = search, engine
+        self.search, self.engine, self.training = search, engine, training or {}
 
     @classmethod
     def load(
@@ -95,10 +99,11 @@ class Translator:
         folder: Path | str,
         average: int | None = None,
         search: SearchConfig = PAPER_SEARCH,
-        device: str | None = None,
+        device: torch.device | str | None = None,
     ) -> "Translator":
         """The model of a run's folder, the mean of its last checkpoints; on a GPU if there is one."""
-        return cls(*TrainedRun.read(Path(folder), average).load(device), search)
+        run = TrainedRun.read(folder, average)
+        return cls(*run.load(device), search, training=run.description.training)
 
     def __call__(self, text: str | Iterable[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
         """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
@@ -122,6 +127,21 @@ class Translator:
         )
         texts = iter(self.vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
         return [distinct(hypotheses, texts) for hypotheses in found]
+
+    # book/06-1-machine-translation.ipynb, cell translator-save
+    def save(self, folder: Path | str) -> None:
+        """Write model and vocabulary to a new folder, for `load`."""
+        save_checkpoint(folder, self.model, self.vocabulary, self.training)
+
+    @property
+    def steps(self) -> int:
+        """How many steps the model was trained for, so far as that is known."""
+        return int(self.training.get("step", 0)) + int(self.training.get("steps_before", 0))
+
+    def __repr__(self) -> str:
+        numbers = sum(weight.numel() for weight in self.model.parameters())
+        model = f"{type(self.model).__name__} of {numbers:,} parameters"
+        return f"Translator({model}, {self.vocabulary}, beam {self.search.beam})"
 
     # book/06-1-machine-translation.ipynb, cell score-lines
     @torch.inference_mode()

@@ -1,0 +1,100 @@
+"""Your own text (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-3-your-own-text.ipynb
+"""
+
+__all__ = [
+    "Progress",
+]
+
+
+# book/11-3-your-own-text.ipynb, cell progress
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+from tqdm import TqdmWarning, tqdm
+
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.model.base import EncoderDecoder
+
+
+class Progress:
+    """What a training says of itself on standard error.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether it says anything.
+    on_log : callable, optional
+        Is called with each line of the metrics, a dictionary.
+    example : callable, optional
+        What is to be shown at a checkpoint, of a model, its vocabulary and the tokens of a sentence.
+    """
+
+    def __init__(
+        self,
+        shown: bool = True,
+        on_log: Callable[[dict[str, float]], Any] | None = None,
+        example: Callable[[EncoderDecoder, Vocabulary, Tensor], str] | None = None,
+    ) -> None:
+        self.shown, self.on_log, self.example = shown, on_log, example
+        self.live = shown and ("ipykernel" in sys.modules or sys.stderr.isatty())
+        self.validated, self.spoke = "", -math.inf
+
+    def say(self, text: str) -> None:
+        """Print a line, above the bar."""
+        if self.shown:
+            tqdm.write(text, file=sys.stderr)
+            self.spoke = time.monotonic()
+
+    # book/11-3-your-own-text.ipynb, cell progress-bar
+    @contextmanager
+    def bar(self, step: int, steps: int) -> Iterator[None]:
+        """Within it, there is a bar: for a run that has taken `step` of its `steps`."""
+        with warnings.catch_warnings(action="ignore", category=TqdmWarning):  # a notebook without ipywidgets
+            from tqdm.auto import tqdm as fitting
+        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+        with fitting(total=1.0, initial=step / steps, bar_format=form, disable=not self.live) as self._bar:
+            self._steps, self._limit = steps, 0.0
+            yield
+
+    def step(self, step: int, line: dict[str, float], minutes: float) -> None:
+        """Move the bar: after a step, with what the meter says; the training has so many `minutes` left."""
+        self._limit = self._limit or max(minutes, 1e-9)
+        waited = 1 - max(0.0, minutes) / self._limit if math.isfinite(minutes) else 0.0
+        text = f"loss {line['loss']:.2f}, perplexity {line['perplexity']:.1f}, "
+        text += f"{line['tokens_per_second']:,.0f} tokens/s{self.validated}"
+        if not self.live and time.monotonic() - self.spoke > 60:
+            self.say(f"step {step:,}: {text}")
+        self._bar.set_description_str(f"step {step:,}: ", refresh=False)
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(max(step / self._steps, waited) - self._bar.n)
+
+    # book/11-3-your-own-text.ipynb, cell progress-checkpoint
+    def log(self, step: int, line: dict[str, float]) -> None:
+        """Pass on a line of the metrics."""
+        if self.on_log:
+            self.on_log({"step": step, **line})
+
+    def checkpoint(
+        self,
+        step: int,
+        minutes: float,
+        perplexity: float,
+        model: EncoderDecoder,
+        vocabulary: Vocabulary,
+        source: Tensor,
+    ) -> None:
+        """Say how good the model is at a checkpoint, and what it makes of a sentence, given as tokens."""
+        self.validated = f", validation {perplexity:.1f}"
+        self.log(step, {"minutes": minutes, "validation_perplexity": perplexity})
+        if self.shown and self.example:
+            shown = self.example(model, vocabulary, source)
+            self.say(f"step {step:,}, {minutes:.1f} min, validation perplexity {perplexity:.1f}: {shown}")
