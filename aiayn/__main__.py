@@ -41,13 +41,14 @@ def sweep(
     steps: int | None = None,
     vocabulary_size: int | None = None,
     workers: int | None = None,
+    device: str | None = None,
 ) -> None:
     """Train rows of Table 3 with several seeds, score them, and write a record; what is there is kept.
 
     Parameters
     ----------
     data : str
-        laboratory, multi30k, wmt14, or a folder.
+        laboratory, multi30k, wmt14, or a folder, which is scored on val if it has no test.
     out : Path
         The record, a JSON file.
     rows : str
@@ -64,10 +65,13 @@ def sweep(
         If not the recipe's.
     workers : int, optional
         How many trainings at a time; one for each processor unless given.
+    device : str, optional
+        Where all of them compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the trainings hear of it, and save
     progress = sys.stderr.isatty()
-    record = run_sweep(rows, data, out, pair, seeds, scale, steps, vocabulary_size, workers, progress)
+    numbers = (seeds, scale, steps, vocabulary_size, workers)
+    record = run_sweep(rows, data, out, pair, *numbers, progress, device)
     print(comparison_report(record))
     if failed := sum("error" in run for run in record["runs"]):
         print(f"aiayn: {failed} of {len(record['runs'])} runs failed; {out} says why", file=sys.stderr)

@@ -2,13 +2,17 @@
 
 import json
 import math
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,14 +22,18 @@ import pytest
 import tyro
 from safetensors.torch import load_file, save_file
 
+from aiayn import __main__ as program
 from aiayn import laboratory
 from aiayn.commands import train as training_commands
+from aiayn.commands.command_line import read_command
 from aiayn.commands.launch import paper_run
 from aiayn.commands.train import Training, flags
 from aiayn.costs import plan_table
 from aiayn.errors import InputError
 from aiayn.training import recipe, train_model
+from aiayn.training.recipes import RECIPES
 from aiayn.training.step import add_gradients
+from aiayn.training.trained_run import TrainedRun
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -422,18 +430,23 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "Expected one of {prepare, train, "),
+        (["transalte"], "no verb 'transalte': did you mean 'translate'?"),
+        (["--verison"], "did you mean '--version'?"),
+        (["fly"], "no verb 'fly': there are prepare, train, "),
+        (["train", "--dataa", "multi30k", "--config", "small"], "no --dataa: did you mean '--data'?"),
+        (["translate", "run", "--n_bets=3"], "`aiayn translate` has no --n-bets: did you mean '--n-best'?"),
         (["train"], "Missing from aiayn train: --data STR"),
-        (["fly"], "Unrecognized options: fly"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
-        (["translate", "run", "--beam", "many"], "--beam: no type matching {None}|INT could be instantiated"),
+        (["translate", "run", "--beam", "many"], "--beam: no type matching INT could be instantiated"),
+        (["translate", "run", "--beam", "None"], "--beam: no type matching INT could be instantiated"),
         (["translate", "run", "--beam", 2.5], "from ['2.5']; see `aiayn translate --help`"),
         (["translate", "run", "--beam"], "Missing value for argument '--beam'"),
         (["translate", "run", "--n-best", "9" * 5000], "--n-best: no type matching"),
         (["sample", "--n", "9" * 5000], "5000 digits"),
         (["plan", "--gpus", 8, "--gpu", "H100", "--utilisation", "much"], "--utilisation"),
         (["sample", "--split", "no"], "invalid choice 'no'"),
-        (["sample", "--bogus"], "Unrecognized options: --bogus"),
+        (["sample", "--bogus"], "`aiayn sample` has no --bogus: there are --help, --n, "),
+        (["train", "extra"], "Unrecognized options: extra"),
         (["train", "--resume", "yes"], "yes"),
         *((["translate", empty], f"an empty value (translate '{empty}')") for empty in ("", "  ")),
         (["train", "--out", ""], "an empty value (--out '')"),
@@ -450,9 +463,76 @@ def test_wrong_flags(aiayn: Command, arguments: list[Any], says: str) -> None:
     assert says in complaint(aiayn(*arguments))
 
 
-def test_help_is_no_complaint(aiayn: Command) -> None:
-    code, output, errors = aiayn("translate", "--help")
-    assert (code, errors) == (0, "") and "--n-best" in output
+VERBS = "prepare train launch translate evaluate convert parse sweep plan sample".split()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_says_what_a_flag_takes_and_gives_examples(
+    aiayn: Command, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output, errors = aiayn(verb, "--help")
+    assert (code, errors) == (0, "")
+    assert not re.search(r"\{None\}|None\)|inf\)", output)
+    _, _, shown = output.partition("\nexamples:\n")
+    assert len(shown.splitlines()) == 2
+    for line in shown.splitlines():
+        words = shlex.split(re.split(" [<>] ", line.partition("| ")[2] or line)[0])
+        assert words[:2] == ["aiayn", verb] and len(line) <= 90
+        monkeypatch.setattr(sys, "argv", words)
+        found = read_command((getattr(program, verb),))
+        assert isinstance(found, partial) and found.func is getattr(program, verb)
+
+
+def test_help_shows_types_and_recipes(aiayn: Command) -> None:
+    _, output, _ = aiayn("train", "--help")
+    for words in ("--steps INT ", "--out PATH ", "--dropout FLOAT ", "--pair STR ", "(default: en-de)"):
+        assert words in output
+    assert "--attention PATH " in aiayn("translate", "--help")[1]
+    for verb in ("prepare", "train", "launch"):
+        told = set(re.findall(r"[\w-]+", aiayn(verb, "--help")[1]))
+        assert told >= RECIPES.keys()
+
+
+def test_the_verbs_have_a_line_each(aiayn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert aiayn() == aiayn("--help") == aiayn("-h")
+    for columns in ("20", "80", "1000"):
+        monkeypatch.setenv("COLUMNS", columns)
+        code, output, errors = aiayn("--help")
+        assert (code, errors) == (0, "")
+        assert re.findall(r"^  (\w+) +\S", output, re.MULTILINE) == VERBS
+    assert "in every form." in output
+
+
+def test_the_version(aiayn: Command) -> None:
+    assert aiayn("--version") == (0, f"aiayn {version('aiayn')}\n", "")
+
+
+def test_every_verb_with_a_model_can_be_told_where(
+    aiayn: Command, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_: TrainedRun, device: str | None = None) -> Any:
+        raise InputError(f"there is no {device}")
+
+    monkeypatch.setattr(TrainedRun, "load", load)
+    for verb in ("translate", "evaluate"):
+        assert "there is no cuda:7" in complaint(aiayn(verb, run, "--device", "cuda:7", text="The dog.\n"))
+    monkeypatch.setattr(TrainedRun, "kind", "parsing")
+    assert "there is no cuda:7" in complaint(aiayn("parse", run, "--device", "cuda:7", text="The dog.\n"))
+
+
+def test_a_folder_without_a_test_is_scored_on_val(
+    aiayn: Command, run: Path, sentences: Path, tmp_path: Path
+) -> None:
+    corpus = shutil.copytree(sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*"))
+    file = tmp_path / "bleu.json"
+    code, output, errors = aiayn("evaluate", run, "--data", corpus, "--json", file)
+    assert (code, errors) == (0, f"aiayn: {corpus} has no test.*; scored on its val\n")
+    assert output.startswith("BLEU ") and list(json.loads(file.read_text())["bleu"]) == ["val"]
+    told = complaint(aiayn("evaluate", run, "--data", corpus, "--split", "test"))
+    assert "test.en" in told
+    (corpus / "test.en").touch()  # a test set that is not whole is not replaced
+    assert "test.de" in complaint(aiayn("evaluate", run, "--data", corpus))
+    assert "test.en" in complaint(aiayn("evaluate", run, "--data", tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -624,6 +704,23 @@ def test_a_sweep_prints_its_table(sweeping: Callable[..., Any], tmp_path: Path) 
     header, *rows = printed.splitlines()
     assert "perplexity" in header and [row.split()[0] for row in rows] == ["base", "E"]
     assert [run["row"] for run in json.loads(out.read_text())["runs"]] == ["base", "E"]
+
+
+def test_a_sweep_over_a_folder_without_a_test_is_scored_on_val(
+    sweeping: Callable[..., Any], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = shutil.copytree(sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*"))
+    devices, load = [], TrainedRun.load
+
+    def noted(run: TrainedRun, device: str | None = None) -> Any:
+        devices.append(device)
+        return load(run, device)
+
+    monkeypatch.setattr(TrainedRun, "load", noted)
+    more = ["--seeds", 1, "--data", corpus, "--device", "cpu"]  # the last --data is the one that counts
+    code, printed, said = sweeping("base", tmp_path / "table3.json", *more)
+    assert code == 0 and printed.splitlines()[1].startswith("base") and devices == ["cpu"]
+    assert said.startswith(f"aiayn: {corpus} has no test.*; scored on its val\n")
 
 
 def test_a_sweep_refuses_rows_that_there_are_not(sweeping: Callable[..., Any], tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the vocabularies that were learned."""
     sizes, real = [], aiayn.training.preparation.train_vocabulary
 
-    def counted(sentences: Any, size: int, *more: Any) -> Any:
+    def counted(sentences: Any, size: int, *more: Any, **named: Any) -> Any:
         sizes.append(size)
-        return real(sentences, size, *more)
+        return real(sentences, size, *more, **named)
 
     monkeypatch.setattr(aiayn.training.preparation, "train_vocabulary", counted)
     return sizes

@@ -490,7 +490,9 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     assert not os.listdir(out)
     (copy / "train.de").write_bytes(good)
     wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
-    assert "a vocabulary of 9999 cannot be learned" in complaint(train_model, wide, str(copy), "en-de", out)
+    assert "a vocabulary_size of 9999 cannot be learned" in complaint(
+        train_model, wide, str(copy), "en-de", out
+    )
     assert not os.listdir(out)
     assert "max_length=3" in complaint(train_model, replace(QUICK, max_length=3), str(copy), "en-de", out)
     train_model(QUICK, str(copy), "en-de", out)

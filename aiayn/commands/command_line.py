@@ -8,7 +8,13 @@ __all__ = [
     "output_arrives",
     "open_streams",
     "show_progress",
+    "EXAMPLES",
+    "NOTES",
+    "shown",
+    "add_hints",
     "deferred",
+    "overview",
+    "complaint",
     "read_command",
 ]
 
@@ -18,16 +24,23 @@ import logging
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
-from functools import partial, wraps
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import is_dataclass
+from functools import cache, partial, wraps
+from importlib.metadata import version
+from inspect import unwrap
 from io import StringIO
 from itertools import pairwise
+from shutil import get_terminal_size
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
 from aiayn.commands.slurm import check_words
-from aiayn.errors import InputError
+from aiayn.errors import InputError, did_you_mean
+from aiayn.training.recipes import RECIPES
 
 
 # book/09-launch.ipynb, cell output-arrives
@@ -53,10 +66,7 @@ def output_arrives() -> Iterator[None]:
 def open_streams() -> None:
     """Where a shell has closed a standard stream, let no other file take its number, and drop messages.
 
-    Raises
-    ------
-    InputError
-        If it is the output that is closed, and the verb has something to print.
+    If it is the output that is closed, and the verb has something to print, that is an `InputError`.
     """
     for number in range(3):
         try:
@@ -77,34 +87,105 @@ def show_progress() -> None:
     log.setLevel(logging.INFO if os.environ.get("RANK", "0") == "0" else logging.WARNING)
 
 
-# book/09-launch.ipynb, cell read-command
+# book/09-launch.ipynb, cell examples
+EXAMPLES = """\
+aiayn prepare --data multi30k --config multi30k
+aiayn prepare --data wmt14 --config base --drop-too-long
+aiayn train --data multi30k --config multi30k --out runs/first
+aiayn train --data my/corpus --pair en-fr --config small --out runs/mine --minutes 30
+aiayn launch --data wmt14 --config base --drop-too-long --out runs/base --workers 8
+aiayn launch --data wmt14 --config big --out runs/big --slurm --hours 12 > big.sh
+aiayn translate runs/first < in.en > out.de
+echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
+aiayn evaluate runs/first --forms --json bleu.json
+aiayn evaluate runs/first --data my/corpus --split val --device cpu
+aiayn convert runs/first first.ct2
+aiayn convert runs/first last.ct2 --average 1
+aiayn parse runs/parser < in.en > trees.txt
+echo "The dog is old." | aiayn parse runs/parser --no-constrained
+aiayn sweep --data laboratory --rows A,base --out table3.json
+aiayn sweep --data multi30k --rows "C N=2" --seeds 1 --steps 500 --out layers.json
+aiayn plan --gpus 8 --gpu H100 --utilisation 0.4
+aiayn plan --gpus 1 --gpu A100 --utilisation 0.3 --watts 300
+aiayn sample --n 5 --with-tree
+aiayn sample --n 2000 --span 8 --with-alignment > far.tsv
+"""
+
+
+# book/09-launch.ipynb, cell help-pages
+NOTES = {"config": f"a recipe: {', '.join(RECIPES)}"}
+
+
+def shown(default: str) -> str:
+    """What the help of a flag says of its default."""
+    return "" if default in ("None", "inf") else f"(default: {default})"
+
+
+@cache
+def add_hints(owner: Any) -> None:
+    """Annotate the flags of a verb, or of a class of options, for their help."""
+    for name, kind in get_type_hints(owner, include_extras=True).items():
+        hint = tyro.conf.arg(help_behavior_hint=shown, help=NOTES.get(name))
+        owner.__annotations__[name] = Annotated[kind, hint]
+        options = getattr(kind, "__origin__", None)
+        if isinstance(options, type) and is_dataclass(options):
+            add_hints(options)
+
+
 def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
     """A function with the flags of a verb, which gives back what then remains to be called."""
+    add_hints(unwrap(verb))
     return wraps(verb)(lambda *arguments, **named: partial(verb, *arguments, **named))
 
 
-def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
-    """The verb that the command line names, with its arguments.
+# book/09-launch.ipynb, cell complaint
+def overview(verbs: dict[str, Callable[..., None]]) -> str:
+    """What `aiayn --help` prints: the verbs, a line for each."""
+    short = partial(textwrap.shorten, width=max(27, get_terminal_size().columns - 13))
+    told = {name: (verb.__doc__ or "").partition("\n")[0] for name, verb in verbs.items()}
+    lines = [f"  {name:9}  {short(words, placeholder=' …')}" for name, words in told.items()]
+    more = "`aiayn VERB --help` tells of its flags, with examples; there is `aiayn --version`."
+    return "\n".join(["usage: aiayn VERB [options]", "", *lines, "", more])
 
-    Raises
-    ------
-    InputError
-        If there is no such verb or flag, a value is of another type, or empty, or no plain text.
-    """
+
+def complaint(verb: str, said: str, page: str) -> str:
+    """One line on what tyro has refused: a flag that the `page` of help lacks, or its box."""
+    known = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][\w-]*", page))
+    for word in sys.argv[2:]:
+        flag = word.partition("=")[0].replace("_", "-")
+        if flag.startswith("--") and flag not in known:
+            return f"`aiayn {verb}` has no {flag}: {did_you_mean(flag, known)}"
+    _, *words = re.sub("[╭╮╰╯│─]", " ", said).strip().split("\n")  # without the title
+    text, *_ = re.split("Got errors|Argument helptext|For full helptext", " ".join(words))
+    return f"{' '.join(text.split()).rstrip('.: ')[:500]}; see `aiayn {verb} --help`"
+
+
+# book/09-launch.ipynb, cell read-command
+def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
+    """The verb that the command line names, with its arguments; an `InputError` says what is wrong."""
     check_words(sys.argv[1:])
     for flag, word in pairwise(sys.argv):
         if not word.strip() or re.fullmatch("--[^=]*= *", word):
             raise InputError(f"an empty value ({flag} {word!r}); give one, or leave it out")
-    commands, said = {verb.__name__: deferred(verb) for verb in verbs}, StringIO()
+    commands = {verb.__name__: verb for verb in verbs}
+    name, *rest = sys.argv[1:] or ["--help"]
+    if name in ("--help", "-h"):
+        return partial(print, overview(commands))
+    if name == "--version":
+        return partial(print, "aiayn", version("aiayn"))
+    if name not in commands:
+        raise InputError(f"no verb {name!r}: {did_you_mean(name, [*commands, '--help', '--version'])}")
+    told: dict[str, Any] = {"prog": f"aiayn {name}", "config": [tyro.conf.DisallowNone]}
+    ask, said, page = partial(tyro.cli, deferred(commands[name]), **told), StringIO(), StringIO()
     try:
         with redirect_stderr(said):
-            found: Callable[[], None] = tyro.extras.subcommand_cli_from_dict(commands, prog="aiayn")
+            found: Callable[[], None] = ask(args=rest)
     except SystemExit as error:
         if error.code in (None, 0):  # after --help
+            lines = [line for line in EXAMPLES.splitlines() if f"aiayn {name} " in line]
+            print("\nexamples:", *lines, sep="\n  ")
             raise
-        _, *words = re.sub("[╭╮╰╯│─]", " ", said.getvalue()).strip().split("\n")  # without the title
-        text, *_ = re.split("Got errors|Argument helptext|For full helptext", " ".join(words))
-        text = " ".join(text.split()).rstrip(".: ")[:500]
-        known = " ".join(["aiayn", *(word for word in sys.argv[1:2] if word in commands), "--help"])
-        raise InputError(f"{text}; see `{known}`") from None
+        with suppress(SystemExit), redirect_stdout(page):
+            ask(args=["--help"])
+        raise InputError(complaint(name, said.getvalue(), page.getvalue())) from None
     return found

@@ -30,7 +30,7 @@ from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
 from aiayn.training.provenance import device_name, provenance
-from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.bleu_scores import (
     MOSES,
     Score,
@@ -47,14 +47,14 @@ SEARCHES: dict[Kind, SearchConfig] = {"translation": PAPER_SEARCH, "parsing": PA
 
 # book/09-launch.ipynb, cell load-test
 def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
-    """A test set by name, the corpus' own where `split` is None; of newstest2014 also the filtered one.
+    """A test set by name, that of `test_split` where `split` is None; of newstest2014 also the filtered one.
 
     Raises
     ------
     InputError
         As `load_pairs` does. But if it is only the filtered set that cannot be had, that is a warning.
     """
-    split = split or TEST_SETS.get(data, "test")
+    split = split or test_split(data)
     if data != "wmt14" or split not in ("test", "newstest2014"):
         return {split: load_pairs(data, pair, split)}
     tests = {"wmt14/full": load_pairs(data, pair, "newstest2014")}
@@ -97,22 +97,24 @@ def score(
     split: str | None = None,
     forms: bool | None = None,
     progress: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Translate a test set with the model that a run has left, and score it (section 6.1).
 
-    Corpus and pair of languages are those of the training, and `split` is the corpus' own test set, unless
+    Corpus and pair of languages are those of the training, and `split` is what `test_split` says, unless
     given. Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has.
     A parser is scored by `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
     """
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
-        return {"kind": run.kind, **evaluate_parser(run, search, data, split or "test", progress=progress)}
+        split = split or test_split(data)
+        return {"kind": run.kind, **evaluate_parser(run, search, data, split, True, progress, device)}
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
     sets = load_test(data, pair, split)
-    translations = translate_test(Translator(*run.load(), search), next(iter(sets.values())), progress)
+    translations = translate_test(Translator(*run.load(device), search), next(iter(sets.values())), progress)
     found = scores_of(translations, sets, language, language in MOSES if forms is None else forms)
     return {
         "kind": run.kind,
@@ -123,7 +125,7 @@ def score(
         "alpha": search.alpha,
         "checkpoints": [folder.name for folder in run.checkpoints],
         "minutes": run.description.minutes,
-        "device": device_name(),
+        "device": device_name(device),
         "bleu": {test: {form: asdict(each) for form, each in forms.items()} for test, forms in found.items()},
     }
 

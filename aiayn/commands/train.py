@@ -54,20 +54,20 @@ class Training:
     """What to train, and how."""
 
     data: str  # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
-    config: str  # base, big, small, multi30k, laboratory, parser, conv, rnn, …: see RECIPES
+    config: str  # the name of a recipe
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
-    minutes: float = math.inf  # stop after so many
-    steps: int | None = None  # stop after so many
-    batch_tokens: int | None = None  # of a step on either side, of all workers together
+    minutes: float = math.inf  # stop after so many; no limit unless given
+    steps: int | None = None  # stop after so many; the recipe's unless given
+    batch_tokens: int | None = None  # of a step on either side; the recipe's unless given
     micro_batches: int | None = None  # pieces of a batch; one for each worker unless given
-    checkpoint_steps: int | None = None  # from one checkpoint to the next
+    checkpoint_steps: int | None = None  # from one checkpoint to the next; the recipe's unless given
     sparse: bool = False  # until the last checkpoints, which are averaged, at most one in ten minutes
-    vocabulary_size: int | None = None  # pieces, of both languages together
-    dropout: float | None = None  # share of numbers that are set to zero
+    vocabulary_size: int | None = None  # pieces, both languages together; the recipe's unless given
+    dropout: float | None = None  # share of numbers set to zero; the recipe's unless given
     byte_fallback: bool = False  # spell letters that the vocabulary lacks, by 256 pieces for bytes
     seed: int = 1  # of everything that is drawn
-    init: Path | None = None  # begin with the model of this run, its vocabulary and its shape
+    init: Path | None = None  # begin with the model of this run; a new one unless given
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
     drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
     resume: bool = False  # go on with the run in the folder, if there is one
@@ -93,13 +93,15 @@ def fetched_elsewhere(job: Training) -> Iterator[None]:
     except NotFetched as error:
         words = ["aiayn", "prepare", "--data", job.data, "--pair", job.pair, "--config", job.config]
         words += ["--vocabulary-size", str(job.vocabulary_size)] * (job.vocabulary_size is not None)
-        command = shlex.join([*words, *["--drop-too-long"] * job.drop_too_long])
+        words += ["--byte-fallback"] * job.byte_fallback + ["--drop-too-long"] * job.drop_too_long
+        command = shlex.join(words)
         where = "on a machine that has a network and the same cache (AIAYN_CACHE)"
         raise InputError(f"{error}; or run `{command}` {where}") from None
 
 
+# book/09-launch.ipynb, cell train-verb
 def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
-    """Train a model."""
+    """Train a model, or go on with a training or a model."""
     settings, start = job.settings(), None
     keep_heap()
     progress = Progress(os.environ.get("RANK", "0") == "0", example=example)
@@ -143,6 +145,7 @@ def prepare(
     pair: str = "en-de",
     out: Path | None = None,
     vocabulary_size: int | None = None,
+    byte_fallback: bool = False,
     drop_too_long: bool = False,
 ) -> None:
     """Download, check, learn the vocabulary and encode, so that `train` can begin at once; needs no GPU.
@@ -161,10 +164,14 @@ def prepare(
         The folder of the run to come, where the vocabulary is put.
     vocabulary_size : int, optional
         Pieces, of both languages together, if not the recipe's.
+    byte_fallback : bool
+        Spell letters that the vocabulary lacks, by 256 pieces for bytes.
     drop_too_long : bool
         Leave out sentences that are too long, rather than stop at the first.
     """
-    job = Training(data, config, out or Path(), pair, vocabulary_size=vocabulary_size)
+    job = Training(
+        data, config, out or Path(), pair, vocabulary_size=vocabulary_size, byte_fallback=byte_fallback
+    )
     if out is not None:
         check_folder(out, resume=False)
     corpus = prepare_corpus(job.settings(), data, pair, drop_too_long, progress=True)
@@ -230,6 +237,6 @@ def launch(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
     launch_workers(command)
     if machines == 1:
-        record = score(TrainedRun.read(job.out), progress=sys.stderr.isatty())
+        record = score(TrainedRun.read(job.out), progress=sys.stderr.isatty(), device=job.device)
         print(report(record))
         write_record(job.out / "bleu.json", record)

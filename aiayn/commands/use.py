@@ -12,7 +12,6 @@ __all__ = [
     "translate",
     "parse",
     "convert",
-    "CORPORA",
     "evaluate",
 ]
 
@@ -34,7 +33,7 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.inside.view import write_attention
 from aiayn.parsing.parser import Parser
-from aiayn.training.trained_run import TrainedRun
+from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.search import SearchConfig
 from aiayn.translation.translator import TooLong, Translator
@@ -51,6 +50,7 @@ class ModelOptions:
     beam: int | None = None  # prefixes kept at each step: 4, of a parser 21, unless given
     alpha: float | None = None  # strength of the length penalty: 0.6, of a parser 0.3, unless given
     average: int | None = None  # how many of the last checkpoints; the recipe's number unless given
+    device: str | None = None  # cpu, cuda, cuda:1, …; a GPU if there is one unless given
 
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
         """The run, and how to search: as the paper does with such a model, but for what the flags change."""
@@ -101,7 +101,7 @@ def translate(
     if run.kind == "parsing":
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
-    translator = Translator(*run.load(), search)
+    translator = Translator(*run.load(model.device), search)
     lines = read_lines()
     with reporting_too_long():
         found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
@@ -128,7 +128,7 @@ def parse(model: Annotated[ModelOptions, tyro.conf.arg(name="")], constrained: b
     if run.kind != "parsing":
         raise InputError(f"{model.run}: no parser; use `aiayn translate`")
     keep_heap()
-    parser = Parser(Translator(*run.load(), search), constrained)
+    parser = Parser(Translator(*run.load(model.device), search), constrained)
     lines = read_lines()
     with reporting_too_long():
         for tree in parser(lines, progress=sys.stderr.isatty()):
@@ -156,9 +156,6 @@ def convert(
 
 
 # book/09-launch.ipynb, cell evaluate-command
-CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows by name
-
-
 def evaluate(
     model: Annotated[ModelOptions, tyro.conf.arg(name="")],
     split: str | None = None,
@@ -172,7 +169,7 @@ def evaluate(
     Parameters
     ----------
     split : str, optional
-        Which part of the corpus; newstest2014, test_2016_flickr or test unless given.
+        Which part; newstest2014, test_2016_flickr or test unless given, val where a folder has no test.
     data : str, optional
         Another corpus than the model was trained on.
     pair : str, optional
@@ -186,7 +183,7 @@ def evaluate(
     if run.kind == "parsing" and (pair or forms):
         raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair and --forms")
     keep_heap()
-    record = score(run, search, data, pair, split, forms, progress=sys.stderr.isatty())
+    record = score(run, search, data, pair, split, forms, progress=sys.stderr.isatty(), device=model.device)
     if forms or run.kind == "parsing":
         print(report(record))
     else:

@@ -193,3 +193,7 @@ class MultiHeadAttention(nn.Module):
         Q, K, V = self.project(x, memory, cache)
         heads = self.attention(Q, K, V, visible, causal)
         return self.W_O(heads.transpose(1, 2).flatten(2))
+
+    def extra_repr(self) -> str:
+        """Number and widths of the heads, for `print`."""
+        return f"h={self.h}, d_k={self.d_k}, d_v={self.d_v}"

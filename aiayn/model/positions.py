@@ -98,6 +98,10 @@ class LearnedPositions(nn.Module):
             )
         return x + self.table[start:end]
 
+    def extra_repr(self) -> str:
+        """Positions and width, for `print`."""
+        return "{}, {}".format(*self.table.shape)
+
 
 # book/03-5-positional-encoding.ipynb, cell relative-positions
 class RelativePositions(nn.Module):

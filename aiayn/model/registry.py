@@ -96,10 +96,9 @@ def _parts(model: nn.Module) -> dict[str, Any]:
     for name, module in model.named_modules():
         found[name or "the model"] = type(module)
         for key, value in vars(module).items():
-            if isinstance(value, types.FunctionType):
-                found[f"{name}.{key}"] = value.__qualname__
-            elif isinstance(value, int | float | str) and key != "training" and not key.startswith("_"):
-                found[f"{name}.{key}"] = value
+            plain = isinstance(value, int | float | str | types.FunctionType) and key != "training"
+            if plain and not key.startswith("_"):
+                found[f"{name}.{key}"] = getattr(value, "__qualname__", value)
     return found
 
 

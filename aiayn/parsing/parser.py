@@ -173,14 +173,15 @@ def evaluate(
     split: str = "test",
     constrained: bool = True,
     progress: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Score the parser that a run has left (Table 4), on the corpus of its training unless told otherwise.
 
-    `search` and `constrained` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
+    `search`, `constrained` and `device` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
     """
     data, pair = run.trained_on(data)
     trees = gold_trees(load_pairs(data, pair, split))
-    parser = Parser(Translator(*run.load(), search), constrained)
+    parser = Parser(Translator(*run.load(device), search), constrained)
     parses = parser([tree.words() for tree in trees], progress=progress)
     scores = evalb(trees, parses)
     names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")

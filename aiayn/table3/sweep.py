@@ -40,7 +40,7 @@ from aiayn.data.corpora import load_pairs
 from aiayn.data.encoded import available_cpus, check_script
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
-from aiayn.fast_paths import keep_heap
+from aiayn.fast_paths import find_device, keep_heap
 from aiayn.model.configuration import config
 from aiayn.table3.comparison import read_record
 from aiayn.table3.rows import ROWS, Row, choose_rows, parameters, row_config
@@ -49,7 +49,7 @@ from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 from aiayn.training.provenance import provenance
 from aiayn.training.recipes import TrainingConfig
-from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
 
@@ -97,6 +97,7 @@ class Job:
     pair: str  # languages, source first
     test: str  # the split that is translated
     folder: Path  # where the run is kept until it is done
+    device: str | None = None  # a GPU if there is one
 
     @property
     def price(self) -> float:
@@ -119,14 +120,21 @@ def run_job(job: Job) -> dict[str, Any]:
     with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
         progress = Progress()
         train_model(
-            job.config, job.data, job.pair, job.folder, drop_too_long=True, resume=True, progress=progress
+            job.config,
+            job.data,
+            job.pair,
+            job.folder,
+            drop_too_long=True,
+            resume=True,
+            device=job.device,
+            progress=progress,
         )
         run = TrainedRun.read(job.folder, average=1)
         step, minutes = run.description.step or 0, run.description.minutes or 0.0
         if step < job.config.steps:
             raise InputError(f"interrupted after step {step}, from which the same command goes on")
         test = load_pairs(job.data, job.pair, job.test)
-        score, signature = bleu(Translator(*run.load())(test.source), test.target)
+        score, signature = bleu(Translator(*run.load(job.device))(test.source), test.target)
     return {
         "parameters": parameters(job.config.model),
         "steps": step,
@@ -243,15 +251,17 @@ def sweep(
     vocabulary_size: int | None = None,
     workers: int | None = None,
     progress: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Train rows of Table 3 with several seeds, score them, and write a record (section 6.2).
 
     What the record holds already is not done again; a run that was interrupted goes on, and one that failed
-    is tried again. `workers` processes of one thread share the work, one for each processor where None. See
-    `choose_rows` for `rows`, and `sweep_config` for `scale`, `steps` and `vocabulary_size`.
+    is tried again. `workers` processes of one thread share the work, one for each processor where None, on
+    `device`. See `choose_rows` for `rows`, and `sweep_config` for `scale`, `steps`, `vocabulary_size`.
     An `InputError` says if a row, the corpus or a number makes no sense, or `out` is another's record.
     """
     check_script()
+    find_device(device)
     if not (1 <= seeds <= 1000 and (workers is None or 1 <= workers <= 1000)):
         raise InputError(f"seeds={seeds}, workers={workers}: must be 1 to 1,000")
     configs = {
@@ -260,7 +270,7 @@ def sweep(
         for seed in range(1, seeds + 1)
     }
     base = sweep_config(ROWS["base"], data, 1, scale, steps, vocabulary_size)
-    test = "val" if data == "wmt14" else TEST_SETS.get(data, "test")  # Table 3 is of newstest2013
+    test = "val" if data == "wmt14" else test_split(data)  # Table 3 is of newstest2013
     load_pairs(data, pair, test)  # before hours of work, not after them
     settings = {"data": data, "pair": pair, "scale": scale, "vocabulary_size": base.model.vocabulary_size}
     settings |= {name: getattr(base, name) for name in ("steps", "batch_tokens", "warmup", "rate_factor")}
@@ -272,7 +282,7 @@ def sweep(
             save(out, record)
             corpus = corpus_files(data, pair, work / "corpus")
             folders = {key: work / f"{key[0]}-{key[1]}".replace(" ", "_") for key in left}
-            jobs = [Job(key[0], configs[key], corpus, pair, test, folders[key]) for key in left]
+            jobs = [Job(key[0], configs[key], corpus, pair, test, folders[key], device) for key in left]
             jobs.sort(key=lambda job: (job.config.seed, -job.price))
             run_all(jobs, record, out, workers or available_cpus(), progress)
     return record

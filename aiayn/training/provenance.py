@@ -26,9 +26,10 @@ from typing import Any
 import torch
 
 
-def device_name() -> str:
-    """The GPU, or the kind of processor where there is none."""
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
+def device_name(device: str | None = None) -> str:
+    """The GPU, or the kind of processor where there is none, or where `device` is one."""
+    gpu = torch.cuda.is_available() if device is None else device.startswith("cuda")
+    return torch.cuda.get_device_name(device) if gpu else platform.machine()
 
 
 def checked_out() -> str | None:

@@ -45,10 +45,10 @@ def check_same_training(
     folder: Path, description: Description, model: EncoderDecoder, training: dict[str, Any]
 ) -> None:
     """Raise an InputError unless a checkpoint was trained as it is to go on, and some steps are left."""
-    was = {**USUAL, **describe(description.model), **description.training}
-    now = {**USUAL, **describe(model.config), **training}
+    was = {**describe(description.model), **description.training}
+    now = {**describe(model.config), **training}
     names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
-    pairs = [(name, was.get(name), now.get(name)) for name in names]
+    pairs = [(n, *(said.get(n, USUAL.get(n)) for said in (was, now))) for n in names]
     changed = [f"{printable(n)}={printable(one)}, not {other}" for n, one, other in pairs if one != other]
     if changed:
         instead = f", with --init {folder.parent.parent}, to go on with other text"

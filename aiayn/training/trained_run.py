@@ -6,11 +6,14 @@ https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 
 __all__ = [
     "TEST_SETS",
+    "CORPORA",
+    "test_split",
     "TrainedRun",
 ]
 
 
 # book/11-1-runs-that-survive.ipynb, cell test-sets
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +27,19 @@ from aiayn.training.checkpoint import described_checkpoints, load_checkpoint, lo
 from aiayn.training.description import Description, Kind
 
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
+
+
+# book/11-1-runs-that-survive.ipynb, cell test-split
+CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows by name
+
+
+def test_split(data: str) -> str:
+    """The split that models are scored on: the corpus' own test set; `val` of a folder that has none."""
+    splits = set() if data in CORPORA else {path.name.split(".")[0] for path in Path(data).glob("*.*")}
+    if "val" not in splits or "test" in splits:
+        return TEST_SETS.get(data, "test")
+    logging.getLogger("aiayn").warning("aiayn: %s has no test.*; scored on its val", data)
+    return "val"
 
 
 # book/11-1-runs-that-survive.ipynb, cell trained-run

@@ -39,9 +39,7 @@ def help_of(*verb: str) -> str:
 
 def verbs() -> list[str]:
     """The verbs, in the order of the program's own help."""
-    found = re.search(r"\{([\w,]+)\}", help_of())
-    assert found is not None, help_of()
-    return found[1].split(",")
+    return re.findall(r"^  (\w+)  ", help_of(), re.MULTILINE)
 
 
 def options(text: str) -> list[tuple[str, str]]:
@@ -58,10 +56,9 @@ def options(text: str) -> list[tuple[str, str]]:
 
 def described(head: str, told: str) -> str:
     """An option: its default beside its name, as code."""
-    told = re.sub(r" ?\(default: None\)| ?\(required\)", "", told)
+    told = re.sub(r" ?\(required\)", "", told)
     told = re.sub(r"\(default: (.*)\)$", r"(default: ``\1``)", told)
     told = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", told)
-    head = head.replace("{None}|", "")
     if not head.startswith("-"):  # it has no name of its own, by which one could link to it
         return f"``{head}``\n{indent(told, '   ')}"
     return f".. option:: {head}\n\n{indent(told, '   ')}"
@@ -81,11 +78,13 @@ def command_line(title: str) -> str:
     for verb in known:
         _, _, text = help_of(verb).partition("\n\n")  # the usage, which is cut short
         about, _, boxes = text.partition("╭")
+        boxes, _, examples = boxes.partition("examples:\n")
         told, name = options(boxes), f"aiayn {verb}"
         parts += [
             f"{name}\n{'-' * len(name)}",
             about.strip(),
             f".. code-block:: text\n\n   {form(verb, told)}",
+            f"For example:\n\n.. code-block:: text\n\n{indent(examples.rstrip(), ' ')}",
         ]
         parts += [f".. program:: {name}", *(described(*option) for option in told)]
     return "\n\n".join(parts) + "\n"
