@@ -45,7 +45,8 @@ class Progress:
         example: Callable[[EncoderDecoder, Vocabulary, Tensor], str] | None = None,
     ) -> None:
         self.shown, self.on_log, self.example = shown, on_log, example
-        self.live = shown and ("ipykernel" in sys.modules or sys.stderr.isatty())
+        notebook = "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
+        self.live = shown and (notebook or sys.stderr.isatty())
         self.validated, self.spoke = "", -math.inf
 
     def say(self, text: str) -> None:
@@ -62,7 +63,7 @@ class Progress:
             from tqdm.auto import tqdm as fitting
         form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
         with fitting(total=1.0, initial=step / steps, bar_format=form, disable=not self.live) as self._bar:
-            self._steps, self._limit = steps, 0.0
+            self._steps, self._limit, self.spoke = steps, 0.0, -math.inf
             yield
 
     def step(self, step: int, line: dict[str, float], minutes: float) -> None:

@@ -23,7 +23,7 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import described_checkpoints, load_checkpoint, load_model
+from aiayn.training.checkpoint import described_checkpoints, load_checkpoint
 from aiayn.training.description import Description, Kind
 
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
@@ -72,10 +72,6 @@ class TrainedRun:
         where = find_device(device)
         model, vocabulary = load_checkpoint(self.checkpoints, self.description)
         return model.to(where), vocabulary
-
-    def load_model(self, device: torch.device | str | None = None) -> EncoderDecoder:
-        """The same model alone; there need not be a vocabulary."""
-        return load_model(self.checkpoints, self.description).to(find_device(device))
 
     def trained_on(self, data: str | None = None, pair: str | None = None) -> tuple[str, str]:
         """Corpus and languages of the training, or those that are given instead.

@@ -31,8 +31,9 @@ import torch
 from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import save_checkpoint
+from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.loop import Initial, train_model
 from aiayn.training.optimizer import learning_rate
 from aiayn.training.progress import Progress
@@ -173,4 +174,5 @@ def save(model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | Non
 
 def load(folder: Path | str, device: torch.device | str | None = None) -> EncoderDecoder:
     """The model that `save` or `Translator.save` wrote, or a run has left; on a GPU if there is one."""
-    return TrainedRun.read(folder).load_model(device)
+    run, where = TrainedRun.read(folder), find_device(device)
+    return load_model(run.checkpoints, run.description).to(where)
