@@ -24,7 +24,7 @@ import pytest
 from alone import Run, run_alone
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook
-from test_notebooks import CHAPTERS, INSTALL
+from test_notebooks import INSTALL, NOTEBOOKS
 
 pytestmark = pytest.mark.colab
 
@@ -189,7 +189,7 @@ def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_re
     assert names == modules | results | {"aiayn/py.typed"}
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("chapter", NOTEBOOKS, ids=lambda path: path.stem)
 def test_chapter(runs: dict[Path, Future[Run]], colab: Colab, chapter: Path) -> None:
     run = runs[chapter].result()
     assert run.package.is_relative_to(colab.environment)

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from test_notebooks import BOOK, CHAPTERS
+from test_notebooks import BOOK, NOTEBOOKS
 
 MARKDOWN = MarkdownIt().enable("table")
 # Colab drops style, script, iframe and most attributes; these pass everywhere.
@@ -103,7 +103,7 @@ def faults(source: str, book: Path = BOOK) -> list[str]:
     return [*found, *formulas(text), *details(source), *references(source, book)]
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_viewer_can_show_the_chapter(path: Path) -> None:
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
     found = {cell.id: wrong for cell in cells if (wrong := faults(cell.source))}

@@ -1,4 +1,4 @@
-"""Every chapter is run whole, opens the same way, renders on GitHub and Colab, and is more text than code."""
+"""Every notebook is run whole, opens the same way, renders on GitHub and Colab, has more text than code."""
 
 import re
 from itertools import pairwise
@@ -34,10 +34,12 @@ def pages(entry: Any) -> list[str]:
 
 
 PAGES = pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
-CHAPTERS = [path for page in PAGES if (path := ROOT / f"{page}.ipynb").exists()]
+NOTEBOOKS = [path for page in PAGES if (path := ROOT / f"{page}.ipynb").exists()]
+HOW_TOS = [path for path in NOTEBOOKS if path.name.startswith("how-to-")]
+CHAPTERS = [path for path in NOTEBOOKS if path not in HOW_TOS]
 
 
-@pytest.fixture(scope="module", params=CHAPTERS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
@@ -100,6 +102,22 @@ def test_there_is_more_prose_than_code(cells: list[Any], code: list[Any]) -> Non
     words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
     lines = sum(len(cell.source.splitlines()) for cell in code)
     assert words >= 4 * lines, f"{words} words to {lines} lines of code"
+
+
+def test_how_to_pages_are_short_and_no_chapters(path: Path, cells: list[Any], code: list[Any]) -> None:
+    """They use the package and write nothing of it; the last line leads to where the book explains it."""
+    if path not in HOW_TOS:
+        return
+    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert prose[0].startswith("# How to ")
+    assert sum(len(text.split()) for text in prose) < 400
+    assert not [cell.id for cell in code if "export" in "".join(tags(cell))]
+    assert re.search(r"\]\(\d\d-[\w-]+\.ipynb\)", prose[-1].splitlines()[-1])
+
+
+def test_the_readme_names_every_how_to_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in HOW_TOS] == re.findall(r"\(book/(how-to-[\w-]+\.ipynb)\)", readme)
 
 
 def test_claims_exist(cells: list[Any]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 import notebooks_zip
-from test_notebooks import BOOK, CHAPTERS
+from test_notebooks import BOOK, NOTEBOOKS
 
 
 def test_it_holds_the_chapters_and_what_they_need(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ def test_it_holds_the_chapters_and_what_they_need(tmp_path: Path) -> None:
         assert archive.testzip() is None
         archive.extractall(tmp_path)
     folder = tmp_path / notebooks_zip.TOP
-    assert {path.name for path in folder.glob("*.ipynb")} == {path.name for path in CHAPTERS}
+    assert {path.name for path in folder.glob("*.ipynb")} == {path.name for path in NOTEBOOKS}
     assert {path.name for path in folder.glob("runs/*")} == {path.name for path in BOOK.glob("runs/*.json")}
     assert "MIT" in (folder / "LICENSE").read_text(encoding="utf-8")
     assert "{address}" not in (folder / "README.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ Needs Python 3.11 or newer. In this folder:
 On Linux without a GPU, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu before pip, and it leaves
 out gigabytes of CUDA. The first chapter that looks into the trained model trains it, in some five minutes.
 
-- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections
+- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections, and the how-to pages
 - `_static/`: their drawings
 - `runs/`: results of long runs, which chapters read
 

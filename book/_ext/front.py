@@ -16,7 +16,7 @@ WORDS, LINES = 200, 20  # read in a minute: words of prose, or lines of code
 class ReadingPath(SphinxDirective):
     """`{reading-path} TITLE`: a way to read; its time is that of the chapters that the text links to.
 
-    With `:all:`, it is that of all chapters.
+    With `:all:`, it is that of all chapters; how-to pages are to be looked up.
     """
 
     required_arguments = 1
@@ -27,7 +27,8 @@ class ReadingPath(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         names = re.findall(r"\(([\w-]+)\.ipynb\)", "\n".join(self.content))
         pages = self.env.found_docs if "all" in self.options else [f"book/{name}" for name in names]
-        chapters = [path for path in map(Path, map(self.env.doc2path, pages)) if path.suffix == ".ipynb"]
+        paths = [Path(self.env.doc2path(page)) for page in pages if not page.startswith("book/how-to-")]
+        chapters = [path for path in paths if path.suffix == ".ipynb"]
         title = nodes.paragraph("", self.arguments[0], classes=["aiayn-path-title"])
         time = nodes.paragraph("", spoken(sum(map(minutes, chapters))), classes=["aiayn-path-time"])
         path = nodes.container("", title, time)
