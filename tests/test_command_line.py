@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import shlex
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -31,6 +33,7 @@ from aiayn.commands.train import Training, flags
 from aiayn.costs import plan_table
 from aiayn.errors import InputError
 from aiayn.training import recipe, train_model
+from aiayn.training.description import Description
 from aiayn.training.recipes import RECIPES
 from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
@@ -58,6 +61,50 @@ def test_train_translate_evaluate(aiayn: Command, run: Path) -> None:
     assert code == 0
     assert output.startswith("BLEU ")
     assert "version:" in output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+def test_on_a_terminal_a_bar_ends_with_the_time(sentences: Path, tmp_path: Path) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    words = ["--config", "laboratory", "--vocabulary-size", 60, "--minutes", 0.03, "--checkpoint-steps", 20]
+    words = ["train", "--data", sentences, "--out", tmp_path / "run", *words]
+    program = subprocess.Popen([sys.executable, "-m", "aiayn", *map(str, words)], stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # which is how the terminal of a program that has ended says so
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    os.close(ours)
+    assert program.wait() == 0, shown.decode()
+    lines = [line for line in shown.decode().replace("\r", "\n").split("\n") if line.strip()]
+    bars = [re.search(r"^step (\d+): +(\d+)%\|.*\| 00:\d\d<", line) for line in lines]
+    *_, last = filter(None, bars)
+    assert last[2] == "100" and int(last[1]) < 4400, lines[-5:]  # the recipe's steps
+    assert any(re.search(r"^step 20, .* min, validation perplexity .*: .+ → ", line) for line in lines)
+    *_, figures, following = lines
+    assert re.fullmatch(
+        rf"{tmp_path}/run: {last[1]} steps in 0\.\d minutes, validation perplexity [\d.]+", figures
+    )
+    assert following == f"next: aiayn translate {tmp_path}/run < in.en"
+
+
+def test_going_on_with_other_text(aiayn: Command, sentences: Path, run: Path, tmp_path: Path) -> None:
+    arguments = train_arguments(sentences, tmp_path / "more", "--init", run, "--device", "cpu")
+    code, _, errors = aiayn(*arguments)
+    assert code == 0 and f"begins with {run}, trained for 3 steps: the learning rate rises from" in errors
+    assert {"init": str(run), "steps_before": 3, "d_model": 64}.items() <= described(
+        tmp_path / "more"
+    ).items()
+    code, _, errors = aiayn(*arguments, "--steps", 5, "--resume")
+    assert code == 0 and "begins with" not in errors
+    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "other", "--device", "cuda:77"))
+    assert code == 2 and "device 'cuda:77' is not to be had here" in errors
 
 
 def described(run: Path) -> dict[str, Any]:
@@ -110,15 +157,16 @@ def test_tensorboard_and_compile_are_passed_on(
         called.append((plain, named))
 
     monkeypatch.setattr(training_commands, "train_model", note)
-    trained = SimpleNamespace(description=SimpleNamespace(step=9))
+    trained = SimpleNamespace(description=Description(recipe("base").model, None, {}, step=9, minutes=1.0))
     monkeypatch.setattr(training_commands.TrainedRun, "read", lambda _: trained)
     monkeypatch.setattr(training_commands.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
     told = ["--data", "multi30k", "--config", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
-    plain = (recipe("multi30k"), "multi30k", "en-de", out, 5.0)
-    named = {"drop_too_long": False, "resume": False, "tensorboard": True, "compile": True}
-    assert called == [(plain, named)]
+    ((plain, named),) = called
+    assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
+    wanted = {"drop_too_long": False, "resume": False, "tensorboard": True, "compile": True, "init": None}
+    assert wanted.items() <= named.items()
 
 
 def test_each_description_is_read_once(

@@ -107,7 +107,8 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     progress = Progress(os.environ.get("RANK", "0") == "0", example=example)
     if job.init is not None:
         start, said = initial(job.init, settings)
-        progress.say(said)
+        if not job.resume:
+            progress.say(said)
     with fetched_elsewhere(job):
         train_model(
             settings,

@@ -32,6 +32,7 @@ from aiayn.model.attention import MultiHeadAttention
 from aiayn.model.base import EncoderDecoder
 from aiayn.model.feed_forward import FeedForward
 from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
+from aiayn.model.registry import check_rebuilt
 from aiayn.model.stacks import Residual
 from aiayn.model.transformer import Transformer
 
@@ -111,7 +112,7 @@ def ctranslate2_spec(model: Transformer) -> Any:
 
 
 # book/06-1-machine-translation.ipynb, cell write-ctranslate2
-def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path) -> None:
+def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path | str) -> None:
     """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
 
     Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output is pieces.
@@ -121,8 +122,10 @@ def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Pat
     InputError
         If the folder is there already, if CTranslate2 is not installed, or if it has no such model.
     """
-    if not isinstance(model, Transformer):
-        raise InputError("CTranslate2 has Transformers only; choose another model")
+    folder = Path(folder)
+    if type(model) is not Transformer:
+        raise InputError(f"CTranslate2 has no model such as {type(model).__name__}; choose another model")
+    check_rebuilt(model)
     config = model.config
     if config.score != "scaled" or config.positions == "relative" or config.d_k != config.d_v:
         shape = f"score={config.score!r}, positions={config.positions!r}, d_k={config.d_k}, d_v={config.d_v}"
