@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
 
 __all__ = [
     "LOG_STEPS",
+    "GENTLE",
     "training_batches",
     "validation_batches",
     "upcoming",
@@ -49,6 +50,7 @@ from aiayn.training.step import NotFinite, Objective, gradient_scaler, training_
 from aiayn.training.workers import Workers, join_workers
 
 LOG_STEPS = 50  # from one line of the metrics to the next
+GENTLE = 0.1  # share of the learning rate at which a trained model goes on with other text
 
 
 # book/05-training.ipynb, cell loop-batches
@@ -197,10 +199,15 @@ class Initial:
     steps: int = 0  # that it was trained for
 
     def adapt(self, config: TrainingConfig) -> TrainingConfig:
-        """A recipe with the shape of this model, but its own dropout; its rate falls on from these steps."""
+        """A recipe with the shape of this model, but its own dropout.
+
+        Its rate falls on from these steps, at a tenth, unless `steps_before` says how it goes on.
+        """
         check_rebuilt(self.model)
-        shape = replace(self.model.config, dropout=config.model.dropout)
-        return replace(config, model=shape, steps_before=config.steps_before or self.steps)
+        config = replace(config, model=replace(self.model.config, dropout=config.model.dropout))
+        if config.steps_before or not self.steps:
+            return config
+        return replace(config, steps_before=self.steps, rate_factor=config.rate_factor * GENTLE)
 
 
 def prepare_run(

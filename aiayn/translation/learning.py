@@ -101,7 +101,7 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     config = start.adapt(config)
     before, width = config.steps_before, config.model.d_model
     rate = learning_rate(before + 1, width, config.warmup, config.rate_factor)
-    way = f"falls on from {rate:.2g}" if before >= config.warmup else f"rises from {rate:.2g}"
+    way = f"falls on from {rate:.1e}" if before >= config.warmup else f"rises from {rate:.1e}"
     said = f"begins with {name}, trained for {before:,} steps: the learning rate {way}; Adam begins anew"
     return start, said
 
