@@ -4,6 +4,8 @@ import io
 import itertools
 import json
 import math
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from aiayn.model.registry import ARCHITECTURES, check_rebuilt
 from aiayn.training import TrainingConfig
 from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
+from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.learning import example, hold_out, pairs_of
 
@@ -111,7 +114,7 @@ def test_going_on_with_a_translator(pairs: list[tuple[str, str]], tmp_path: Path
     assert second.vocabulary.model == first.vocabulary.model and second.steps == 16
     assert second.model.config == replace(SHAPE, dropout=0.1)
     rate = aiayn.training.loop.TrainingConfig(SHAPE, warmup=6)
-    expected = 16**-0.5 * 16**-0.5 * rate.rate_factor
+    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.rate_factor
     assert [line["rate"] for line in lines if "rate" in line] == [pytest.approx(expected)]
     assert lines[-1].keys() == {"step", "minutes", "validation_perplexity"}
     third = learn(more, pairs[40:], init=tmp_path / "first")
@@ -135,11 +138,11 @@ def test_the_schedule_is_said(
     first = train(SHORT, pairs, out=tmp_path / "first")
     said = [line for line in capsys.readouterr().err.splitlines() if line]
     assert said[0] == "4 pairs are held out, 76 are trained on; valid=… changes that"
-    assert said[1].startswith("step 1: loss ") and " tokens/s" in said[1]
+    assert said[1].startswith("step 1: loss ") and " tok/s" in said[1]
     assert [line.partition(",")[0] for line in said[2:]] == ["step 4", "step 8", "step 12"]
     assert " → " in said[-1] and "validation perplexity" in said[-1]
     train(SHORT, pairs, init=tmp_path / "first")
-    words = "trained for 12 steps: the learning rate falls on from 0.0"
+    words = "trained for 12 steps: the learning rate falls on from "
     assert f"begins with {tmp_path / 'first'}, {words}" in capsys.readouterr().err
     train(replace(SHORT, warmup=100), pairs, init=first)
     assert "a Translator, trained for 12 steps: the learning rate rises from" in capsys.readouterr().err
@@ -157,7 +160,7 @@ def test_other_text_is_no_resumption(pairs: list[tuple[str, str]], tmp_path: Pat
     saved = next(out.glob("checkpoints/*16"))
     with pytest.raises(InputError, match=rf"{saved}: a saved model, not a run; .* --init {saved}"):
         learn(more, pairs[40:], out=saved, resume=True)
-    with pytest.raises(InputError, match="resume: give out="):
+    with pytest.raises(InputError, match="out: name the folder of the run that is to go on"):
         learn(more, pairs, resume=True)
 
 
@@ -214,7 +217,7 @@ def test_a_registered_model_is_trained_saved_and_loaded(pairs: list[tuple[str, s
     assert torch.equal(again.model(tokens, tokens), translator.model(tokens, tokens))
     assert type(again.model) is PlainTransformer and again(pairs[0][0]) == translator(pairs[0][0])
     del ARCHITECTURES["plain"]
-    with pytest.raises(InputError, match=r"architecture 'plain' is not known; .*aiayn\.register it first"):
+    with pytest.raises(InputError, match=r"architecture 'plain' is not known; .*aiayn\.register it"):
         Translator.load(tmp_path / "mine")
     with pytest.raises(InputError, match="PlainConfig: no model is known"):
         translator.save(tmp_path / "other")
@@ -248,7 +251,10 @@ def changed(model: Transformer, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("attention", r"encoder\.layers\.0\.self_attention\.attention is Attention, but .* builds FusedAtt"),
+        (
+            "attention",
+            r"encoder\.layers\.0\.self_attention\.attention is .*Attention, but .*FusedAtt",
+        ),
         ("score", r"encoder\.layers\.0\.self_attention\.attention\.score is unscaled_dot_product, but"),
         ("part", r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds nothing"),
         ("setting", r"dropout\.p is 0\.7, but TransformerConfig builds 0\.0"),
@@ -354,7 +360,7 @@ def test_the_bar_ends_with_steps_or_minutes() -> None:
     assert "step 10: 100%|" in bars(Progress(), 10, math.inf, 1.0, 10)
     assert "step 5: 100%|" in bars(Progress(), 100_000, 1.0, 0.2, 5)
     half = bars(Progress(), 100, 60.0, 1.0, 50)
-    assert "%|" in half and "loss 2.00, perplexity 7.4, 1,234 tokens/s" in half
+    assert "%|" in half and "loss 2.00 ppl 7.4 1,234 tok/s" in half
 
 
 def test_without_a_terminal_it_says_a_line_a_minute(
@@ -368,7 +374,7 @@ def test_without_a_terminal_it_says_a_line_a_minute(
         for step in range(1, 31):
             progress.step(step, LINE, math.inf)
     said = capsys.readouterr().err.splitlines()
-    assert 3 <= len(said) <= 6 and said[0] == "step 1: loss 2.00, perplexity 7.4, 1,234 tokens/s"
+    assert 3 <= len(said) <= 6 and said[0] == "step 1: loss 2.00 ppl 7.4 1,234 tok/s"
 
 
 def test_the_example_is_short(pairs: list[tuple[str, str]]) -> None:
@@ -385,3 +391,89 @@ def test_lines_of_metrics_reach_the_caller(pairs: list[tuple[str, str]], tmp_pat
     written = Metrics(tmp_path / "run").lines()
     assert [line["step"] for line in lines] == [line["step"] for line in written]
     assert [set(line) for line in lines] == [set(line) for line in written]
+
+
+def test_lines_of_files_and_line_breaks(pairs: list[tuple[str, str]]) -> None:
+    ended = pairs_of((f"{source}\n", f" {target} \r\n") for source, target in pairs)
+    assert list(zip(ended.source, ended.target, strict=True)) == pairs
+    with pytest.raises(InputError, match="target, line 2: a line break within"):
+        pairs_of([("a", "b"), ("c", "d\ne")])
+
+
+def test_what_cannot_be_saved_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Wide(TransformerConfig):
+        widths: tuple[int, ...] = (1, 2)
+
+    class Bare(TransformerConfig):
+        pass
+
+    assert Wide().widths == (1, 2)
+    with pytest.raises(InputError, match=r"Wide\.widths: tuple.*; a field is a number, text, true or false"):
+        register("wide", Wide, Transformer)
+    with pytest.raises(InputError, match=r"Bare: decorate it with @dataclass\(frozen=True\)"):
+        register("bare", Bare, Transformer)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    wrong: Any = PlainTransformer
+    with pytest.raises(InputError, match=r"register\(name, configuration, model\)"):
+        register("plain", wrong, PlainTransformer)
+
+
+def test_a_cell_that_defines_a_model_may_run_again(tmp_path: Path) -> None:
+    cell = """
+from dataclasses import dataclass
+import aiayn
+
+@dataclass(frozen=True)
+class MyConfig(aiayn.TransformerConfig):
+    more: int = 3
+
+class MyModel(aiayn.Transformer):
+    pass
+
+aiayn.register("mine", MyConfig, MyModel)
+"""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(cell, space)
+    model = space["MyModel"](space["MyConfig"](vocabulary_size=50, N=1, d_model=8, d_ff=8, h=2))
+    exec(cell, space)
+    aiayn.save(model, tmp_path / "model")
+    assert type(aiayn.load(tmp_path / "model")) is space["MyModel"]
+
+
+def test_a_vocabulary_of_another_model_is_not_saved(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    translator = learn(SHORT, pairs)
+    with pytest.raises(InputError, match="the model has 2000 tokens, the vocabulary 120; save each with its"):
+        aiayn.save(Transformer("laboratory"), tmp_path / "model", translator.vocabulary)
+
+
+def test_slips_have_an_answer(pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+    slips: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (SHAPE, pairs, {}, "recipe: give a name, or what aiayn.recipe makes, not a TransformerConfig"),
+        (SHORT, sample(5), {}, "pair 1 is Pair"),
+        (SHORT, pairs, {"valid": []}, "no pairs: give a list"),
+        (SHORT, pairs, {"valid": "folder"}, "pair 1 is 'folder'"),
+        (SHORT, pairs, {"out": ""}, "out: name the folder of the run"),
+        (SHORT, pairs, {"init": ""}, "init: give a run's folder"),
+        (SHORT, pairs, {"init": [1, 2]}, "init: give a run's folder"),
+        (SHORT, pairs, {"init": (Transformer(SHAPE), "path")}, "init: give a run's folder"),
+    ]
+    for how, text, options, said in slips:
+        with pytest.raises(InputError, match=re.escape(said)):
+            learn(how, text, **options)
+
+
+def test_an_interrupted_training_gives_what_it_has(
+    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return add_gradients(*arguments)
+
+    monkeypatch.setattr("aiayn.training.step.add_gradients", stopped)
+    translator = train(SHORT, pairs)
+    assert translator.steps == 1
+    assert capsys.readouterr().err.endswith(
+        "interrupted after step 1; with resume=True, a run that has a folder goes on\n"
+    )

@@ -65,6 +65,8 @@ class Pairs:
         for name, lines in sides:
             if not isinstance(lines, Lines):  # which have been checked
                 check_filled(lines, name)
+                if broken := next((k for k, line in enumerate(lines, start=1) if "\n" in line), 0):
+                    raise InputError(f"{name}, line {broken}: a line break within; remove it")
 
     def __len__(self) -> int:
         return len(self.source)

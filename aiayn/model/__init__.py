@@ -10,6 +10,8 @@ __all__ = [
     "MultiHeadAttention",
     "causal_mask",
     "padding_mask",
+    "EncoderDecoder",
+    "ModelConfig",
     "TransformerConfig",
     "config",
     "Embeddings",
@@ -33,6 +35,8 @@ from aiayn.model.attention import FusedAttention as FusedAttention
 from aiayn.model.attention import MultiHeadAttention as MultiHeadAttention
 from aiayn.model.attention import causal_mask as causal_mask
 from aiayn.model.attention import padding_mask as padding_mask
+from aiayn.model.base import EncoderDecoder as EncoderDecoder
+from aiayn.model.base import ModelConfig as ModelConfig
 from aiayn.model.configuration import TransformerConfig as TransformerConfig
 from aiayn.model.configuration import config as config
 from aiayn.model.embeddings import Embeddings as Embeddings

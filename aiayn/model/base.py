@@ -37,7 +37,7 @@ def is_of(value: Any, kind: Any) -> bool:
         return isinstance(value, str) and value in get_args(kind)
     if kind in (int, float):
         return isinstance(value, kind | int) and not isinstance(value, bool) and value == value
-    return isinstance(value, kind)
+    return isinstance(value, get_origin(kind) or kind)
 
 
 def check_fields(

@@ -18,7 +18,7 @@ __all__ = [
 import types
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
 from torch import nn
@@ -38,6 +38,7 @@ ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any], EncoderDecoder
 _OURS = tuple(ARCHITECTURES)
 
 
+# book/11-1-runs-that-survive.ipynb, cell register
 def register(name: str, config: type[ModelConfig], model: Callable[[Any], EncoderDecoder]) -> None:
     """Let models of your own be built, trained, saved and loaded: `build(config)` then calls `model(config)`.
 
@@ -53,6 +54,14 @@ def register(name: str, config: type[ModelConfig], model: Callable[[Any], Encode
     InputError
         If the name or the configuration is one of this package's own.
     """
+    if not isinstance(config, type) or not issubclass(config, ModelConfig) or not callable(model):
+        raise InputError("register(name, configuration, model): a text, a class, and what makes the model")
+    if "__dataclass_fields__" not in vars(config):
+        raise InputError(f"{config.__name__}: decorate it with @dataclass(frozen=True)")
+    for field, kind in get_type_hints(config).items():  # what JSON gives back as it was
+        kinds = {*get_args(kind)} if isinstance(kind, types.UnionType) else {get_origin(kind) or kind}
+        if not kinds <= {int, float, bool, str, type(None), Literal}:
+            raise InputError(f"{config.__name__}.{field}: {kind}; a field is a number, text, true or false")
     if name in _OURS or config in (ARCHITECTURES[own][0] for own in _OURS):
         own = f"{name!r} and {config.__name__}: one is of this package"
         raise InputError(f"{own}; derive a configuration of your own, and give it a new name")
@@ -60,10 +69,15 @@ def register(name: str, config: type[ModelConfig], model: Callable[[Any], Encode
 
 
 # book/11-1-runs-that-survive.ipynb, cell build
+def _label(kind: type) -> str:
+    """By which a class is known, also after the cell that defines it ran again."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _known(config: ModelConfig) -> tuple[str, Callable[[Any], EncoderDecoder]]:
     """The name of an architecture, and what builds it; the latest if a class was registered twice."""
     for name, (shape, model) in reversed(ARCHITECTURES.items()):
-        if type(config) is shape:
+        if _label(type(config)) == _label(shape):
             return name, model
     kind = type(config).__name__
     raise InputError(f"{kind}: no model is known for it; first aiayn.register('a name', {kind}, YourModel)")
@@ -84,7 +98,7 @@ def understand(description: dict[str, Any]) -> ModelConfig:
     fields = {**description}
     name = fields.pop("architecture", "transformer")
     if name not in ARCHITECTURES:
-        advice = f"{did_you_mean(str(name), ARCHITECTURES)} If it is yours, aiayn.register it first"
+        advice = f"{did_you_mean(str(name), ARCHITECTURES)}; if it is yours, aiayn.register it"
         raise InputError(f"architecture {name!r} is not known; {advice}")
     return ARCHITECTURES[name][0](**fields)
 
@@ -94,11 +108,14 @@ def _parts(model: nn.Module) -> dict[str, Any]:
     """What tells two models apart: the class and the plain settings of every module, shapes of weights."""
     found: dict[str, Any] = {}
     for name, module in model.named_modules():
-        found[name or "the model"] = type(module)
+        found[name or "the model"] = _label(type(module))
         for key, value in vars(module).items():
-            plain = isinstance(value, int | float | str | types.FunctionType) and key != "training"
-            if plain and not key.startswith("_"):
-                found[f"{name}.{key}"] = getattr(value, "__qualname__", value)
+            if key.startswith("_") or key == "training":
+                continue
+            if callable(value):
+                found[f"{name}.{key}"] = getattr(value, "__qualname__", type(value).__qualname__)
+            elif isinstance(value, int | float | str):
+                found[f"{name}.{key}"] = value
     return found | {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 
@@ -109,8 +126,7 @@ def check_rebuilt(model: EncoderDecoder) -> None:
     mine, theirs = _parts(model), _parts(twin)
     for name in [*mine, *theirs]:
         if mine.get(name) != theirs.get(name):
-            both = [part.get(name, "nothing") for part in (mine, theirs)]
-            one, other = (getattr(part, "__name__", part) for part in both)
+            one, other = (str(part.get(name, "nothing")) for part in (mine, theirs))
             raise InputError(
                 f"{name} is {one}, but {type(model.config).__name__} builds {other}, so this would be lost. "
                 "Give the model a class and a configuration of its own, and call "

@@ -77,6 +77,9 @@ def save_checkpoint(
     if not folder.name or folder.exists():
         raise InputError(f"{folder}: cannot become a checkpoint; name a new folder, or remove this one")
     check_rebuilt(model)
+    if vocabulary is not None and len(vocabulary) != model.config.vocabulary_size:
+        sizes = f"{model.config.vocabulary_size} tokens, the vocabulary {len(vocabulary)}"
+        raise InputError(f"{folder}: the model has {sizes}; save each with its own")
     part = folder.with_name(f".{folder.name}.part")
     said: dict[str, Any] = {"model": describe(model.config), "training": training}
     if vocabulary is not None:

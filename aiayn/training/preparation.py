@@ -96,9 +96,8 @@ def prepare(
     learned = load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
     learned = learned or learn_vocabulary(texts[0], trees, size, config.byte_fallback)
     if len(learned) != size:
-        raise InputError(
-            f"{vocabulary}: {len(learned)} pieces, not {size}; choose another --out, or remove it"
-        )
+        as_before = "go on as the run began, --vocabulary-size and --init included, or choose another --out"
+        raise InputError(f"{vocabulary}: {len(learned)} pieces, not {size}; {as_before}")
     longest, encoded = min(config.max_length, config.model.longest or config.max_length), []
     for pairs in texts:
         encoded.append(encode_corpus(learned, pairs, longest, drop_too_long, progress=progress))

@@ -51,7 +51,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line, above the bar."""
-        if self.shown:
+        if self.shown and text:
             tqdm.write(text, file=sys.stderr)
             self.spoke = time.monotonic()
 
@@ -70,8 +70,8 @@ class Progress:
         """Move the bar: after a step, with what the meter says; the training has so many `minutes` left."""
         self._limit = self._limit or max(minutes, 1e-9)
         waited = 1 - max(0.0, minutes) / self._limit if math.isfinite(minutes) else 0.0
-        text = f"loss {line['loss']:.2f}, perplexity {line['perplexity']:.1f}, "
-        text += f"{line['tokens_per_second']:,.0f} tokens/s{self.validated}"
+        text = f"loss {line['loss']:.2f} ppl {line['perplexity']:.1f}{self.validated}"
+        text += f" {line['tokens_per_second']:,.0f} tok/s"
         if not self.live and time.monotonic() - self.spoke > 60:
             self.say(f"step {step:,}: {text}")
         self._bar.set_description_str(f"step {step:,}: ", refresh=False)
@@ -94,7 +94,7 @@ class Progress:
         source: Tensor,
     ) -> None:
         """Say how good the model is at a checkpoint, and what it makes of a sentence, given as tokens."""
-        self.validated = f", validation {perplexity:.1f}"
+        self.validated = f" val {perplexity:.1f}"
         self.log(step, {"minutes": minutes, "validation_perplexity": perplexity})
         if self.shown and self.example:
             shown = self.example(model, vocabulary, source)

@@ -13,6 +13,8 @@ __all__ = [
     "initial",
     "train",
     "texts",
+    "checked",
+    "finished",
     "save",
     "load",
 ]
@@ -35,6 +37,7 @@ from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.loop import Initial, train_model
+from aiayn.training.metrics import Metrics
 from aiayn.training.optimizer import learning_rate
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
@@ -52,11 +55,14 @@ def pairs_of(text: SomePairs) -> Pairs:
     """Sentences with their translations, as `Pairs`; an `InputError` names the first that is none."""
     if isinstance(text, Pairs):
         return text
-    rows = list(text)
+    rows: list[Any] = [text] if isinstance(text, str | Path) else list(text)
     for number, row in enumerate(rows, start=1):
-        if isinstance(row, str) or len(row) != 2 or not all(isinstance(side, str) for side in row):
+        sides = () if isinstance(row, str) or not isinstance(row, Iterable) else tuple(row)
+        if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
             raise InputError(f"pair {number} is {row!r:.60}: give (sentence, translation)")
-    return Pairs([source for source, _ in rows], [target for _, target in rows])
+    if not rows:
+        raise InputError("no pairs: give a list of (sentence, translation)")
+    return Pairs([source.strip() for source, _ in rows], [target.strip() for _, target in rows])
 
 
 def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
@@ -86,17 +92,20 @@ def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor)
 
 def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     """The model that a training begins with, and how its learning rate will go on, in words."""
-    vocabulary: Vocabulary | None
+    model: Any
+    vocabulary: Any
     steps = 0
-    if isinstance(init, str | Path):
+    if isinstance(init, str | Path) and str(init).strip():
         run = TrainedRun.read(init)
         model, vocabulary = run.load("cpu")
         name, steps = str(init), run.description.steps
     elif isinstance(init, Translator):
         model, vocabulary, name, steps = init.model, init.vocabulary, "a Translator", init.steps
     else:
-        model, vocabulary = init if isinstance(init, tuple) else (init, None)
+        model, vocabulary = init if isinstance(init, tuple) and len(init) == 2 else (init, None)
         name = "a model in memory"
+    if not isinstance(model, EncoderDecoder) or not isinstance(vocabulary, Vocabulary | None):
+        raise InputError("init: give a run's folder, a Translator, a model, or (model, vocabulary)")
     start = Initial(model, vocabulary, name, steps)
     config = start.adapt(config)
     before, width = config.steps_before, config.model.d_model
@@ -118,37 +127,38 @@ def train(
     *,
     pair: str | None = None,
     progress: bool = True,
-    **options: bool,
+    drop_too_long: bool = False,
+    resume: bool = False,
+    tensorboard: bool = False,
+    compile: bool = False,
 ) -> Translator:
-    """Train a model to translate (section 5).
+    """Train a model to translate (section 5). A training that is interrupted gives what it has by then.
 
     Parameters
     ----------
-    recipe, pairs, valid
-        How; pairs, or the name of a corpus or folder; what to validate on: unless given, the corpus's own
-        `val`, or a twentieth of the pairs, which is held out.
+    recipe, pairs, pair
+        How; sentences with translations, or a corpus or folder by name, and its languages, source first.
+    valid
+        Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of the pairs, held out.
     out, init
         A new folder for the run, a temporary one unless given; what to begin with: a run's folder, a
         `Translator`, a model, or a model with its vocabulary. Its shape and vocabulary are kept.
     device, on_log, progress
         Where, a GPU if there is one; is called with each line of the metrics; whether a bar is shown.
-    pair : str
-        Languages, source first: of a corpus en-de unless given.
-    **options
-        `drop_too_long`, `resume`, `tensorboard`, `compile`: as for `aiayn.training.loop.train_model`.
+    drop_too_long, resume : bool
+        Leave out pairs longer than the recipe's `max_length`, else refused; go on with the run in `out`.
+    tensorboard, compile : bool
+        Write TensorBoard's files, too; have torch compile the layers: takes minutes, and pays on a GPU.
     """
-    config = named_recipe(recipe) if isinstance(recipe, str) else recipe
-    if out is None and options.get("resume"):
-        raise InputError("resume: give out=…, the folder of the run that is to go on")
-    shown = Progress(progress, on_log, example)
+    config, shown = checked(recipe, out, resume), Progress(progress, on_log, example)
     start, said = (None, "") if init is None else initial(init, config)
     data, pair = texts(pairs, valid, pair, config.seed, shown)
-    if said:
-        shown.say(said)
+    shown.say(said)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
-        train_model(config, data, pair, folder, init=start, device=device, progress=shown, **options)
-        return Translator.load(folder, device=device)
+        options = drop_too_long, resume, tensorboard, compile
+        train_model(config, data, pair, folder, *options, init=start, device=device, progress=shown)
+        return finished(folder, device, shown)
 
 
 # book/11-3-your-own-text.ipynb, cell texts
@@ -164,6 +174,25 @@ def texts(
     kept, held = hold_out(pairs_of(pairs), seed)
     shown.say(f"{len(held):,} pairs are held out, {len(kept):,} are trained on; valid=… changes that")
     return (kept, held), pair
+
+
+def checked(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig:
+    """The recipe, or the one of that name; an `InputError` if it is none, or the run has no place."""
+    config = named_recipe(recipe) if isinstance(recipe, str) else recipe
+    if not isinstance(config, TrainingConfig):
+        raise InputError(f"recipe: give a name, or what aiayn.recipe makes, not a {type(recipe).__name__}")
+    if out == "" or (out is None and resume):
+        raise InputError("out: name the folder of the run" + " that is to go on" * resume)
+    return config
+
+
+def finished(folder: Path, device: torch.device | str | None, shown: Progress) -> Translator:
+    """The translator that a run has left; it says so if the training was interrupted."""
+    translator = Translator.load(folder, device=device)
+    step = int(translator.training["step"])
+    if step not in Metrics(folder).validations():
+        shown.say(f"interrupted after step {step:,}; with resume=True, a run that has a folder goes on")
+    return translator
 
 
 # book/11-3-your-own-text.ipynb, cell save
