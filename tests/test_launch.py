@@ -368,8 +368,8 @@ def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
 
 
 def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp_path: Path) -> None:
-    record = score(TrainedRun.read(run))
-    assert record["checkpoints"] == ["step-0000002", "step-0000004"]  # the recipe wants five
+    record = score(TrainedRun.read(run, average=2))
+    assert record["checkpoints"] == ["step-0000002", "step-0000004"]
     assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
     forms = record["bleu"]["test"]
     assert list(forms) == ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]

@@ -290,14 +290,14 @@ def test_a_stop_forgets_no_line_before_the_run_goes_on(tmp_path: Path, light: No
 
 def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(tmp_path: Path) -> None:
     """As when the program was killed before it could be removed."""
-    bare(tmp_path, 10, 20, 30, average=2)
-    bare(tmp_path, 25, due=False)
-    assert kept(tmp_path) == [10, 20, 30]
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000020", "step-0000030"]
-    bare(tmp_path, 35, due=False, average=2)
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000030", "step-0000035"]
+    bare(tmp_path, 110, 120, 130, average=2)
+    bare(tmp_path, 125, due=False)
+    assert kept(tmp_path) == [110, 120, 130]
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000120", "step-0000130"]
+    bare(tmp_path, 135, due=False, average=2)
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000130", "step-0000135"]
     aiayn.training.run.clear_away(tmp_path, 2, None)
-    assert kept(tmp_path) == [30, 35] and not (tmp_path / "checkpoints" / "step-0000025").exists()
+    assert kept(tmp_path) == [130, 135] and not (tmp_path / "checkpoints" / "step-0000125").exists()
 
 
 def test_the_scaler_and_the_sums_come_back(tmp_path: Path, vocabulary: Vocabulary) -> None:

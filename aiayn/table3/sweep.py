@@ -255,10 +255,9 @@ def sweep(
 ) -> dict[str, Any]:
     """Train rows of Table 3 with several seeds, score them, and write a record (section 6.2).
 
-    What the record holds already is not done again; a run that was interrupted goes on, and one that failed
-    is tried again. `workers` processes of one thread share the work, one for each processor where None, on
-    `device`. See `choose_rows` for `rows`, and `sweep_config` for `scale`, `steps`, `vocabulary_size`.
-    An `InputError` says if a row, the corpus or a number makes no sense, or `out` is another's record.
+    What the record holds is not done again; a run that was interrupted goes on, one that failed is tried
+    again. `workers` processes of one thread share the work on `device`, one for each processor where None.
+    See `choose_rows` for `rows`, `sweep_config` for the numbers. An `InputError` says what makes no sense.
     """
     check_script()
     find_device(device)

@@ -144,7 +144,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
 def described_checkpoints(folder: Path, average: int | None = None) -> tuple[list[Path], Description]:
     """The checkpoints of a run that are averaged, and what the last of them says.
 
-    They are as many of the last as its recipe says, but none of the first half of its steps; or `average`.
+    They are as many of the last as its recipe says, but only of the last fifth of its steps; or `average`.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def described_checkpoints(folder: Path, average: int | None = None) -> tuple[lis
     description = read_description(folders[-1])
     if average is None:
         *others, last = folders[-description.average :]
-        late = [path for path in others if int(path.name[5:]) > (description.step or 0) / 2]
+        late = [path for path in others if int(path.name[5:]) > 0.8 * (description.step or 0)]
         return [*late, last], description
     if not 1 <= average <= len(folders):
         raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
