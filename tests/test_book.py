@@ -1,5 +1,6 @@
 """The exporter, the claims and the charts: what chapter 00 promises, and each message an author may meet."""
 
+import ast
 import json
 import os
 import subprocess
@@ -80,6 +81,17 @@ def test_a_module_says_where_it_comes_from(root: Path, write: Write) -> None:
         '"""\n\n__all__ = [\n    "greet",\n]\n\n\n'
         f"# book/01-greeting.ipynb, cell greet\n{GREET}\n"
     )
+
+
+def test_a_module_may_say_what_it_is_for(root: Path, write: Write) -> None:
+    said = f'"""Greets people.\n\n    greet("Ada")\n"""\n\n{GREET}'
+    write("01-greeting", notebook(TITLE, cell("greet", said, "export"), cell("pi", "PI = 3", "export")))
+    export(root)
+    text = (root / "aiayn" / "greeting.py").read_text()
+    about = str(ast.get_docstring(ast.parse(text)))
+    assert about.startswith('Greets people.\n\n    greet("Ada")\n\nGenerated from a chapter')
+    assert text.count("Greets people") == 1
+    assert f"# book/01-greeting.ipynb, cell greet\n{GREET}\n" in text
 
 
 def test_a_second_export_writes_nothing_and_changes_no_byte(root: Path, write: Write) -> None:
