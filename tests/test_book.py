@@ -84,12 +84,12 @@ def test_a_module_says_where_it_comes_from(root: Path, write: Write) -> None:
 
 
 def test_a_module_may_say_what_it_is_for(root: Path, write: Write) -> None:
-    said = f'"""Greets people.\n\n    greet("Ada")\n"""\n\n{GREET}'
+    said = f'"""Greets people.\n\n    greet("Ada")\n\nThat is all.\n"""\n\n{GREET}'
     write("01-greeting", notebook(TITLE, cell("greet", said, "export"), cell("pi", "PI = 3", "export")))
     export(root)
     text = (root / "aiayn" / "greeting.py").read_text()
     about = str(ast.get_docstring(ast.parse(text)))
-    assert about.startswith('Greets people.\n\n    greet("Ada")\n\nGenerated from a chapter')
+    assert about.startswith('Greets people.\n\n    greet("Ada")\n\nThat is all.\n\nGenerated from')
     assert text.count("Greets people") == 1
     assert f"# book/01-greeting.ipynb, cell greet\n{GREET}\n" in text
 
