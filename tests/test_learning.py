@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import logging
 import math
 import re
 import signal
@@ -45,6 +46,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the vocabulary")
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
+    monkeypatch.setattr(logging.getLogger("aiayn"), "handlers", [])  # which the command line sets
     kept = dict(ARCHITECTURES)
     yield
     ARCHITECTURES.clear()
