@@ -26,6 +26,7 @@ from aiayn.table3.rows import parameters
 from aiayn.training import recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.metrics import Metrics
+from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator, bleu
 
@@ -76,7 +77,7 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
         return found
     config = recipe(name, seed=seed, checkpoint_steps=EVERY, keep=1000)
     config = replace(config, steps=steps or config.steps)
-    train_model(config, "laboratory", "en-de", folder, resume=True)
+    train_model(config, "laboratory", "en-de", folder, resume=True, progress=Progress())
     points, translator = curve(folder), Translator.load(folder)
     found = {"model": name, "seed": seed, "parameters": parameters(config.model), "steps": config.steps}
     found |= {"minutes": points[-1]["minutes"]}

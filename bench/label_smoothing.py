@@ -26,6 +26,7 @@ from aiayn.fast_paths import keep_heap
 from aiayn.model import Transformer
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.loss import label_smoothed_loss
+from aiayn.training.progress import Progress
 from aiayn.translation import Translator, bleu
 
 EPSILONS = 0.0, 0.1
@@ -51,7 +52,7 @@ def run(config: TrainingConfig, data: str) -> dict[str, float]:
     """Train, then measure."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        train_model(config, data, "en-de", Path(folder, "run"))
+        train_model(config, data, "en-de", Path(folder, "run"), progress=Progress())
         minutes = (time.monotonic() - began) / 60
         translator = Translator.load(Path(folder, "run"))
     perplexity, accuracy = teacher_forced(translator.model, translator.vocabulary, data)

@@ -17,6 +17,7 @@ import records
 from aiayn.commands import score
 from aiayn.fast_paths import keep_heap
 from aiayn.training import recipe, train_model
+from aiayn.training.progress import Progress
 from aiayn.translation import SearchConfig
 
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"
@@ -44,7 +45,7 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_heap()
     run = arguments.out.with_name(f"{arguments.out.name}-{arguments.pair}")
-    train_model(recipe("multi30k"), "multi30k", arguments.pair, run, resume=run.exists())
+    train_model(recipe("multi30k"), "multi30k", arguments.pair, run, resume=run.exists(), progress=Progress())
     points = curve(run / "metrics.jsonl")
     valid = {alpha: bleu_of(run, alpha, "val")[1][FORM]["value"] for alpha in ALPHAS}
     alpha = max(valid, key=valid.__getitem__)

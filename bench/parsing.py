@@ -31,6 +31,7 @@ from aiayn.parsing.evalb import evalb, strict
 from aiayn.table3.rows import parameters
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.metrics import Metrics
+from aiayn.training.progress import Progress
 
 MODELS = ["parser", "rnn-additive"]
 SPLITS = {"test": 500, "novel": 200, "long": 200}  # sentences of each that are parsed
@@ -70,7 +71,7 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
     torch.set_num_threads(1)
     keep_heap()
     config, trial = configuration(name, seed, steps), steps is not None
-    train_model(config, "laboratory", "en-trees", folder, resume=True)
+    train_model(config, "laboratory", "en-trees", folder, resume=True, progress=Progress())
     perplexities = Metrics(folder).validations()
     found = {"model": name, "seed": seed, "parameters": parameters(config.model), "steps": config.steps}
     found |= {"perplexity": round(perplexities[max(perplexities)], 4)}
