@@ -6,8 +6,6 @@ https://github.com/OWNER/aiayn/blob/main/book/00-how-this-book-works.ipynb
 
 __all__ = [
     "check_names",
-    "patch",
-    "add_method",
     "blank_lines",
     "GENERATED",
     "opening",
@@ -25,23 +23,19 @@ __all__ = [
 
 
 # book/00-how-this-book-works.ipynb, cell imports
-import abc
 import argparse
 import ast
 import builtins
 import difflib
 import html
-import inspect
 import os
 import re
 import sys
 import tomllib
 import types
 from dataclasses import replace
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args, get_origin
 
 if __name__ == "__main__" and "__file__" in globals() and not __package__:  # started by its file's name
     sys.modules["aiayn"] = types.ModuleType("aiayn")
@@ -49,6 +43,7 @@ if __name__ == "__main__" and "__file__" in globals() and not __package__:  # st
 
 from aiayn.book_cells import BookError, Piece, bound_names, pieces, read_notebook, used_names
 from aiayn.book_classes import join_classes, split
+from aiayn.book_classes import patch as patch
 from aiayn.book_rooms import check_rooms, listed_rooms, listing
 
 
@@ -64,46 +59,6 @@ def check_names(module: list[Piece]) -> None:
                 f"{piece.origin}: uses {name!r}, which no exported cell of aiayn.{piece.module} defines or "
                 "imports; import it in an exported cell, or export the cell that defines it"
             )
-
-
-# book/00-how-this-book-works.ipynb, cell patch
-def patch(method: Any) -> Any:
-    """Add a method to a class of an earlier cell; the exporter writes it into the class's body.
-
-    The class is the annotation of the first parameter: `self: Greeter`, or `cls: type[Greeter]` for a class
-    method. A static method has none, and says `@patch(Greeter)`. Other decorators stand below this one.
-    A cell may run again: its method takes the place of the one before.
-
-    Returns
-    -------
-    Any
-        What the name meant before: a method hides no variable of the notebook, as it hides none in a module.
-
-    Raises
-    ------
-    TypeError
-        If the class is not named so.
-    """
-    if isinstance(method, type):
-        return partial(add_method, method)
-    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
-    first = next(iter(inspect.signature(function).parameters.values()), None)
-    owner = first.annotation if first and not isinstance(method, staticmethod) else inspect.Parameter.empty
-    if get_origin(owner) is type:
-        (owner,) = get_args(owner)
-    if owner is inspect.Parameter.empty or not isinstance(owner, type):
-        raise TypeError(f"{function.__name__}: no class; write self: TheClass, or @patch(TheClass)")
-    return add_method(owner, method)
-
-
-def add_method(owner: type, method: Any) -> Any:
-    """Add to a class what is made of a function; return what the function's name meant before."""
-    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
-    setattr(owner, function.__name__, method)
-    if hasattr(method, "__set_name__"):  # as a cached property wants it
-        method.__set_name__(owner, function.__name__)
-    abc.update_abstractmethods(owner)
-    return function.__globals__.get(function.__name__)
 
 
 # book/00-how-this-book-works.ipynb, cell blank-lines

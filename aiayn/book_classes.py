@@ -5,6 +5,8 @@ https://github.com/OWNER/aiayn/blob/main/book/00-how-this-book-works.ipynb
 """
 
 __all__ = [
+    "patch",
+    "add_method",
     "Function",
     "Method",
     "is_patch",
@@ -19,13 +21,58 @@ __all__ = [
 
 
 # book/00-how-this-book-works.ipynb, cell classes-imports
+import abc
 import ast
+import inspect
 import io
 import re
 import tokenize
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, get_args, get_origin
 
 from aiayn.book_cells import BookError, Piece, bound_names
+
+
+# book/00-how-this-book-works.ipynb, cell patch
+def patch(method: Any) -> Any:
+    """Add a method to a class of an earlier cell; the exporter writes it into the class's body.
+
+    The class is the annotation of the first parameter: `self: Greeter`, or `cls: type[Greeter]` for a class
+    method. A static method has none, and says `@patch(Greeter)`. Other decorators stand below this one.
+    A cell may run again: its method takes the place of the one before.
+
+    Returns
+    -------
+    Any
+        What the name meant before: a method hides no variable of the notebook, as it hides none in a module.
+
+    Raises
+    ------
+    TypeError
+        If the class is not named so.
+    """
+    if isinstance(method, type):
+        return partial(add_method, method)
+    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    owner = first.annotation if first and not isinstance(method, staticmethod) else inspect.Parameter.empty
+    if get_origin(owner) is type:
+        (owner,) = get_args(owner)
+    if owner is inspect.Parameter.empty or not isinstance(owner, type):
+        raise TypeError(f"{function.__name__}: no class; write self: TheClass, or @patch(TheClass)")
+    return add_method(owner, method)
+
+
+def add_method(owner: type, method: Any) -> Any:
+    """Add to a class what is made of a function; return what the function's name meant before."""
+    function = inspect.unwrap(getattr(method, "fget", None) or getattr(method, "func", method))
+    setattr(owner, function.__name__, method)
+    if hasattr(method, "__set_name__"):  # as a cached property wants it
+        method.__set_name__(owner, function.__name__)
+    abc.update_abstractmethods(owner)
+    return function.__globals__.get(function.__name__)
+
 
 # book/00-how-this-book-works.ipynb, cell method
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -127,14 +127,15 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     if "TORCHELASTIC_RUN_ID" not in os.environ and run.step not in validations:
         print(f"aiayn: stopped after step {run.step}, which is saved; --resume goes on", file=sys.stderr)
         sys.exit(130)
-    for line in farewell(job, run, validations):
-        progress.say(line)
+    if run.step in validations:
+        for line in farewell(job, run, validations[run.step]):
+            progress.say(line)
 
 
-def farewell(job: Training, run: Description, validations: dict[int, float]) -> Iterator[str]:
+def farewell(job: Training, run: Description, perplexity: float) -> Iterator[str]:
     """What a training has come to, and what one may do next."""
     minutes = f"{run.step:,} steps in {run.minutes:.1f} minutes"
-    yield f"{job.out}: {minutes}, validation perplexity {validations.get(run.step or 0, math.nan):.1f}"
+    yield f"{job.out}: {minutes}, validation perplexity {perplexity:.1f}"
     verb, language = "parse" if run.kind == "parsing" else "translate", job.pair.partition("-")[0]
     yield f"next: aiayn {verb} {shlex.quote(str(job.out))} < in.{language}"
 
