@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 """
 
 __all__ = [
+    "Recipe",
     "sweep",
     "plan",
     "sample",
@@ -16,9 +17,12 @@ __all__ = [
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from aiayn import laboratory
 from aiayn.commands.command_line import open_streams, output_arrives, read_command, show_progress
@@ -26,53 +30,76 @@ from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import plan_table
 from aiayn.errors import InputError
+from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
 from aiayn.table3.sweep import sweep as run_sweep
 
 
 # book/09-launch.ipynb, cell sweep-command
+@dataclass(frozen=True)
+class Recipe:
+    """How a sweep trains, where it is not the recipe of its corpus."""
+
+    steps: int | None = None  # of base, if not the recipe's; big takes three times as many
+    batch_tokens: int | None = None  # of a step on either side, if not the recipe's
+    warmup: int | None = None  # steps in which the rate rises, if not the recipe's
+    rate_factor: float | None = None  # multiplies the learning rate, if not the recipe's
+    rates: str = ""  # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
+    dropout: float | None = None  # of rows that do not change it, if not the recipe's
+    vocabulary_size: int | None = None  # pieces, if not the recipe's
+
+    def changes(self) -> dict[str, Any]:
+        """As `aiayn.table3.sweep.sweep` takes them."""
+        try:
+            rates = [float(rate) for rate in self.rates.split(",") if self.rates]
+        except ValueError:
+            raise InputError(f"rates={self.rates}: must be numbers, such as 0.5,1,2") from None
+        return asdict(self) | {"rates": rates}
+
+
+# book/09-launch.ipynb, cell sweep-verb
 def sweep(
     data: str,
     out: Path,
     rows: str = "all",
     pair: str = "en-de",
-    seeds: int = 3,
+    seeds: int = 5,
     scale: float = 0.25,
-    steps: int | None = None,
-    vocabulary_size: int | None = None,
+    recipe: Annotated[Recipe, tyro.conf.OmitArgPrefixes] = Recipe(),
     workers: int | None = None,
+    workers_per_gpu: int | None = None,
     device: str | None = None,
 ) -> None:
-    """Train rows of Table 3 with several seeds, score them, and write a record; what is there is kept.
+    """Train rows of Table 3 with several seeds, and say which of them are better than base.
 
     Parameters
     ----------
     data : str
         laboratory, multi30k, wmt14, or a folder, which is scored on val if it has no test.
     out : Path
-        The record, a JSON file.
+        The record, a JSON file; what it has is not done again.
     rows : str
-        all, groups or names, with commas between them, such as A,base or "C N=2".
+        all, groups or names, with commas between them, such as base,A or h=1,N=2.
     pair : str
         Languages, source first.
     seeds : int
-        How many times each row is trained.
+        How many times each row is trained; a verdict needs five.
     scale : float
         Of the paper's widths.
-    steps : int, optional
-        Of base, if not the recipe's; big takes three times as many.
-    vocabulary_size : int, optional
-        If not the recipe's.
+    recipe : Recipe
+        What is not the recipe of the corpus.
     workers : int, optional
         How many trainings at a time; one for each processor unless given.
+    workers_per_gpu : int, optional
+        The same for each GPU, instead.
     device : str, optional
         Where all of them compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the trainings hear of it, and save
-    progress = sys.stderr.isatty()
-    numbers = (seeds, scale, steps, vocabulary_size, workers)
-    record = run_sweep(rows, data, out, pair, *numbers, progress, device)
-    print(comparison_report(record))
+    how: dict[str, Any] = {"seeds": seeds, "scale": scale, "workers": workers, "device": device}
+    how |= {"workers_per_gpu": workers_per_gpu, "progress": sys.stderr.isatty()} | recipe.changes()
+    record = run_sweep(rows, data, out, pair, **how)
+    print(f"{comparison_report(record)}\n\n{gains(record)}")
     if failed := sum("error" in run for run in record["runs"]):
         print(f"aiayn: {failed} of {len(record['runs'])} runs failed; {out} says why", file=sys.stderr)
         sys.exit(1)

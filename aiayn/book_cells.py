@@ -1,7 +1,7 @@
-"""How this book works (preface).
+"""From cells to a package.
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/00-how-this-book-works.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
 """
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-# book/00-how-this-book-works.ipynb, cell cells-imports
+# book/11-4-from-cells-to-a-package.ipynb, cell cells-imports
 import ast
 import difflib
 import json
@@ -29,12 +29,11 @@ from pathlib import Path
 from typing import Any
 
 
-# book/00-how-this-book-works.ipynb, cell errors
+# book/11-4-from-cells-to-a-package.ipynb, cell piece
 class BookError(Exception):
-    """Something in a chapter that its author has to put right; the message says where and how."""
+    """Something in a chapter that its author has to put right: where, and how."""
 
 
-# book/00-how-this-book-works.ipynb, cell piece
 @dataclass(frozen=True)
 class Piece:
     """One exported cell."""
@@ -50,43 +49,46 @@ class Piece:
         return f"{self.notebook.as_posix()}, cell {self.cell}"
 
 
-# book/00-how-this-book-works.ipynb, cell read-notebook
+# book/11-4-from-cells-to-a-package.ipynb, cell read-notebook
 def read_notebook(root: Path, path: Path) -> dict[str, Any]:
-    """Read a chapter: every cell's source as one string, its tags and the book's metadata within reach.
+    """Read a chapter, with each cell's source as one string, its tags, and metadata.
 
     Raises
     ------
     BookError
-        If the file is not JSON, not a notebook of format 4, or has a cell without an id.
+        If it is not JSON, not a notebook of format 4, or has a cell without an id.
     """
     name = path.relative_to(root).as_posix()
     try:
         notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if notebook["nbformat"] != 4:
-            raise BookError(f"{name}: notebook format {notebook['nbformat']}; save it as format 4.5")
+        if (version := notebook["nbformat"]) != 4:
+            raise BookError(f"{name}: notebook format {version}; save it as format 4.5")
         for number, cell in enumerate(notebook["cells"], start=1):
             if "id" not in cell:
-                raise BookError(f"{name}: cell number {number} has no id; save it as format 4.5")
+                fault = f"cell number {number} has no id; save it as format 4.5"
+                raise BookError(f"{name}: {fault}")
             cell["source"] = "".join(cell["source"])
             cell["tags"] = cell["metadata"].get("tags", [])
         notebook["aiayn"] = notebook["metadata"].get("aiayn", {})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BookError(f"{name}: not a notebook ({error!r}); was it saved as something else?") from None
+        fault = f"not a notebook ({error!r}); was it saved as something else?"
+        raise BookError(f"{name}: {fault}") from None
     return notebook
 
 
-# book/00-how-this-book-works.ipynb, cell tags
+# book/11-4-from-cells-to-a-package.ipynb, cell tags
 KNOWN_TAGS = [
     *("export", "export:", "claim:", "raises-exception", "skip-execution"),
     *("remove-cell", "remove-input", "remove-output", "remove-stdout", "remove-stderr"),
     *("hide-cell", "hide-input", "hide-output"),
-    *("nbval-ignore-output", "nbval-check-output", "nbval-raises-exception", "nbval-skip"),
+    *("nbval-ignore-output", "nbval-check-output"),
+    *("nbval-raises-exception", "nbval-skip"),
     *("exercise", "solution", "check"),
 ]
 
 
 def check_tags(tags: list[str], origin: str) -> None:
-    """Raise a BookError for a tag that looks like a slip of a known one; others are the author's affair."""
+    """Raise a BookError for a tag that looks like a slip of a known one."""
     for tag in tags:
         stem = re.sub(r"(?<=:).+", "", tag)  # export:charts -> export:
         near = difflib.get_close_matches(stem.lower(), KNOWN_TAGS, n=1, cutoff=0.75)
@@ -94,22 +96,23 @@ def check_tags(tags: list[str], origin: str) -> None:
             raise BookError(f"{origin}: unknown tag {tag!r}; did you mean {near[0]!r}?")
 
 
-# book/00-how-this-book-works.ipynb, cell target
+# book/11-4-from-cells-to-a-package.ipynb, cell target
 def target(tags: list[str], module: str | None, origin: str) -> str | None:
-    """The module a cell with these tags goes to, `module` by default; None if it stays in the chapter."""
+    """The module a cell with these tags goes to; None if it stays in the chapter."""
     exports = [tag for tag in tags if tag == "export" or tag.startswith("export:")]
     if not exports:
         return None
     name = exports[0].removeprefix("export:") if exports[0] != "export" else module
-    if len(exports) > 1 or not name or not all(part.isidentifier() for part in name.split(".")):
+    valid = all(part.isidentifier() for part in (name or "").split("."))
+    if len(exports) > 1 or not name or not valid:
         raise BookError(
-            f"{origin}: an exported cell goes to one module: name it in the notebook's metadata, "
-            'as "aiayn": {"module": "NAME"}, or in the tag, as export:NAME'
+            f"{origin}: an exported cell goes to one module: name it in the notebook's "
+            'metadata, as "aiayn": {"module": "NAME"}, or in the tag, as export:NAME'
         )
     return name
 
 
-# book/00-how-this-book-works.ipynb, cell pieces
+# book/11-4-from-cells-to-a-package.ipynb, cell pieces
 def pieces(root: Path, path: Path) -> Iterator[Piece]:
     """The exported cells of one chapter, in its order.
 
@@ -125,18 +128,24 @@ def pieces(root: Path, path: Path) -> Iterator[Piece]:
         name = target(cell["tags"], notebook["aiayn"].get("module"), origin)
         if name is None:
             continue
-        if cell["cell_type"] != "code":
-            raise BookError(f"{origin}: only code can be exported, and this cell is {cell['cell_type']}")
+        if (kind := cell["cell_type"]) != "code":
+            fault = f"only code can be exported, and this cell is {kind}"
+            raise BookError(f"{origin}: {fault}")
         try:
             compile(cell["source"], origin, "exec", dont_inherit=True)
         except SyntaxError as error:
-            raise BookError(f"{origin}, line {error.lineno}: does not parse: {error.msg}") from None
-        yield Piece(path.relative_to(root), cell["id"], name, cell["source"].strip("\n"))
+            fault = f"line {error.lineno}: does not parse: {error.msg}"
+            raise BookError(f"{origin}, {fault}") from None
+        source = cell["source"].strip("\n")
+        yield Piece(path.relative_to(root), cell["id"], name, source)
 
 
-# book/00-how-this-book-works.ipynb, cell bound-names
+# book/11-4-from-cells-to-a-package.ipynb, cell bound-names
+_Named = ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+
+
 def bound_names(source: str, imports: bool = True) -> list[str]:
-    """The names that `source` binds at its top level, in order; the imported ones only if `imports`."""
+    """The names that `source` binds at its top level, in order, imported or not."""
 
     def visit(node: ast.AST) -> Iterator[str]:
         match node:
@@ -144,13 +153,16 @@ def bound_names(source: str, imports: bool = True) -> list[str]:
                 yield node.name
             case ast.Import() | ast.ImportFrom():
                 if imports:
-                    yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    for alias in node.names:
+                        yield alias.asname or alias.name.partition(".")[0]
+            case ast.Lambda() | ast.GeneratorExp():
                 pass  # what these bind is theirs alone
+            case ast.ListComp() | ast.SetComp() | ast.DictComp():
+                pass
             case ast.Name(ctx=ast.Store()):
                 yield node.id
             case _:
-                if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+                if isinstance(node, _Named) and node.name:
                     yield node.name
                 for child in ast.iter_child_nodes(node):
                     yield from visit(child)
@@ -158,7 +170,7 @@ def bound_names(source: str, imports: bool = True) -> list[str]:
     return list(dict.fromkeys(visit(ast.parse(source))))
 
 
-# book/00-how-this-book-works.ipynb, cell used-names
+# book/11-4-from-cells-to-a-package.ipynb, cell used-names
 def used_names(source: str) -> set[str]:
     """The global names that `source` reads, inside its functions and classes too."""
 
@@ -171,4 +183,5 @@ def used_names(source: str) -> set[str]:
             yield from visit(child)
 
     names = set(visit(symtable.symtable(source, "cell", "exec")))
-    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
+    special = {name for name in names if name.startswith("__") and name.endswith("__")}
+    return names - special

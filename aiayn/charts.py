@@ -1,7 +1,7 @@
-"""How this book works (preface).
+"""From cells to a package.
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/00-how-this-book-works.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
 """
 
 __all__ = [
@@ -12,21 +12,22 @@ __all__ = [
 ]
 
 
-# book/00-how-this-book-works.ipynb, cell charts-imports
+# book/11-4-from-cells-to-a-package.ipynb, cell charts-imports
 import base64
 import io
 import sys
 import textwrap
 from typing import Any
 
-# book/00-how-this-book-works.ipynb, cell palette
-# Close to Okabe and Ito's colours: colour-blind readers can tell them apart, on white and on black.
+# book/11-4-from-cells-to-a-package.ipynb, cell palette
+# Close to Okabe and Ito's colours: colour-blind readers can tell them apart, on white
+# and on black.
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#888888"]
 
 
-# book/00-how-this-book-works.ipynb, cell rounded
+# book/11-4-from-cells-to-a-package.ipynb, cell rounded
 def rounded(value: Any) -> Any:
-    """`value` with every float in it cut to four significant digits: the same chart on every machine."""
+    """`value` with every float in it cut to four significant digits."""
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -34,9 +35,9 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-# book/00-how-this-book-works.ipynb, cell chart-bundle
+# book/11-4-from-cells-to-a-package.ipynb, cell chart-bundle
 def chart_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A Vega-Lite chart as the book stores it: the interactive form, a picture, and words.
+    """A Vega-Lite chart as the book stores it: interactive, as a picture, and in words.
 
     Raises
     ------
@@ -44,14 +45,16 @@ def chart_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
         If the chart has no description for readers who cannot see it.
     """
     if not spec.get("description"):
-        raise ValueError("this chart has no description: chart.properties(description='what one sees')")
-    import vl_convert  # only here: the package does not need it, and Colab does not have it
+        wanted = "chart.properties(description='what one sees')"
+        raise ValueError(f"this chart has no description: {wanted}")
+    import vl_convert  # the package does not need it, and Colab does not have it
     from PIL import Image
 
     spec = rounded(spec)
     drawn = vl_convert.vegalite_to_png({**spec, "background": "white"}, scale=1.5)
-    picture = io.BytesIO()  # 256 colours do: an eighth of the size, and chapters are fetched often
-    Image.open(io.BytesIO(drawn)).convert("RGB").quantize(256).save(picture, "PNG", optimize=True)
+    picture = io.BytesIO()  # 256 colours do, for an eighth of the size
+    image = Image.open(io.BytesIO(drawn)).convert("RGB").quantize(256)
+    image.save(picture, "PNG", optimize=True)
     return {
         "application/vnd.vegalite.v6+json": spec,
         "image/png": base64.b64encode(picture.getvalue()).decode(),
@@ -59,9 +62,9 @@ def chart_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     }
 
 
-# book/00-how-this-book-works.ipynb, cell enable-charts
+# book/11-4-from-cells-to-a-package.ipynb, cell enable-charts
 def enable_charts() -> None:
-    """Give this notebook's altair charts the book's look and, outside Colab, its way of storing them."""
+    """Give this notebook's charts the book's look and, outside Colab, its storage."""
     import altair as alt
 
     words = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
@@ -78,7 +81,8 @@ def enable_charts() -> None:
     def theme() -> alt.theme.ThemeConfig:
         return {"config": config}
 
-    alt.data_transformers.enable(consolidate_datasets=False)  # a data set's name would hash its last digits
+    # Altair would name a data set by a hash, which depends on its last digits.
+    alt.data_transformers.enable(consolidate_datasets=False)
     if "google.colab" not in sys.modules:
         alt.renderers.register("aiayn", chart_bundle)
         alt.renderers.enable("aiayn")

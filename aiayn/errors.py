@@ -1,7 +1,7 @@
-"""Training data and batching (paper, section 5.1).
+"""Reading text, and refusing it (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 """
 
 __all__ = [
@@ -11,22 +11,25 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell input-error
+# book/11-5-reading-text.ipynb, cell input-error
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Something outside the program is wrong; the message says what, where, and what to do."""
+    """Something outside the program is wrong.
+
+    The message says what, where, and what to do.
+    """
 
 
 class NotFetched(InputError):
     """Something is to be had from a network only, and could not be fetched."""
 
 
-# book/05-1-data-and-batching.ipynb, cell did-you-mean
+# book/11-5-reading-text.ipynb, cell did-you-mean
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """What to say of an unknown `name`: the known one that is most like it, or all that are known."""
+    """What to say of an unknown `name`: the known one most like it, or all."""
     names = list(known)
     near = difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Many workers (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell fast-paths
+# book/11-7-many-workers.ipynb, cell fast-paths
 import ctypes
 import os
 import threading
@@ -55,7 +55,7 @@ def keep_heap() -> None:
     libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
-# book/05-training.ipynb, cell precision
+# book/11-7-many-workers.ipynb, cell precision
 _LOCK = threading.Lock()
 _WISHES: list[list[str]] = []  # of all threads, which share one setting
 _USUAL: list[str] = []  # what it was before the first wish
@@ -83,7 +83,7 @@ def small_products() -> AbstractContextManager[None]:
     return precision("highest")
 
 
-# book/05-training.ipynb, cell fast-products
+# book/11-7-many-workers.ipynb, cell fast-products
 def product_error() -> float:
     """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))

@@ -1,46 +1,215 @@
-"""Run chapter 8 on several trainings of the laboratory's model, and write book/runs/heads.json.
+"""Ask the heads of several trainings of the laboratory's model what chapter 8 asks; book/runs/heads.json.
 
-python bench/heads.py [--seeds 1 2 3]
+python bench/heads.py [--seeds 1 2 3 4 5] [--steps 2400] [--again]
+
+A training takes the first 2,400 of the recipe's 4,400 steps, 5 to 8 minutes of one core. A model that is in
+the cache is not trained again, and a seed that is in the record is left out unless it is asked for with
+--again: the script may be stopped at any time.
 """
 
 import argparse
 import json
-from pathlib import Path
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-import nbformat
 import records
-from nbclient import NotebookClient
+import torch
+from filelock import FileLock
 
+from aiayn.data import Vocabulary
+from aiayn.data.files import cache_folder
 from aiayn.fast_paths import keep_heap
-from aiayn.laboratory_model import laboratory_model
+from aiayn.inside.heads import (
+    SPANS,
+    WAYS,
+    Example,
+    antecedent,
+    ask,
+    best_head,
+    chance,
+    entropy,
+    examples_of,
+    far_shares,
+    from_target,
+    nearest_before,
+    nouns,
+    pair_batch,
+    pronoun_place,
+    share_right,
+)
+from aiayn.inside.pruning import all_heads, averaged, mean_outputs, silenced
+from aiayn.inside.sentence import Head, Kind
+from aiayn.inside.tasks import agreement, tasks_of
+from aiayn.laboratory import Pair, sample
+from aiayn.laboratory_model import cached_model
+from aiayn.model import Transformer
+from aiayn.training import recipe
+from aiayn.translation import Translator, bleu
 
-CHAPTER = Path(__file__).resolve().parent.parent / "book" / "08-attention-visualizations.ipynb"
+TASKS, FAR, PRONOUNS = 500, 30, 200  # sentences to choose by, and as many to score on
+TRANSLATED = 300
+STEPS = 2400  # of the 4,400 of the recipe
 
 
-def run(seed: int) -> dict[str, object]:
-    """What the chapter finds for each of its claims if its model was trained with this seed."""
-    laboratory_model(seed)
-    chapter = nbformat.read(CHAPTER, as_version=4)
-    (cell,) = [cell for cell in chapter.cells if "= laboratory_model()" in cell.source]
-    cell.source = cell.source.replace("laboratory_model()", f"laboratory_model({seed})")
-    chapter.cells.append(nbformat.v4.new_code_cell("print(json.dumps(here))"))
-    NotebookClient(  # a claim that stands otherwise on record raises, and that is no reason to stop
-        chapter,
-        kernel_name="python3",
-        timeout=None,
-        allow_errors=True,
-        resources={"metadata": {"path": CHAPTER.parent}},
-    ).execute()
-    return {"seed": seed, "claims": json.loads(chapter.cells[-1].outputs[0].text)}
+def tasks(model: Translator) -> dict[str, Any]:
+    """What the heads of the encoder do, and those that look across; whether they differ."""
+    choose, score = (examples_of(model, sample(TASKS, 5, split)) for split in ("valid", "test"))
+    found: dict[str, Any] = {"asked": {}, "agreement": {}}
+    for kind in ("encoder", "cross"):
+        found["agreement"][kind] = round(agreement(score, kind), 4)
+        found["asked"][kind] = [
+            {
+                "head": [task.head.layer, task.head.head],
+                "name": task.name,
+                "related": round(task.related, 4),
+                "alike": round(task.alike, 4),
+                "done": task.done,
+            }
+            for task in tasks_of(choose, score, kind)
+        ]
+    return found
+
+
+class Far(NamedTuple):
+    """Which heads of the encoder attend to the far end of a verb."""
+
+    layer: int  # with most of them, on the sentences for choosing
+    attend: int  # so many of its heads, on the others
+    best: Head  # on the sentences for choosing
+    share: float  # of the far ends that it finds, on the others
+    others: float  # what it finds from the other words
+    rule: float  # what a fixed distance finds
+
+
+def attending(
+    choose: dict[int, list[Example]], score: dict[int, list[Example]], name: str, untrained: float = 0.0
+) -> Far:
+    """From the verb; `untrained` is the share of the best head of an untrained model."""
+    means, clear = [], []
+    for found in (choose, score):
+        each = far_shares(found, name)
+        share = torch.stack([*each.values()]).mean(dim=0)
+        others = torch.stack([*far_shares(found, name, others=True).values()]).mean(dim=0)
+        means.append((share, others))
+        clear.append(share - others.clamp(min=max(untrained, 1 / len(each))) >= 0.1)
+    layer = int((clear[0].sum(dim=1) + means[0][0].mean(dim=1)).argmax())
+    best = best_head(means[0][0], "encoder")
+    found_share, found_others = (float(mean[best[1:]]) for mean in means[1])
+    return Far(layer, int(clear[1][layer].sum()), best, found_share, found_others, 1 / len(each))
+
+
+def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
+    """Which heads attend to the far end, and how often the best finds it, both ways."""
+    choose, score = (
+        {span: examples_of(model, sample(FAR, 1, split, span)) for span in SPANS}
+        for split in ("valid", "test")
+    )
+    found: dict[str, Any] = {}
+    for name in ("complement", "particle"):
+        floor = untrained[name]["share"] if untrained else 0.0
+        seen = attending(choose, score, name, floor)
+        rounded = {field: round(getattr(seen, field), 4) for field in ("share", "others", "rule")}
+        found[name] = {"layer": seen.layer, "attend": seen.attend, "best": list(seen.best[1:]), **rounded}
+    for way, (name, back) in WAYS.items():
+        means = [
+            torch.stack([*far_shares(some, name, back).values()]).mean(dim=0) for some in (choose, score)
+        ]
+        found[way] = round(float(means[1][best_head(means[0], "encoder")[1:]]), 4)
+    return found
+
+
+def at_pronouns(kind: Kind, choose: list[Example], score: list[Example]) -> tuple[Head, dict[str, Any]]:
+    """What the best head of that kind looks at where the pronoun is read, or written."""
+    question = antecedent if kind == "encoder" else from_target(antecedent)
+    head = best_head(share_right(ask(choose, question, kind, nouns)), kind)
+    asked, everywhere = ask(score, question, kind, nouns), ask(score, question, kind)
+    bits = torch.stack([entropy(case.weights[head[1:]]) for case in everywhere]).mean()
+    found = {
+        "head": list(head[1:]),
+        "nouns": round(float(share_right(asked)[head[1:]]), 4),
+        "words": round(float(share_right(everywhere)[head[1:]]), 4),
+        "bits": round(float(bits), 4),
+    }
+    return head, found
+
+
+def right(model: Transformer, vocabulary: Vocabulary, pairs: list[Pair]) -> float:
+    """The share of pronouns that are written right, the words before them given."""
+    batch, places = pair_batch(vocabulary, pairs), [pronoun_place(vocabulary, pair) for pair in pairs]
+    with torch.no_grad():
+        guesses = model(batch.source, batch.target).argmax(dim=-1)
+    rows = range(len(places))
+    return round(float((guesses[rows, places] == batch.labels[rows, places]).float().mean()), 4)
+
+
+def pronouns(model: Translator) -> dict[str, Any]:
+    """Who finds the noun; and how many pronouns are right without it, by both ablations."""
+    network, vocabulary = model.model, model.vocabulary
+    assert isinstance(network, Transformer)
+    choose, score = (examples_of(model, sample(PRONOUNS, seed, "pronouns")) for seed in (6, 7))
+    cases = ask(score, antecedent, candidates=nouns)
+    found: dict[str, Any] = {"chance": round(chance(cases), 4), "nearest": round(nearest_before(cases), 4)}
+    _, found["encoder"] = at_pronouns("encoder", choose, score)
+    finder, found["cross"] = at_pronouns("cross", choose, score)
+    pairs = [example.pair for example in score]
+    means = mean_outputs(network, pair_batch(vocabulary, sample(200, 5, "valid")))
+    encoder = [head for head in all_heads(network) if head.kind == "encoder"]
+    found["right"] = {"whole": right(network, vocabulary, pairs)}
+    for name, heads in (("finder", [finder]), ("encoder", encoder)):
+        with silenced(network, heads):
+            found["right"][f"{name} zero"] = right(network, vocabulary, pairs)
+        with averaged(network, heads, means):
+            found["right"][f"{name} mean"] = right(network, vocabulary, pairs)
+    return found
+
+
+def measured(model: Translator, untrained: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All figures of one model."""
+    there = untrained["far"] if untrained else None
+    return {"tasks": tasks(model), "far": far(model, there), "pronouns": pronouns(model)}
+
+
+def run(seed: int, steps: int) -> dict[str, Any]:
+    """A training and an untrained model of the same shape."""
+    network, vocabulary = cached_model(replace(recipe("laboratory", seed=seed), steps=steps), "en-de")
+    assert isinstance(network, Transformer)
+    translator = Translator(network, vocabulary)
+    pairs = sample(TRANSLATED, split="test")
+    score = bleu(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])[0]
+    torch.manual_seed(seed)
+    twin = measured(Translator(Transformer(network.config).eval(), vocabulary))
+    return {
+        "seed": seed,
+        "steps": steps,
+        "bleu": round(score, 2),
+        "untrained": twin,
+        "trained": measured(translator, twin),
+    }
+
+
+def recorded() -> list[dict[str, Any]]:
+    """The runs in the record."""
+    path = records.RUNS / "heads.json"
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    return [each for each in runs if "trained" in each]
 
 
 def main() -> None:
-    """Write the record, and print it."""
+    """Add to the record what is not in it, run by run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--steps", type=int, default=STEPS, help="of each training")
+    parser.add_argument("--again", action="store_true", help="those, too, that are in the record")
     arguments = parser.parse_args()
     keep_heap()
-    records.write("heads", {"runs": [run(seed) for seed in arguments.seeds]})
+    for seed in arguments.seeds:
+        if arguments.again or seed not in [each["seed"] for each in recorded()]:
+            found = run(seed, arguments.steps)
+            with FileLock(cache_folder() / "heads.lock"):
+                runs = [each for each in recorded() if each["seed"] != seed] + [found]
+                runs.sort(key=lambda each: each["seed"])
+                sentences = {"tasks": TASKS, "far": FAR, "pronouns": PRONOUNS, "translated": TRANSLATED}
+                records.write("heads", {"sentences": sentences, "runs": runs})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,33 @@
 """Train the laboratory's model with several seeds, score it, and write book/runs/laboratory-model.json.
 
 python bench/laboratory_model.py [--seeds 1 2 3]
+
+A run has BLEU on test, novel and long, chrF beside it (`test_chrf`), and the shares of right pronouns;
+`spread` has each one's mean over the seeds and its standard deviation.
 """
 
 import argparse
 import os
 import tempfile
 import time
+from statistics import mean, stdev
 
 import records
 
 from aiayn.fast_paths import keep_heap
+from aiayn.laboratory import sample
 from aiayn.laboratory_model import laboratory_model, scores
 from aiayn.translation import Translator
+from aiayn.translation.bleu_scores import measure
 
 PAIRS = 1000
+
+
+def chrf(translator: Translator, split: str) -> float:
+    """Of as many pairs as BLEU is."""
+    pairs = sample(PAIRS, split=split)
+    found = measure(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])
+    return found["chrF"].value
 
 
 def run(seed: int) -> dict[str, float]:
@@ -24,8 +37,18 @@ def run(seed: int) -> dict[str, float]:
         began = time.monotonic()
         translator = Translator(*laboratory_model(seed))
         minutes = (time.monotonic() - began) / 60
-    found = {name: round(score, 4) for name, score in scores(translator, PAIRS).items()}
-    return {"seed": seed, "minutes": round(minutes, 2), **found}
+    found = scores(translator, PAIRS)
+    found |= {f"{split}_chrf": chrf(translator, split) for split in ("test", "novel", "long")}
+    return {"seed": seed, "minutes": round(minutes, 2)} | {
+        name: round(each, 4) for name, each in found.items()
+    }
+
+
+def spread(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Of each measure the mean over the seeds, and the standard deviation."""
+    names = [name for name in runs[0] if name not in ("seed", "minutes")]
+    values = {name: [run[name] for run in runs] for name in names}
+    return {name: {"mean": round(mean(v), 4), "sd": round(stdev(v), 4)} for name, v in values.items()}
 
 
 def main() -> None:
@@ -34,7 +57,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
     keep_heap()
-    records.write("laboratory-model", {"pairs": PAIRS, "runs": [run(seed) for seed in arguments.seeds]})
+    runs = [run(seed) for seed in arguments.seeds]
+    over_seeds = {"spread": spread(runs)} if len(runs) > 1 else {}
+    records.write("laboratory-model", {"pairs": PAIRS, "runs": runs} | over_seeds)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,12 @@ def main() -> None:
         "steps": max(step for step, _ in points),
         "checkpoints": record["checkpoints"],
         "bleu": {form: round(each["value"], 2) for form, each in found.items()},
-        "signatures": {form: each["signature"] for form, each in found.items()},
+        "measured": {
+            name: {key: round(each[key], 2) for key in ("value", "low", "high")}
+            for name, each in record["measured"].items()
+        },
+        "signatures": {form: each["signature"] for form, each in found.items()}
+        | {"chrF": record["measured"]["chrF"]["signature"]},
         "curve": points,
     }
     records.write(f"multi30k-{arguments.pair}", findings)

@@ -1,4 +1,4 @@
-"""BLEU in every form of chapter 6.1: on hand-checked lines, on whole test sets, and on bad input.
+"""BLEU in every form of chapter 11.10: on hand-checked lines, on whole test sets, and on bad input.
 
 tests/golden/bleu.jsonl holds lines of newstest2014 (WMT 2014, references of sacreBLEU's wmt14/full, German
 and French), each with its number there and with the tokens that it must give: written by hand after the rules
@@ -17,8 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sacrebleu
+from sacrebleu.significance import PairedTest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 from sacremoses import MosesTokenizer
@@ -32,6 +34,7 @@ from aiayn.translation.bleu_scores import (
     bleu_in_every_form,
     bleu_on_newstest2014,
     filtered_lines,
+    measure,
     multi_bleu,
     prepare_as_multi30k,
     prepare_as_paper,
@@ -249,6 +252,48 @@ def test_an_empty_translation_counts_as_nothing():
 def test_nothing_in_common_is_zero_without_smoothing():
     scores = bleu_in_every_form(["x y z w v"], ["Das ist ein kleiner Satz."], "de")
     assert scores["paper"].value == scores["tokenised-lowercased"].value == 0
+
+
+def test_intervals_are_of_sacrebleu_s_own_draws():
+    references = golden("de")
+    ours, theirs = damaged(references, seed=1), damaged(references, seed=2)
+    metrics = {"BLEU": sacrebleu.metrics.BLEU(), "chrF": sacrebleu.metrics.CHRF()}
+    _, judged = PairedTest([("a", ours), ("b", theirs)], metrics, [references], "bs", 1000)()
+    for system, texts in enumerate((ours, theirs)):
+        for name, found in measure(texts, references).items():
+            (expected,) = [judged[key][system] for key in judged if key.startswith(name)]
+            assert (found.name, found.p) == (name, None)
+            assert found.value == pytest.approx(expected.score)
+            assert (found.high - found.low) / 2 == pytest.approx(expected.ci, rel=0.02)
+            assert "bs:1000|seed:12345" in found.signature
+
+
+def test_a_difference_has_an_interval_and_a_chance():
+    references = golden("de")
+    good, bad = damaged(references, seed=1), damaged(damaged(references, seed=1), seed=2)
+    for name, found in measure(good, references, against=bad).items():
+        one, other = measure(good, references)[name], measure(bad, references)[name]
+        assert found.value == pytest.approx(one.value - other.value)
+        assert 0 < found.low < found.value < found.high and found.p is not None and found.p < 0.05
+        back = measure(bad, references, against=good)[name]
+        assert (back.low, back.high) == pytest.approx((-found.high, -found.low)) and back.p == found.p
+    for found in measure(good, references, against=good).values():
+        assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
+        assert str(found) == f"{found.name} +0.00 [+0.00, +0.00], p = 1.000"
+
+
+def test_equal_systems_are_seldom_told_apart():
+    """Where all but chance is equal, an interval misses 0, and p is below 5%, about once in twenty times."""
+    references = golden("de")
+    runs = [damaged(references, seed) for seed in range(10)]
+    found = [measure(ours, references, theirs)["BLEU"] for k, ours in enumerate(runs) for theirs in runs[:k]]
+    assert np.mean([each.low > 0 or each.high < 0 for each in found]) < 0.15
+    assert np.mean([each.p is not None and each.p < 0.05 for each in found]) < 0.15
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(InputError, match="2 translations for 1 references"):
+        measure(["Ja."], ["Ja."], against=["Ja.", "Nein."])
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -1,4 +1,4 @@
-"""The exporter, the claims and the charts: what chapter 00 promises, and each message an author may meet."""
+"""The exporter, claims and charts: what their chapter promises, and each message an author may meet."""
 
 import ast
 import json
@@ -175,7 +175,7 @@ def test_every_shape_of_module_passes_ruff(root: Path, write: Write, check: str)
 
 
 def test_the_exporter_is_what_its_own_chapter_says() -> None:
-    pieces = list(book.pieces(ROOT, ROOT / "book" / "00-how-this-book-works.ipynb"))
+    pieces = list(book.pieces(ROOT, ROOT / "book" / "11-4-from-cells-to-a-package.ipynb"))
     for name in ("book_cells", "book_classes", "book_rooms", "book", "charts"):
         module = book.module_source(ROOT, [piece for piece in pieces if piece.module == name])
         assert module == (ROOT / "aiayn" / f"{name}.py").read_text(encoding="utf-8")
@@ -449,17 +449,27 @@ def test_importing_the_package_brings_no_notebook_software(module: str) -> None:
 
 
 def test_a_claim_that_is_what_the_book_says(capsys: pytest.CaptureFixture[str]) -> None:
-    claim("3.2.1-c", holds=True, figure="variance 64.1")
-    claim("2-b", holds=False, expected=False)
+    claim("3.2.1-c", holds=True, figure="variance 64.1", evidence="proof")
+    claim("2-b", holds=False, evidence="toy", expected=False)
+    claim("7-a", holds=None, evidence="laboratory", expected=None)
     assert capsys.readouterr().out == (
-        "✓ Claim 3.2.1-c holds: variance 64.1\n✗ Claim 2-b does not hold at this scale\n"
+        "✓ Claim 3.2.1-c holds (proof): variance 64.1\n✗ Claim 2-b does not hold here (toy)\n"
+        "? Claim 7-a undecided (laboratory)\n"
     )
 
 
-@pytest.mark.parametrize(("holds", "found"), [(True, "holds"), (False, "does not hold at this scale")])
-def test_a_claim_that_is_not(capsys: pytest.CaptureFixture[str], holds: bool, found: str) -> None:
-    with pytest.raises(AssertionError, match=rf"^Claim 2-b {found}: 1 < 2; the book says otherwise$"):
-        claim("2-b", holds=holds, figure="1 < 2", expected=not holds)
+STATES = {True: "holds", False: "does not hold here", None: "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("holds", "expected"), [(one, other) for one in STATES for other in STATES if one is not other]
+)
+def test_a_claim_that_is_not(
+    capsys: pytest.CaptureFixture[str], holds: bool | None, expected: bool | None
+) -> None:
+    found = rf"^Claim 2-b {STATES[holds]} \(toy\): 1 < 2; the book says otherwise$"
+    with pytest.raises(AssertionError, match=found):
+        claim("2-b", holds=holds, figure="1 < 2", evidence="toy", expected=expected)
     assert capsys.readouterr().out == ""
 
 
@@ -471,16 +481,17 @@ from IPython.utils.capture import capture_output
 from aiayn.book import claim
 InteractiveShell.instance()
 with capture_output() as captured:
-    claim("2-b", holds=True, figure="⟨1.7⟩ < 2 & more")
+    claim("2-b", holds=True, figure="⟨1.7⟩ < 2 & more", evidence="toy")
 (output,) = captured.outputs
 print(json.dumps([output.data, output.metadata]))"""
     result = run("-c", program, cwd=ROOT)
     assert result.returncode == 0, result.stderr
     data, metadata = json.loads(result.stdout)
-    assert data["text/plain"] == "✓ Claim 2-b holds: ⟨1.7⟩ < 2 & more"
-    html = '<div class="aiayn-claim">✓ <b>Claim 2-b</b> holds: ⟨1.7⟩ &lt; 2 &amp; more</div>'
+    assert data["text/plain"] == "✓ Claim 2-b holds (toy): ⟨1.7⟩ < 2 & more"
+    html = '<div class="aiayn-claim">✓ <b>Claim 2-b</b> holds (toy): ⟨1.7⟩ &lt; 2 &amp; more</div>'
     assert data["text/html"] == html
-    assert metadata == {"aiayn": {"claim": "2-b", "holds": True, "figure": "⟨1.7⟩ < 2 & more"}}
+    record = {"claim": "2-b", "state": "holds", "evidence": "toy", "figure": "⟨1.7⟩ < 2 & more"}
+    assert metadata == {"aiayn": record}
 
 
 # Charts

@@ -59,8 +59,12 @@ def test_train_translate_evaluate(aiayn: Command, run: Path) -> None:
     assert (run / "metrics.jsonl").read_text().count("\n") >= 2
     code, output, _ = aiayn("evaluate", run, "--split", "test")
     assert code == 0
-    assert output.startswith("BLEU ")
-    assert "version:" in output
+    lines = output.splitlines()
+    assert [re.sub(r"[\d.]+", "#", line.partition("  ")[0]) for line in lines] == [
+        "BLEU # [#, #]",
+        "chrF # [#, #]",
+    ]
+    assert all("bs:1000|seed:12345" in line and "version:" in line for line in lines)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
@@ -255,12 +259,35 @@ def test_scores_in_every_form_and_in_a_file(aiayn: Command, run: Path, tmp_path:
     code, output, errors = aiayn("evaluate", run, "--forms", "--beam", 2, "--average", 1, "--json", file)
     assert code == 0, errors
     forms = ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
-    assert [line.split()[:2] for line in output.splitlines()] == [["test", form] for form in forms]
+    lines = output.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["BLEU", "chrF"]
+    assert [line.split()[:2] for line in lines[2:]] == [["test", form] for form in forms]
     record = json.loads(file.read_text(encoding="utf-8"))
     assert record["command"] == f"aiayn evaluate {run} --forms --beam 2 --average 1 --json {file}"
     assert (record["run"], record["beam"], record["alpha"]) == (str(run), 2, 0.6)
     assert record["checkpoints"] == ["step-0000003"]
     assert list(record["bleu"]["test"]) == forms
+
+
+def test_two_systems_are_compared(aiayn: Command, run: Path, sentences: Path, tmp_path: Path) -> None:
+    right, file = sentences / "test.de", tmp_path / "scores.json"
+    code, output, errors = aiayn("evaluate", run, "--against", right, "--json", file)
+    assert code == 0, errors
+    assert [line.split()[:3] for line in output.splitlines()[2:]] == [
+        ["against", f"{right}:", name] for name in ("BLEU", "chrF")
+    ]
+    record = json.loads(file.read_text(encoding="utf-8"))
+    for name, apart in record["apart"].items():  # the references themselves are better than any model
+        assert apart["value"] == pytest.approx(record["measured"][name]["value"] - 100)
+        assert apart["high"] < 0 and apart["p"] < 0.05
+    assert (
+        record["against"] == str(right)
+        and f"{run}: BLEU +0.00 [+0.00, +0.00], p = 1.000" in (aiayn("evaluate", run, "--against", run)[1])
+    )
+    short = tmp_path / "short.de"
+    short.write_text("Ja.\n")
+    assert "1 translations for" in complaint(aiayn("evaluate", run, "--against", short))
+    assert "nowhere" in complaint(aiayn("evaluate", run, "--against", tmp_path / "nowhere"))
 
 
 def test_scores_are_printed_before_they_are_written(aiayn: Command, run: Path, tmp_path: Path) -> None:
@@ -749,9 +776,41 @@ def test_a_sweep_prints_its_table(sweeping: Callable[..., Any], tmp_path: Path) 
     out = tmp_path / "table3.json"
     code, printed, _ = sweeping("base,E", out, "--seeds", 1)
     assert code == 0
-    header, *rows = printed.splitlines()
+    table, gains = printed.split("\n\n")
+    header, *rows = table.splitlines()
     assert "perplexity" in header and [row.split()[0] for row in rows] == ["base", "E"]
+    assert gains.startswith("gate: ") and "less than two seeds in common undecided" in gains
     assert [run["row"] for run in json.loads(out.read_text())["runs"]] == ["base", "E"]
+
+
+def test_a_sweep_of_five_seeds_with_rates_to_try(
+    sweeping: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made_up(job: Any) -> dict[str, Any]:
+        seed, rate, worse = job.config.seed, job.config.rate_factor, job.row != "base"
+        level = [2.0 + 0.1 * worse + 0.01 * seed + rate / 100] * 7
+        found = {"row": job.row, "seed": seed, "rate_factor": rate, "parameters": 9}
+        job.folder.mkdir()
+        return found | {"perplexity": level[-1], "validations": level, "bleu": 30.0 - worse * (2 + seed / 10)}
+
+    monkeypatch.setattr("aiayn.table3.sweep.run_apart", made_up)
+    out = tmp_path / "table3.json"
+    more = ["--seeds", 5, "--rates", "0.5,1", "--rate-factor", 2, "--warmup", 9, "--batch-tokens", 300]
+    code, printed, _ = sweeping("base,h=1", out, *more, "--dropout", 0.2)
+    assert code == 0
+    gate, family, *gains = printed.split("\n\n")[1].splitlines()
+    assert gate == "gate: base passes" and "Holm over 2 comparisons" in family
+    assert gains == [
+        "A h=1           nats  -0.05 [-0.05, -0.05]       worse",
+        "A h=1           BLEU  -2.30 [-2.50, -2.10]       worse",
+    ]
+    record = json.loads(out.read_text())
+    settings = {"rates": [0.5, 1.0], "rate_factor": 2, "warmup": 9, "batch_tokens": 300, "dropout": 0.2}
+    assert record.items() >= settings.items() and len(record["trials"]) == 4
+    assert {run["rate_factor"] for run in record["runs"]} == {1.0}
+    said = complaint(sweeping("base", out, "--rates", "0.5,high"))
+    assert said == "aiayn: rates=0.5,high: must be numbers, such as 0.5,1,2"
+    assert "there is no GPU" in complaint(sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16))
 
 
 def test_a_sweep_over_a_folder_without_a_test_is_scored_on_val(

@@ -1,18 +1,13 @@
 """Table 1: layers counted, traced and searched; sliding windows against masks; sizes that make no sense."""
 
-import json
 import math
-import re
 from itertools import cycle, repeat
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from vl_convert import vegalite_to_svg
 
 from aiayn.costs.layers import (
     Convolution,
@@ -258,42 +253,3 @@ def test_kernels_that_do_not_reach_to_one_side_never_connect_it(k: int, apart: i
 def test_dilated_kernels_around_their_position_need_more_than_one_round():
     steps = [links(Convolution(4, 3, dilation), 14) for dilation in (1, 3, 9)]
     assert not path_lengths(14, steps).all() and path_lengths(14, cycle(steps)).all()
-
-
-# The chart with sliders, drawn by Vega as a browser would
-
-
-def explorer(measure: str, **values: int) -> dict[str, str]:
-    """What the chart of chapter 4 writes beside each layer when its sliders and its menu stand so."""
-    path = Path(__file__).parent.parent / "book" / "04-why-self-attention.ipynb"
-    cells = {cell["id"]: cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
-    (output,) = cells["explorer"]["outputs"]
-    spec: dict[str, Any] = output["data"]["application/vnd.vegalite.v6+json"]
-    for param in spec["params"]:
-        if param["name"] in values:
-            param["value"] = values[param["name"]]
-        elif param["name"] == "measure":
-            assert measure in param["bind"]["options"]
-            param["value"] = measure
-    svg = vegalite_to_svg(spec, vl_version="6.4")
-    texts = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
-    layers = [text for text in texts if "attention" in text or "onvolution" in text or text == "recurrent"]
-    (ends,) = (place for place in range(len(texts)) if texts[place] == layers[-1])
-    labels = [text.partition(" ")[0] for text in texts[ends + 1 :] if text != "times the least"]
-    return dict(zip(layers, labels[-len(layers) :], strict=True))
-
-
-def test_the_chart_shows_what_is_counted():
-    sizes = Sizes(256, 64, 5, 16)
-    shown = explorer("work, as counted", log_n=8, log_d=6, k=5, log_r=4)
-    for kind, layer in table_layers(sizes).items():
-        millions = float(shown[kind.replace("restricted self-", "restricted ")].removesuffix("M"))
-        assert millions == pytest.approx(multiply_adds(layer, torch.zeros(1, 256, 64)) / 1e6, rel=5e-3), kind
-
-
-def test_the_chart_shows_the_longest_paths():
-    shown = explorer("longest path", log_n=6, log_d=6, k=5, log_r=3)
-    found = path_lengths(64, repeat(links(SelfAttention(4, 8), 64)))
-    assert shown["restricted attention"] == str(int(found.max()))
-    assert shown["recurrent"] == "64" and shown["self-attention"] == "1"
-    assert shown["convolutional"] == "32" and shown["convolutional, dilated"] == "3"

@@ -1,7 +1,7 @@
 """An exercise is a box, a cell to fill in, the solution folded in code and in words, and a check.
 
-This is what can be seen without running a chapter. That the check fails as long as the cell is not filled in
-is shown where the chapters run.
+The check is tried on right and wrong answers, for which tests/exercises/ has a file for each chapter. That it
+fails as long as the cell is not filled in is shown where the chapters run, too.
 """
 
 import ast
@@ -9,14 +9,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import answers
 import nbformat
 import pytest
-from test_notebooks import CHAPTERS, tags
+from test_notebooks import BOOK, CHAPTERS, tags
 
 PARTS = ("exercise", "solution", "check")
+ANSWERS = [(path.stem, a) for path in sorted(answers.FOLDER.glob("*.py")) for a in answers.read_answers(path)]
 
 
-@pytest.fixture(scope="module", params=CHAPTERS, ids=lambda path: path.stem)
+# The one page is an overview, to read without a stop.
+@pytest.fixture(scope="module", params=[p for p in CHAPTERS if p.stem != "one-page"], ids=lambda p: p.stem)
 def cells(request: pytest.FixtureRequest) -> list[Any]:
     path: Path = request.param
     return nbformat.read(path, as_version=4).cells
@@ -111,3 +114,35 @@ def test_the_solution_is_folded(exercises: list[tuple[Any, Any, Any]]) -> None:
         assert solution.metadata.cellView == "form", solution.id
         assert "hide-input" in tags(solution), solution.id
         assert not stub.outputs and not solution.outputs and check.outputs, check.id
+
+
+def test_every_assertion_of_a_check_says_why(exercises: list[tuple[Any, Any, Any]]) -> None:
+    """What it got, what was expected, and a hint."""
+    for _, _, check in exercises:
+        for node in ast.walk(ast.parse(check.source)):
+            assert not isinstance(node, ast.Assert) or node.msg, f"{check.id}: {ast.unparse(node)}"
+
+
+def test_there_are_answers_to_every_exercise(request: pytest.FixtureRequest, exercises: list[Any]) -> None:
+    """At least three wrong ones, and a right one."""
+    chapter = request.node.callspec.id
+    if chapter not in {stem for stem, _ in ANSWERS}:
+        pytest.skip(f"tests/exercises/{chapter}.py is still to be written")
+    for number in range(1, len(exercises) + 1):
+        right = [a.right for stem, a in ANSWERS if (stem, a.exercise) == (chapter, number)]
+        assert right.count(False) >= 3 and right.count(True) >= 1, f"exercise {number} of {chapter}"
+
+
+@pytest.mark.parametrize(("chapter", "answer"), ANSWERS, ids=lambda value: getattr(value, "words", value))
+def test_the_check_tells_right_from_wrong(
+    chapter: str, answer: answers.Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(BOOK)
+    exercise = answers.exercises(BOOK / f"{chapter}.ipynb")[answer.exercise - 1]
+    if answer.right:
+        exercise.try_out(answer.source)
+        return
+    with pytest.raises(Exception, match=r"\w") as caught:
+        exercise.try_out(answer.source)
+    assert type(caught.value).__name__ == answer.error, caught.value
+    assert "\n" not in str(caught.value)

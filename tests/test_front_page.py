@@ -23,7 +23,7 @@ from aiayn.model.kernels import recorded_attention
 
 ROOT = Path(__file__).parent.parent
 FRONT = SITE / "book" / "index.html"
-STATES = {"holds", "does not hold at this scale", "not yet run", "cited"}
+STATES = {"holds", "does not hold here", "undecided", "not yet run", "cited"}
 
 # A block and the panels are in the window, one above the other.
 UNCOVERED = """
@@ -219,7 +219,7 @@ def test_each_claim_has_its_square(document: lxml.html.HtmlElement) -> None:
     assert [(s[0].get("href"), s.get("data-state")) for s in squares] == list(states.items())
     assert set(states.values()) <= STATES
     named = document.xpath('//ul[@class="aiayn-failed"]/li/a/@href')
-    assert named == [claim for claim, state in states.items() if state == "does not hold at this scale"]
+    assert named == [claim for claim, state in states.items() if state == "does not hold here"]
 
 
 def test_reading_takes_as_long_as_is_said(document: lxml.html.HtmlElement) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import gpu_step
@@ -24,6 +25,7 @@ from aiayn.costs.hardware import (
     peak_flops,
     plan,
     step_flops,
+    training_dtype,
     training_flops,
 )
 from aiayn.errors import InputError
@@ -247,3 +249,25 @@ def test_random_pairs_fill_a_batch_like_those_of_wmt():
         assert (shape.max(axis=0) * len(shape) <= 25_000).all() and shape.sum(axis=0).min() > 22_000
     pairs = sum(len(shape) for shape in shapes)
     assert 22 < sum(shape.sum() for shape in shapes) / 2 / pairs < 32
+
+
+@pytest.mark.parametrize(
+    ("native", "capability", "dtype"),
+    [
+        (True, (8, 0), torch.bfloat16),
+        (False, (7, 5), torch.float16),
+        (False, (7, 0), torch.float16),
+        (False, (6, 0), torch.float32),
+    ],
+)
+def test_training_takes_the_numbers_that_the_gpu_multiplies_itself(
+    native: bool, capability: tuple[int, int], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Emulated bfloat16, which is slow, does not count."""
+    monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation or native
+    )
+    assert training_dtype(torch.device("cuda", 0)) == dtype
+    assert training_dtype(torch.device("cpu")) == torch.float32

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from heads import attending
 from torch import Tensor
 
 from aiayn.data import Batch, Vocabulary, make_batch, train_vocabulary
@@ -19,25 +20,30 @@ from aiayn.inside.heads import (
     chance,
     entropy,
     examples_of,
+    far,
     found_links,
+    from_others,
     from_target,
     gold_links,
-    neighbour,
+    nearest_before,
     nouns,
-    rarest,
     related,
     share_right,
-    usual_distance,
+    word_classes,
 )
 from aiayn.inside.pruning import (
     all_heads,
     attention_at,
+    averaged,
     importance_by_gradient,
     importance_by_zeroing,
     loss_of,
+    mean_outputs,
+    per_layer,
     silenced,
 )
 from aiayn.inside.sentence import Head
+from aiayn.inside.tasks import agreement, beyond_place, looks, tasks_of
 from aiayn.laboratory import Pair, sample
 from aiayn.laboratory.corpus import SPLITS
 from aiayn.model import Transformer, TransformerConfig
@@ -124,20 +130,12 @@ def test_a_share_worked_by_hand() -> None:
     cases = [Case(weights, 0, 1, range(3)), Case(weights, 2, 0, [0, 2]), Case(weights, 2, 2, [0, 2])]
     assert share_right(cases).tolist() == [[pytest.approx(2 / 3), pytest.approx(1 / 3)]]
     assert chance(cases) == pytest.approx((1 / 3 + 1 / 2 + 1 / 2) / 3)
-    assert usual_distance([*cases, Case(weights, 0, 1, range(3))]) == (1, 0.5)
     assert best_head(share_right(cases), "cross") == Head("cross", 0, 0)
 
 
 def test_no_cases_no_share() -> None:
     with pytest.raises(ValueError, match="draw more"):
         share_right([])
-
-
-@pytest.mark.parametrize("offset", [-1, 0, 1, 3])
-def test_neighbours_stand_at_one_distance(offset: int) -> None:
-    cases = ask([looking(pair, 0) for pair in PAIRS], neighbour(offset))
-    assert usual_distance(cases) == (offset, 1.0)
-    assert len(cases) == sum(max(0, len(pair.source_tokens) - abs(offset)) for pair in PAIRS)
 
 
 def test_relations_are_asked_both_ways() -> None:
@@ -167,12 +165,6 @@ def test_every_noun_is_a_word_of_the_sentence(split: str) -> None:
         assert all(pair.source_tokens[i].isalnum() for i in nouns(pair))
 
 
-def test_the_rarest_word() -> None:
-    pair, counts = PAIRS[0], Counter(dict.fromkeys(PAIRS[0].source_tokens, 5))
-    counts[pair.source_tokens[2]] = 1
-    assert set(rarest(counts)(pair)) == {(i, 2) for i in range(len(pair.source_tokens))}
-
-
 def test_entropies() -> None:
     assert entropy(torch.tensor([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25] * 4])).tolist() == [0, 1, 2]
 
@@ -191,6 +183,76 @@ def test_a_vocabulary_that_joins_words_is_refused(model: Transformer, vocabulary
     )
     with pytest.raises(InputError, match="cut into other words"):
         examples_of(Translator(model.float(), vocabulary), [odd])
+
+
+# What is placed alike
+
+MANY = sample(400, seed=9)
+
+
+def choosing(pair: Pair, place: dict[int, int]) -> Example:
+    """Every head of the encoder looks from a word where `place` says, else at the first word."""
+    n = len(pair.source_tokens) + 1
+    weights = torch.zeros(1, 2, n, n)
+    for query in range(n):
+        weights[..., query, place.get(query, 0)] = 1
+    return Example(pair, {"encoder": weights})
+
+
+def objects(pair: Pair) -> dict[int, int]:
+    return {verb: noun for name, verb, noun in pair.relations if name == "object"}
+
+
+def test_a_head_that_follows_a_relation_is_told_from_one_that_goes_by_place_and_class() -> None:
+    def second_noun(pair: Pair) -> dict[int, int]:
+        """From any verb to what stands two further if it is a noun."""
+        classes = word_classes(pair)
+        return {
+            i: i + 2 for i in range(len(classes) - 2) if classes[i][:2] == "VB" and classes[i + 2] == "NN"
+        }
+
+    found = {}
+    for name, rule in (("relation", objects), ("place", second_noun)):
+        examples = [choosing(pair, rule(pair)) for pair in MANY]
+        found[name] = beyond_place(examples, looks(examples, "encoder"), related("object"))
+    assert found["relation"].related.eq(1).all() and found["relation"].alike.lt(0.01).all()
+    assert (found["place"].related - found["place"].alike).abs().max() < 0.01
+    assert found["place"].related.gt(0.3).all()
+    assert found["relation"].cases >= 100 and found["relation"].covered > 0.5
+
+
+def test_a_task_is_chosen_on_some_sentences_and_scored_on_others() -> None:
+    follow = [choosing(pair, objects(pair)) for pair in MANY]
+    idle = [choosing(pair, {}) for pair in MANY]
+    (task, _), (chance_only, _) = tasks_of(follow, follow, "encoder"), tasks_of(follow, idle, "encoder")
+    assert task.done and task.name == chance_only.name == "object, from its head"
+    assert not chance_only.done
+    assert agreement(follow, "encoder") == 1
+
+
+def test_who_looks_at_the_far_end_from_everywhere_does_not_follow_the_verb() -> None:
+    def seen(everywhere: bool) -> dict[int, list[Example]]:
+        found: dict[int, list[Example]] = {}
+        for span in (2, 4):
+            found[span] = []
+            for pair in sample(12, seed=1, span=span):
+                cases = [*far("particle", span)(pair)]
+                ends = {q: right for verb, right in cases for q in (range(right) if everywhere else [verb])}
+                found[span].append(choosing(pair, ends))
+        return found
+
+    by_verb, by_all = seen(False), seen(True)
+    assert attending(by_verb, by_verb, "particle")[1:] == (2, Head("encoder", 0, 0), 1.0, 0.0, 0.5)
+    assert attending(by_all, by_all, "particle").attend == 0
+    assert attending(by_verb, by_verb, "particle", untrained=0.95).attend == 0
+    question = from_others(far("particle", 2))
+    assert all(query < right for pair in sample(5, span=2) for query, right in question(pair))
+
+
+def test_the_nearest_candidate_before() -> None:
+    weights = torch.ones(1, 1, 5)
+    cases = [Case(weights, 3, right, [0, 2, 4]) for right in (0, 2, 4)] + [Case(weights, 0, 2, [2, 4])]
+    assert nearest_before(cases) == 0.5
 
 
 # Silence
@@ -285,3 +347,31 @@ def test_zeroing_is_the_rise_of_the_loss(model: Transformer, batch: Batch) -> No
     with silenced(model, [head]):
         assert found[head] == pytest.approx(loss_of(model, batch).item() - whole)
     assert loss_of(model, batch).item() == whole
+
+
+def test_the_mean_of_what_a_head_gives_out_takes_its_place(model: Transformer, batch: Batch) -> None:
+    """Zero and the mean are the same where the mean is zero; else the mean is what the head gave out."""
+    means, before, head = mean_outputs(model, batch), logits(model, batch), Head("cross", 1, 2)
+    with averaged(model, [head], {place: torch.zeros_like(mean) for place, mean in means.items()}):
+        nothing = logits(model, batch)
+    with silenced(model, [head]):
+        torch.testing.assert_close(nothing, logits(model, batch))
+    with averaged(model, [head], means):
+        seen = mean_outputs(model, batch)
+        assert not torch.allclose(logits(model, batch), nothing)
+    torch.testing.assert_close(seen["cross", 1], means["cross", 1])
+    assert torch.equal(logits(model, batch), before)
+
+
+def test_a_mean_leaves_out_the_padding(model: Transformer, vocabulary: Vocabulary) -> None:
+    """So that of two sentences is the mean over the words of each."""
+    alone = [mean_outputs(model, batch_of(vocabulary, [pair])) for pair in PAIRS[:2]]
+    together = mean_outputs(model, batch_of(vocabulary, PAIRS[:2]))
+    words = [len(vocabulary.encode([pair.source])[0]) for pair in PAIRS[:2]]
+    expected = sum(n * each["encoder", 0] for n, each in zip(words, alone, strict=True)) / sum(words)
+    torch.testing.assert_close(together["encoder", 0], expected)
+
+
+def test_the_norm_of_a_layer_is_one() -> None:
+    scores = {Head("encoder", 0, 0): 3.0, Head("encoder", 0, 1): 4.0, Head("cross", 1, 0): 0.1}
+    assert list(per_layer(scores).values()) == pytest.approx([0.6, 0.8, 1.0])

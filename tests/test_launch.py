@@ -374,7 +374,7 @@ def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp
     forms = record["bleu"]["test"]
     assert list(forms) == ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
     assert all(0 <= each["value"] <= 100 and "version:" in each["signature"] for each in forms.values())
-    assert len(report(record).splitlines()) == 4
+    assert len(report(record).splitlines()) == 6  # BLEU and chrF with intervals, and the forms
     write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
     written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
     assert written["command"] == "aiayn launch --data 'd e'"

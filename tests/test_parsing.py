@@ -331,7 +331,10 @@ def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path
         (["parse", "RUN", "--alpha", -1], "alpha=-1.0: must be at least 0"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
-        (["evaluate", "RUN", "--forms"], "a parser, which F1 is for; leave out --pair and --forms"),
+        (
+            ["evaluate", "RUN", "--forms"],
+            "a parser, which F1 is for; leave out --pair, --forms and --against",
+        ),
         (["translate", "RUN"], "a parser; use `aiayn parse`"),
     ],
 )

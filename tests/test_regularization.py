@@ -147,7 +147,25 @@ def test_projected_loss_in_single_precision(monkeypatch: pytest.MonkeyPatch):
 def test_projected_loss_has_the_gradient_of_finite_differences(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(regularization.CHUNK, "cpu", 20)
     x, weight, labels = projection(5, V=9)
-    assert torch.autograd.gradcheck(lambda x, weight: projected_loss(x, weight, labels)[0], (x, weight))
+    gradients = torch.autograd.grad(projected_loss(x, weight, labels)[0], (x, weight))
+    for side, gradient in zip((x, weight), gradients, strict=True):
+        flat = side.detach().view(-1)
+        for k in range(len(flat)):
+            losses = []
+            for change in (1e-6, -2e-6):  # up, then down by as much
+                flat[k] += change
+                losses.append(projected_loss(x, weight, labels)[0].item())
+            flat[k] += 1e-6
+            assert abs((losses[0] - losses[1]) / 2e-6 - gradient.view(-1)[k].item()) < 1e-6
+
+
+def test_projected_loss_gives_its_gradient_once():
+    """It scales what it keeps in place: a second time the factor would be squared."""
+    x, weight, labels = projection(4, V=9)
+    loss = 3 * projected_loss(x, weight, labels)[0]
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="once"):
+        loss.backward()
 
 
 def test_projected_loss_of_no_words_is_nothing_and_has_a_gradient_of_nothing():

@@ -7,11 +7,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from filelock import FileLock
 from small_runs import QUICK, TINY, complaint, write_corpus
 
@@ -20,10 +20,12 @@ import aiayn.training.preparation
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
 from aiayn.model import config
-from aiayn.table3 import ROWS, compare, row_config
-from aiayn.table3.comparison import BAR, read_record, report, together
+from aiayn.table3 import ROWS, row_config
+from aiayn.table3.comparison import report
+from aiayn.table3.plan import Job, sweep_config
+from aiayn.table3.record import read_record
 from aiayn.table3.rows import choose_rows, parameters
-from aiayn.table3.sweep import Job, run_apart, sweep, sweep_config
+from aiayn.table3.sweep import places, run_apart, sweep
 from aiayn.training import TrainingConfig
 from aiayn.training import train_model as real_train
 
@@ -114,6 +116,9 @@ def test_rows_are_chosen_by_name_by_group_or_all() -> None:
     assert choose_rows("all") == list(ROWS.values())
     assert [row.name for row in choose_rows("big, B,base")] == ["base", "B d_k=16", "B d_k=32", "big"]
     assert [row.name for row in choose_rows(["C N=8", "C N=8", "E"])] == ["C N=8", "E"]
+    assert [row.name for row in choose_rows("base,h=1,d_k=16,N=2")] == ["base", "A h=1", "B d_k=16", "C N=2"]
+    for row in ROWS.values():
+        assert choose_rows(row.name) == [row] == choose_rows(row.name.split()[-1])
 
 
 @pytest.mark.parametrize(
@@ -125,86 +130,9 @@ def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
     assert said.startswith(f"Table 3 has no row {name!r}: ") and hint in said
 
 
-# Comparing
-
-
-def made_up(**rows: list[float]) -> dict[str, Any]:
-    """A record with these scores; the perplexity is a tenth of them."""
-    runs = [
-        {"row": row, "seed": seed, "bleu": value, "perplexity": value / 10, "parameters": 1000}
-        for row, values in rows.items()
-        for seed, value in enumerate(values, start=1)
-    ]
-    return {"runs": runs}
-
-
-def test_a_difference_is_held_against_its_error() -> None:
-    record = made_up(base=[25.0, 26.0, 27.0], big=[29.0, 30.0, 31.0])
-    found = compare(record, "big", "base", "bleu")
-    assert (found.gain, found.seeds) == (4.0, 3)
-    assert found.bar == pytest.approx(2.78 * (2 / 3) ** 0.5)
-    assert found.verdict == "holds"
-    assert compare(record, "base", "big", "bleu").verdict == "does not at this scale"
-    assert compare(record, "base", "big", "perplexity").verdict == "holds"  # of which less is better
-    assert compare(record, "base", "base", "bleu").verdict == "within noise"
-
-
-def test_a_wide_spread_drowns_a_difference() -> None:
-    record = made_up(base=[22.0, 26.0, 30.0], big=[26.0, 30.0, 34.0])
-    assert compare(record, "big", "base", "bleu").verdict == "within noise"
-
-
-def test_nearly_identical_has_to_be_shown() -> None:
-    def alike(*other: float) -> str:
-        return compare(made_up(base=[25.7, 25.8, 25.9], E=list(other)), "base", "E", "bleu").alike
-
-    assert alike(25.6, 25.8, 25.9) == "holds"
-    assert alike(23.6, 25.8, 27.9) == "within noise"
-    assert alike(22.6, 22.8, 22.9) == alike(28.6, 28.8, 28.9) == "does not at this scale"
-
-
-def test_one_run_says_nothing_and_a_failed_run_is_none() -> None:
-    record = made_up(base=[25.0, 26.0], big=[29.0])
-    record["runs"].append({"row": "big", "seed": 2, "error": "no luck"})
-    found = compare(record, "big", "base", "bleu")
-    assert found.verdict == found.alike == "too few runs"
-    lines = report(record).splitlines()
-    assert len(lines) == 4 and lines[-1] == "big, seed 2: no luck"
-    assert lines[1].split() == [
-        "base",
-        "2",
-        "1,000",
-        "2.55",
-        "±",
-        "0.07",
-        "4.92",
-        "25.50",
-        "±",
-        "0.71",
-        "25.8",
-    ]
-    assert lines[2].split() == ["big", "1", "1,000", "2.90", "4.33", "29.00", "26.4"]
-
-
-def test_a_statement_is_as_good_as_its_worst_comparison() -> None:
-    assert together(["holds", "holds"]) == "holds"
-    assert together(["holds", "within noise"]) == "within noise"
-    assert together(["within noise", "does not at this scale", "holds"]) == "does not at this scale"
-    assert together(["does not at this scale", "too few runs"]) == "too few runs"
-
-
-def test_the_bar_is_that_of_students_t() -> None:
-    """Equally good rows differ by more than the bar in one of twenty cases."""
-    for n, bar in BAR.items():
-        one, other = torch.randn(2, 200_000, n)
-        error = ((one.var(dim=1) + other.var(dim=1)) / n).sqrt()
-        share = ((one.mean(dim=1) - other.mean(dim=1)).abs() > bar * error).float().mean().item()
-        assert share == pytest.approx(0.05, abs=0.003)
-
-
 # Sweeping: here the runs share this process, and a run takes a few steps
 
-SMALL: dict[str, Any] = {"scale": 1 / 32, "steps": 4, "vocabulary_size": 60, "workers": 1}
+SMALL: dict[str, Any] = {"scale": 1 / 32, "steps": 4, "vocabulary_size": 60, "dropout": 0.1, "workers": 1}
 
 
 @pytest.fixture
@@ -320,7 +248,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         record = sweep("base", str(sentences), out, seeds=1, **SMALL)
     assert "interrupted after step 3" in record["runs"][0]["error"]
     metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"
-    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [3, 3]
+    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [1, 2, 3, 3]
     (run,) = sweep("base", str(sentences), out, seeds=1, **SMALL)["runs"]
     (whole,) = sweep("base", str(sentences), tmp_path / "whole.json", seeds=1, **SMALL)["runs"]
     assert (run["steps"], run["perplexity"]) == (4, whole["perplexity"])
@@ -381,10 +309,10 @@ def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
     def said(rows: str = "base", **changes: Any) -> str:
         return complaint(sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes)
 
-    assert said(seeds=0).startswith("seeds=0, workers=1: must be 1 to 1,000")
-    assert said(seeds=10**9).startswith("seeds=1000000000, workers=1: must be")
-    assert said(workers=0).startswith("seeds=3, workers=0: must be 1 to 1,000")
-    assert said(workers=10**9).startswith("seeds=3, workers=1000000000: must be")
+    assert said(seeds=0).startswith("seeds=0, workers=1, workers_per_gpu=None: must be 1 to 1,000")
+    assert said(seeds=10**9).startswith("seeds=1000000000, workers=1, workers_per_gpu=None: must be")
+    assert said(workers=0).startswith("seeds=5, workers=0, workers_per_gpu=None: must be")
+    assert said(workers=10**9).startswith("seeds=5, workers=1000000000, workers_per_gpu=None: must be")
     assert said(steps=0).startswith("steps=0: must be at least 1")
     assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
     assert said(rows="F").startswith("Table 3 has no row 'F'")
@@ -442,19 +370,102 @@ def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> Non
 
 def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
     base = sweep_config(ROWS["base"], "laboratory", seed=1)
-    assert base.model == row_config(ROWS["base"], 0.25, vocabulary_size=2000) and base.average == 1
+    shape = {"vocabulary_size": 2000, "dropout": 0.0}
+    assert base.model == row_config(ROWS["base"], 0.25, **shape) and base.average == 1
     smoothed = sweep_config(ROWS["D smoothing=0.2"], "laboratory", seed=2)
     assert smoothed == replace(base, label_smoothing=0.2, seed=2)
     big = sweep_config(ROWS["big"], "laboratory", seed=1)
     assert big == replace(
-        base, model=row_config(ROWS["big"], 0.25, vocabulary_size=2000), steps=3 * base.steps
+        base,
+        model=row_config(ROWS["big"], 0.25, vocabulary_size=2000),
+        steps=3 * base.steps,
+        checkpoint_steps=330,
     )
 
 
 def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
     found = sweep_config(ROWS["base"], "wmt14", seed=1, scale=1.0)
     paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
-    assert found == replace(paper, keep=1, average=1)  # section 6.2: no averaging
+    assert found == replace(paper, keep=1, average=1, checkpoint_steps=2500)  # section 6.2: no averaging
+
+
+def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:
+    changes = {"steps": 800, "batch_tokens": 99, "warmup": 7, "rate_factor": 0.3, "dropout": 0.4}
+    found = sweep_config(ROWS["C N=2"], "laboratory", 1, **changes, vocabulary_size=500)
+    assert [getattr(found, name) for name in list(changes)[:4]] == [800, 99, 7, 0.3]
+    assert (found.model.dropout, found.model.vocabulary_size, found.checkpoint_steps) == (0.4, 500, 20)
+    assert sweep_config(ROWS["D dropout=0.2"], "laboratory", 1, **changes).model.dropout == 0.2
+    assert sweep_config(ROWS["base"], "multi30k", 1, dropout=None).model.dropout == 0.3
+    assert sweep_config(ROWS["big"], "multi30k", 1, steps=10).steps == 30
+
+
+# Rates, and many runs on a GPU
+
+
+def test_each_row_gets_the_rate_that_fits_it(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, counted = {"base": 0.5, "D dropout=0.2": 2.0}, aiayn.table3.sweep.Metrics.validations
+
+    def told(metrics: Any) -> dict[int, float]:
+        row, _, *rate = metrics.path.parent.name.replace("_", " ").split("-")
+        values = counted(metrics)
+        return dict.fromkeys(values, 2.0 if rate and float(rate[0]) == best[row] else 3.0)
+
+    monkeypatch.setattr(aiayn.table3.sweep.Metrics, "validations", told)
+    translated = list[int]()
+    monkeypatch.setattr(aiayn.table3.sweep, "bleu", lambda *_: translated.append(1) or (1.0, "version:"))
+    out, rows = tmp_path / "a.json", "base,D dropout=0.2"
+    how = SMALL | {"rate_factor": 1.0, "rates": [0.5, 1.0, 2.0]}
+    record = sweep(rows, str(sentences), out, seeds=2, **how)
+    assert [(t["row"], t["seed"], t["rate_factor"]) for t in record["trials"]] == [
+        (row, 0, rate) for row in best for rate in (0.5, 1.0, 2.0)
+    ]
+    assert {(run["row"], run["rate_factor"]) for run in record["runs"]} == set(best.items())
+    assert len(translated) == 4 and len(trained) == 10 and read_record(out) == record
+    assert sweep(rows, str(sentences), out, seeds=2, **how) == record and len(trained) == 10
+    said = complaint(sweep, rows, str(sentences), out, seeds=2, **how | {"rates": [1.0]})
+    assert "rates=[0.5, 1.0, 2.0], not [1.0]" in said
+
+
+def test_a_row_none_of_whose_trials_ended_is_not_run(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise InputError("the gradient is not finite")
+
+    monkeypatch.setattr(aiayn.table3.sweep, "train_model", broken)
+    record = sweep("base", str(sentences), tmp_path / "a.json", seeds=1, **SMALL, rates=[1.0, 9.0])
+    assert record["runs"] == [] and len(record["trials"]) == 2
+    assert "base, seed 0: the gradient is not finite" in report(record)
+
+
+def test_so_many_runs_on_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert places(3, None, "cpu") == ["cpu"] * 3 and places(2, None, None) == [None, None]
+    monkeypatch.setattr(aiayn.table3.sweep.torch.cuda, "device_count", lambda: 2)
+    assert places(None, 2, None) == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
+    assert places(None, 3, "cuda:1") == ["cuda:1"] * 3
+    for device, gpus in (("cpu", 2), (None, 0)):
+        monkeypatch.setattr(aiayn.table3.sweep.torch.cuda, "device_count", partial(int, gpus))
+        assert "there is no GPU" in complaint(places, None, 16, device)
+
+
+def test_runs_take_turns_on_the_devices(
+    sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working, seen = dict[str | None, int](), list[int]()
+
+    def placed(job: Job) -> dict[str, Any]:
+        working[job.device] = working.get(job.device, 0) + 1
+        seen.append(working[job.device])
+        time.sleep(0.05)
+        working[job.device] -= 1
+        return {"row": job.row, "seed": job.config.seed, "rate_factor": 1.0, "error": "none"}
+
+    monkeypatch.setattr(aiayn.table3.sweep, "run_apart", placed)
+    monkeypatch.setattr(aiayn.table3.sweep, "places", lambda *_: ["cuda:0", "cuda:1"] * 2)
+    sweep("base", str(sentences), tmp_path / "a.json", seeds=12, **SMALL)
+    assert sorted(working) == ["cuda:0", "cuda:1"] and max(seen) == 2 and len(seen) == 12
 
 
 # Processes of their own

@@ -103,8 +103,8 @@ aiayn convert runs/first first.ct2
 aiayn convert runs/first last.ct2 --average 1
 aiayn parse runs/parser < in.en > trees.txt
 echo "The dog is old." | aiayn parse runs/parser --no-constrained
-aiayn sweep --data laboratory --rows A,base --out table3.json
-aiayn sweep --data multi30k --rows "C N=2" --seeds 1 --steps 500 --out layers.json
+aiayn sweep --data laboratory --rows base,h=1 --out table3.json
+aiayn sweep --data multi30k --rows all --scale 0.5 --rates 0.5,1,2 --out m.json
 aiayn plan --gpus 8 --gpu H100 --utilisation 0.4
 aiayn plan --gpus 1 --gpu A100 --utilisation 0.3 --watts 300
 aiayn sample --n 5 --with-tree

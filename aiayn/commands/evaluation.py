@@ -9,6 +9,8 @@ __all__ = [
     "load_test",
     "scores_of",
     "translate_test",
+    "others",
+    "intervals",
     "score",
     "report",
     "write_record",
@@ -24,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs
-from aiayn.data.files import write_atomically
+from aiayn.data.files import read_bytes, write_atomically
+from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
@@ -33,11 +36,14 @@ from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.bleu_scores import (
     MOSES,
+    Measured,
     Score,
     bleu,
     bleu_in_every_form,
     bleu_on_newstest2014,
     check_language,
+    check_lines,
+    measure,
 )
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation.translator import TooLong, Translator
@@ -88,6 +94,23 @@ def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[
         raise InputError(f"{test.source_name}: {warning}") from None
 
 
+def others(against: Path, search: SearchConfig, test: Pairs, progress: bool, device: str | None) -> list[str]:
+    """The translations in a file, or those of another run's model; an `InputError` if it is neither."""
+    if against.is_dir():
+        return translate_test(Translator(*TrainedRun.read(against).load(device), search), test, progress)
+    lines = list(decode_lines(read_bytes(against), str(against)))
+    check_lines(lines, test.target)
+    return lines
+
+
+def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[str, Any]:
+    """BLEU and chrF with intervals, and how far they are from those of other translations."""
+    found = {"measured": measure(ours, test.target)}
+    if theirs is not None:
+        found["apart"] = measure(ours, test.target, against=theirs)
+    return {key: {name: asdict(each) for name, each in scores.items()} for key, scores in found.items()}
+
+
 # book/09-launch.ipynb, cell score
 def score(
     run: TrainedRun,
@@ -98,11 +121,13 @@ def score(
     forms: bool | None = None,
     progress: bool = False,
     device: str | None = None,
+    against: Path | None = None,
 ) -> dict[str, Any]:
     """Translate a test set with the model that a run has left, and score it (section 6.1).
 
     Corpus and pair of languages are those of the training, and `split` is what `test_split` says, unless
     given. Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has.
+    BLEU and chrF are compared with those of `against`, if that is given; see `others`.
     A parser is scored by `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
     """
     data, pair = run.trained_on(data, pair)
@@ -114,8 +139,10 @@ def score(
     if forms:
         check_language(language)  # before hours of work, not after them
     sets = load_test(data, pair, split)
-    translations = translate_test(Translator(*run.load(device), search), next(iter(sets.values())), progress)
-    found = scores_of(translations, sets, language, language in MOSES if forms is None else forms)
+    test = next(iter(sets.values()))
+    theirs = others(against, search, test, progress, device) if against else None
+    ours = translate_test(Translator(*run.load(device), search), test, progress)
+    found = scores_of(ours, sets, language, language in MOSES if forms is None else forms)
     return {
         "kind": run.kind,
         "run": str(run.folder),
@@ -127,12 +154,14 @@ def score(
         "minutes": run.description.minutes,
         "device": device_name(device),
         "bleu": {test: {form: asdict(each) for form, each in forms.items()} for test, forms in found.items()},
+        "against": str(against) if against else None,
+        **intervals(ours, test, theirs),
     }
 
 
 # book/09-launch.ipynb, cell report
 def report(record: dict[str, Any]) -> str:
-    """What `score` found, as a table: test set, form, BLEU, signature; or the labelled F1 of a parser."""
+    """What `score` found: BLEU and chrF with 95% intervals, and BLEU in every form; or a parser's F1."""
     if record["kind"] == "parsing":
         parts = [f"{name} {record[name]:.2f}" for name in ("precision", "recall", "complete_match")]
         f1 = f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
@@ -140,10 +169,12 @@ def report(record: dict[str, Any]) -> str:
             f"F1 {record['strict_f1']:.2f}  if the {record['skipped']:,} that EVALB skips count as no trees"
         )
         return f"{f1}\n{without}" if record["skipped"] else f1
+    lines = [f"{Measured(**each)}  {each['signature']}" for each in record["measured"].values()]
+    lines += [f"against {record['against']}: {Measured(**each)}" for each in record.get("apart", {}).values()]
     rows = [(test, each) for test, forms in record["bleu"].items() for each in forms.values()]
-    return "\n".join(
-        f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}" for test, each in rows
-    )
+    for test, each in rows if len(rows) > 1 else []:
+        lines.append(f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}")
+    return "\n".join(lines)
 
 
 def write_record(path: Path, record: dict[str, Any], command: Sequence[str] | None = None) -> None:

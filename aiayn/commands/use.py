@@ -162,9 +162,10 @@ def evaluate(
     data: str | None = None,
     pair: str | None = None,
     forms: bool = False,
+    against: Path | None = None,
     json: Path | None = None,
 ) -> None:
-    """Translate a test set and print BLEU with its signature; of a parser, its labelled F1.
+    """Translate a test set and print BLEU and chrF with 95% intervals; of a parser, its labelled F1.
 
     Parameters
     ----------
@@ -176,19 +177,17 @@ def evaluate(
         Other languages than the model was trained on.
     forms : bool
         Print BLEU in every form that people quote, of newstest2014 for all lines and for the filtered ones.
+    against : Path, optional
+        Another run, or a file of translations: print the difference, with interval and p-value.
     json : Path, optional
         A file to write the scores to, with all that belongs to them.
     """
     run, search = model.read()
-    if run.kind == "parsing" and (pair or forms):
-        raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair and --forms")
+    if run.kind == "parsing" and (pair or forms or against):
+        raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair, --forms and --against")
     keep_heap()
-    record = score(run, search, data, pair, split, forms, progress=sys.stderr.isatty(), device=model.device)
-    if forms or run.kind == "parsing":
-        print(report(record))
-    else:
-        (first,) = [each for found in record["bleu"].values() for each in found.values()][:1]
-        print(f"BLEU {first['value']:.2f}  {first['signature']}")
+    record = score(run, search, data, pair, split, forms, sys.stderr.isatty(), model.device, against)
+    print(report(record))
     if data is None and record["data"] not in CORPORA:  # a run from elsewhere may name any folder
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
     if json is not None:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-# book/05-2-hardware-and-schedule.ipynb, cell imports
+# book/05-2-hardware-and-schedule.ipynb, cell forward-flops
 import re
 import time
 from dataclasses import dataclass
@@ -39,7 +39,6 @@ from aiayn.errors import InputError
 from aiayn.model.base import ModelConfig
 from aiayn.model.configuration import TransformerConfig, config
 
-# book/05-2-hardware-and-schedule.ipynb, cell forward-flops
 Count = int | Int[np.ndarray, " pairs"]
 
 
@@ -162,7 +161,6 @@ def peak_flops(device: torch.device) -> float | None:
     return found.peak if found else None
 
 
-# book/05-2-hardware-and-schedule.ipynb, cell training-dtype
 def training_dtype(device: torch.device) -> torch.dtype:
     """The numbers in which training computes products there: those that the table's peak is of (section 5.2).
 

@@ -40,7 +40,6 @@ from aiayn.errors import InputError
 from aiayn.model.attention import FusedAttention
 
 
-# book/04-why-self-attention.ipynb, cell sizes
 @dataclass(frozen=True)
 class Sizes:
     """The letters of Table 1.

@@ -10,7 +10,7 @@ __all__ = [
 ]
 
 
-# book/04-why-self-attention.ipynb, cell restricted-imports
+# book/04-why-self-attention.ipynb, cell first-seen
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -19,7 +19,6 @@ from torch import Tensor
 from aiayn.errors import InputError
 
 
-# book/04-why-self-attention.ipynb, cell first-seen
 def first_seen(n: int, r: int, device: torch.device | None = None) -> Int[Tensor, " n"]:
     """The first of the `r` positions that each of `n` positions sees: those nearest to it (section 4).
 

@@ -18,6 +18,7 @@ __all__ = [
 
 
 # book/05-1-data-and-batching.ipynb, cell data-front
+# The names that a program needs first.
 from aiayn.data.batching import Batch as Batch
 from aiayn.data.batching import Batches as Batches
 from aiayn.data.batching import encode_pairs as encode_pairs

@@ -5,25 +5,26 @@ https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
 """
 
 __all__ = [
+    "Batch",
     "Tokens",
     "Example",
-    "encode_pairs",
-    "too_long",
-    "Batch",
     "make_batch",
     "pad",
+    "encode_pairs",
+    "too_long",
     "lengths_of",
     "group_by_length",
-    "Examples",
-    "GlobalBatch",
-    "check_shares",
     "Batches",
+    "GlobalBatch",
+    "shared_out",
+    "Examples",
     "micro_batch",
     "padded_positions",
+    "check_shares",
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell batching-imports
+# book/05-1-data-and-batching.ipynb, cell batch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -37,44 +38,7 @@ from aiayn.data.corpora import Pairs
 from aiayn.data.vocabulary import BOS_ID, PAD_ID, Vocabulary
 from aiayn.errors import InputError
 
-# book/05-1-data-and-batching.ipynb, cell encode-pairs
-Tokens = list[int] | np.ndarray
-Example = tuple[Tokens, Tokens]
 
-
-def encode_pairs(
-    vocabulary: Vocabulary, pairs: Pairs, max_length: int, drop_too_long: bool = False
-) -> list[Example]:
-    """Tokens of every pair, each side ending in the end-of-sentence token, all in memory.
-
-    Raises
-    ------
-    InputError
-        If a side has more than `max_length` tokens, unless such pairs are to be dropped.
-    """
-    examples: list[Example] = []
-    encoded = zip(vocabulary.encode(list(pairs.source)), vocabulary.encode(list(pairs.target)), strict=True)
-    for number, (source, target) in enumerate(encoded, start=1):
-        if max(len(source), len(target)) <= max_length:
-            examples.append((source, target))
-        elif not drop_too_long:
-            raise too_long(pairs, number, len(source), len(target), max_length)
-    if not examples:
-        raise InputError(f"{pairs.source_name}: no pairs of at most max_length={max_length} tokens; raise it")
-    return examples
-
-
-def too_long(pairs: Pairs, line: int, source: int, target: int, max_length: int) -> InputError:
-    """The complaint about a line with so many tokens on its sides."""
-    at_source = source > max_length
-    return InputError(
-        f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
-        f"{source if at_source else target} tokens, more than max_length={max_length}; "
-        "split the sentence, or drop such pairs with --drop-too-long"
-    )
-
-
-# book/05-1-data-and-batching.ipynb, cell batch
 @dataclass(frozen=True)
 class Batch:
     """Pairs of similar length, padded to one length on either side."""
@@ -84,7 +48,7 @@ class Batch:
     target: Int[Tensor, "batch m"]
     """What the decoder reads: the sentence behind the start token, without its end."""
     labels: Int[Tensor, "batch m"]
-    """What it has to say: the sentence with its end."""
+    """What it has to predict: the sentence with its end."""
 
     @property
     def tokens(self) -> int:
@@ -93,17 +57,24 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch elsewhere."""
-        pin = device.type == "cuda" and not self.source.is_cuda  # a copy from there need not wait
-        sides = (s.pin_memory() if pin else s for s in (self.source, self.target, self.labels))
-        return Batch(*(side.to(device, non_blocking=True) for side in sides))
+        # A copy from pinned memory need not wait.
+        pin = device.type == "cuda" and not self.source.is_cuda
+        sides = self.source, self.target, self.labels
+        pinned = (side.pin_memory() if pin else side for side in sides)
+        return Batch(*(side.to(device, non_blocking=True) for side in pinned))
 
 
 # book/05-1-data-and-batching.ipynb, cell make-batch
+Tokens = list[int] | np.ndarray
+Example = tuple[Tokens, Tokens]
+
+
 def make_batch(examples: Sequence[Example], multiple: int = 1) -> Batch:
-    """Pad examples into one batch; its widths are multiples of `multiple`, which some GPUs like to be 8."""
+    """Pad examples into one batch, whose widths are multiples of `multiple`."""
     labels = pad([target for _, target in examples], multiple)
     start = torch.full_like(labels[:, :1], BOS_ID)
-    target = torch.cat([start, labels[:, :-1]], dim=1).masked_fill(labels == PAD_ID, PAD_ID)
+    shifted = torch.cat([start, labels[:, :-1]], dim=1)
+    target = shifted.masked_fill(labels == PAD_ID, PAD_ID)
     return Batch(pad([source for source, _ in examples], multiple), target, labels)
 
 
@@ -116,37 +87,81 @@ def pad(sequences: Sequence[Tokens], multiple: int = 1) -> Int[Tensor, "batch n"
     return torch.from_numpy(rows)
 
 
+# book/05-1-data-and-batching.ipynb, cell encode-pairs
+def encode_pairs(
+    vocabulary: Vocabulary, pairs: Pairs, max_length: int, drop_too_long: bool = False
+) -> list[Example]:
+    """Tokens of every pair, in memory; each side ends in the end-of-sentence token.
+
+    Raises
+    ------
+    InputError
+        If a side has more than `max_length` tokens, and such pairs are not dropped.
+    """
+    examples: list[Example] = []
+    sides = (vocabulary.encode(list(side)) for side in (pairs.source, pairs.target))
+    for number, (source, target) in enumerate(zip(*sides, strict=True), start=1):
+        if max(len(source), len(target)) <= max_length:
+            examples.append((source, target))
+        elif not drop_too_long:
+            raise too_long(pairs, number, len(source), len(target), max_length)
+    if not examples:
+        at_most = f"no pairs of at most max_length={max_length} tokens"
+        raise InputError(f"{pairs.source_name}: {at_most}; raise it")
+    return examples
+
+
+def too_long(
+    pairs: Pairs,
+    line: int,
+    source: int,
+    target: int,
+    max_length: int,
+) -> InputError:
+    """The complaint about a line with so many tokens on its sides."""
+    at_source = source > max_length
+    return InputError(
+        f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
+        f"{source if at_source else target} tokens, more than max_length={max_length}; "
+        "split the sentence, or drop such pairs with --drop-too-long"
+    )
+
+
 # book/05-1-data-and-batching.ipynb, cell group-by-length
 def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
     """Tokens of either side of every example."""
-    return np.array([(len(source), len(target)) for source, target in examples], dtype=int).reshape(-1, 2)
+    lengths = [(len(source), len(target)) for source, target in examples]
+    return np.array(lengths, dtype=int).reshape(-1, 2)
 
 
 def group_by_length(
-    lengths: Integer[np.ndarray, "examples 2"], tokens: int, generator: np.random.Generator | None = None
+    lengths: Integer[np.ndarray, "examples 2"],
+    tokens: int,
+    generator: np.random.Generator | None = None,
 ) -> list[np.ndarray]:
-    """Which examples share a batch: neighbours in length, at most `tokens` on either side, padding counted.
-
-    An example that is longer than that is a batch of its own. In a batch, too, neighbours are alike.
+    """Which examples share a batch: neighbours in length.
 
     Parameters
     ----------
     lengths : array of int
         Tokens of the source and of the target of every example.
     tokens : int
-        The paper's 25000, for source and target each.
+        The most on either side, padding counted: the paper's 25000. An example that is
+        longer is a batch of its own.
     generator : numpy.random.Generator, optional
         Draws anew who is whose neighbour among equals, and the order of the batches.
     """
-    source, target = lengths.T.astype(np.int32)  # a difference of unsigned numbers would be none
+    source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
     longer = np.maximum(source, target)
-    turning = np.where(longer % 2, source - target, target - source)  # up one length, down the next
-    order = np.arange(len(longer)) if generator is None else generator.permutation(len(longer))
+    turning = np.where(longer % 2, source - target, target - source)  # the ploughman
+    order = np.arange(len(longer))
+    if generator is not None:
+        order = generator.permutation(len(longer))
     order = order[np.lexsort([turning[order], longer[order]])]
     longer, start, groups = longer[order], 0, []
     while start < len(order):
         fits = longer[start : start + max(1, tokens // int(longer[start]))]
-        places = fits * np.arange(1, len(fits) + 1)  # of a batch that ends here: it grows with each example
+        places = fits * np.arange(1, len(fits) + 1)  # of a batch that ends here
         stop = start + max(1, int(np.searchsorted(places, tokens, side="right")))
         groups.append(order[start:stop])
         start = stop
@@ -155,55 +170,20 @@ def group_by_length(
     return groups
 
 
-# book/05-1-data-and-batching.ipynb, cell global-batch
-@runtime_checkable
-class Examples(Protocol):
-    """Examples by number: a list of them, or `aiayn.data.encoded.Encoded`."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> Example: ...
-
-
-@dataclass(frozen=True)
-class GlobalBatch:
-    """What all workers together learn from in one step, and the share of one of them."""
-
-    micro_batches: list[Batch]
-    """This worker's share, to be computed one after another."""
-    words: int
-    """Target tokens of the whole global batch, over all workers, padding not counted."""
-    tokens: int
-    """Source and target tokens of the whole global batch, padding not counted."""
-    positions: int
-    """The same with padding."""
-    numbers: np.ndarray
-    """Which examples they are, counted from 0."""
-
-
-def check_shares(micro_batches: int, world_size: int) -> None:
-    """Raise an InputError if so many pieces cannot be dealt out evenly to so many workers."""
-    if micro_batches % world_size:
-        ways = [str(n) for n in range(1, micro_batches + 1) if micro_batches % n == 0]
-        raise InputError(
-            f"{world_size} workers cannot share {micro_batches} micro-batches evenly: "
-            f"take {' or '.join(ways)} workers, or a multiple of {world_size} micro-batches"
-        )
-
-
 # book/05-1-data-and-batching.ipynb, cell batches
 class Batches:
     """The global batch of any step, by its number: 1, 2, 3 and on for ever.
 
-    `examples` have `lengths`, as `lengths_of` or `Encoded.lengths` give them. What is learned from in a step
-    depends on them, on `tokens` a side, on `seed` and on the step, and on nothing else. It is cut into
-    `micro_batches` pieces, which are dealt out evenly to `world_size` workers, or else an InputError says
-    how many there may be; this one is number `rank`. Widths are padded to multiples of `multiple`.
+    What is learned from in a step depends on `examples`, whose `lengths` are those of
+    `lengths_of` or `Encoded.lengths`, on `tokens` a side, `seed` and the step, and on
+    nothing else. It is cut into `micro_batches` pieces, dealt out to `world_size`
+    workers; an InputError says if that is uneven. This worker is number `rank`. Widths
+    are padded to multiples of `multiple`.
     """
 
     def __init__(
         self,
-        examples: Examples,
+        examples: "Examples",
         lengths: Integer[np.ndarray, "examples 2"],
         tokens: int,
         seed: int,
@@ -213,39 +193,88 @@ class Batches:
         multiple: int = 1,
     ) -> None:
         check_shares(micro_batches, world_size)
-        self.examples, self.lengths, self.tokens, self.seed = examples, lengths, tokens, seed
+        self.examples, self.lengths = examples, lengths
+        self.tokens, self.seed = tokens, seed
         self.rank, self.world_size = rank, world_size
         self.micro_batches, self.multiple = micro_batches, multiple
         self.epoch, self.groups = 0, self.draw(0)
-        self.steps_per_epoch = len(self.groups)  # of any epoch: chance decides only who meets whom, and when
+        self.steps_per_epoch = len(self.groups)  # of any: chance moves pairs, not cuts
 
     def draw(self, epoch: int) -> list[np.ndarray]:
         """The groups of an epoch, in its order."""
-        return group_by_length(self.lengths, self.tokens, np.random.default_rng([self.seed, epoch]))
+        generator = np.random.default_rng([self.seed, epoch])
+        return group_by_length(self.lengths, self.tokens, generator)
 
-    def __getitem__(self, step: int) -> GlobalBatch:
+    def __getitem__(self, step: int) -> "GlobalBatch":
         if step < 1:
             raise InputError(f"step {step}: there is no such step, the first is 1")
         epoch, place = divmod(step - 1, self.steps_per_epoch)
         if epoch != self.epoch:
             self.epoch, self.groups = epoch, self.draw(epoch)
-        group = self.groups[place]
-        pieces = np.array_split(group, self.micro_batches)  # neighbours, so that they need little padding
-        shares = [micro_batch(self, piece, group) for piece in pieces[self.rank :: self.world_size]]
-        lengths = self.lengths[group].astype(int)
-        filled = [piece for piece in pieces if len(piece)]
-        positions = sum(padded_positions(self.lengths[piece], self.multiple) for piece in filled)
-        return GlobalBatch(shares, int(lengths[:, 1].sum()), int(lengths.sum()), positions, group)
+        return shared_out(self, self.groups[place])
+
+
+# book/05-1-data-and-batching.ipynb, cell global-batch
+@dataclass(frozen=True)
+class GlobalBatch:
+    """What all workers learn from in one step, and the share of one of them."""
+
+    micro_batches: list[Batch]
+    """This worker's share, to be computed one after another."""
+    words: int
+    """Target tokens of the whole global batch, of all workers, without padding."""
+    tokens: int
+    """Source and target tokens of the whole global batch, without padding."""
+    positions: int
+    """The same with padding."""
+    numbers: np.ndarray
+    """Which examples they are, counted from 0."""
+
+
+def shared_out(batches: Batches, group: np.ndarray) -> GlobalBatch:
+    """A group of examples as a global batch, in pieces of neighbours in length."""
+    pieces = np.array_split(group, batches.micro_batches)
+    mine = pieces[batches.rank :: batches.world_size]
+    shares = [micro_batch(batches, piece, group) for piece in mine]
+    lengths = batches.lengths[group].astype(int)
+    filled = [batches.lengths[piece] for piece in pieces if len(piece)]
+    positions = sum(padded_positions(piece, batches.multiple) for piece in filled)
+    words, tokens = int(lengths[:, 1].sum()), int(lengths.sum())
+    return GlobalBatch(shares, words, tokens, positions, group)
 
 
 # book/05-1-data-and-batching.ipynb, cell micro-batch
+@runtime_checkable
+class Examples(Protocol):
+    """Examples by number: a list of them, or `aiayn.data.encoded.Encoded`."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Example: ...
+
+
 def micro_batch(batches: Batches, piece: np.ndarray, group: np.ndarray) -> Batch:
-    """The examples of a piece; in place of an empty one, an example of its group with nothing to say."""
+    """The examples of a piece; of an empty one, a pair with nothing to predict."""
     chosen = piece if len(piece) else group[:1]
-    batch = make_batch([batches.examples[index] for index in chosen.tolist()], batches.multiple)
-    return batch if len(piece) else replace(batch, labels=torch.full_like(batch.labels, PAD_ID))
+    examples = [batches.examples[index] for index in chosen.tolist()]
+    batch = make_batch(examples, batches.multiple)
+    if len(piece):
+        return batch
+    return replace(batch, labels=torch.full_like(batch.labels, PAD_ID))
 
 
 def padded_positions(lengths: Integer[np.ndarray, "examples 2"], multiple: int) -> int:
-    """Positions in a batch of examples so long, source and target together, padding counted."""
-    return len(lengths) * sum(-(-side // multiple) * multiple for side in lengths.max(axis=0).tolist())
+    """Positions of source and target in a batch of examples so long, with padding."""
+    widths = (-(-side // multiple) * multiple for side in lengths.max(axis=0).tolist())
+    return len(lengths) * sum(widths)
+
+
+def check_shares(micro_batches: int, world_size: int) -> None:
+    """Raise an InputError if workers cannot have equal numbers of pieces."""
+    if micro_batches % world_size:
+        ways = [str(n) for n in range(1, micro_batches + 1) if micro_batches % n == 0]
+        raise InputError(
+            f"{world_size} workers cannot share {micro_batches} micro-batches evenly: "
+            f"take {' or '.join(ways)} workers, "
+            f"or a multiple of {world_size} micro-batches"
+        )

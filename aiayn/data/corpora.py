@@ -1,7 +1,7 @@
-"""Training data and batching (paper, section 5.1).
+"""Reading text, and refusing it (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 """
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell imports
+# book/11-5-reading-text.ipynb, cell imports
 import hashlib
 import os
 import urllib.request
@@ -33,13 +33,22 @@ from pathlib import Path
 
 from aiayn.data.files import cache_folder, read_bytes, write_atomically
 from aiayn.data.text import Lines, check_filled, unpacked
-from aiayn.data.trees import SECTIONS, IllFormed, Tree, delinearise, linearise, plain, read_tree, treebank
+from aiayn.data.trees import (
+    SECTIONS,
+    IllFormed,
+    Tree,
+    delinearise,
+    linearise,
+    plain,
+    read_tree,
+    treebank,
+)
 from aiayn.data.wmt import wmt14_files
 from aiayn.errors import InputError, NotFetched
 from aiayn.laboratory.corpus import sample
 
 
-# book/05-1-data-and-batching.ipynb, cell pairs
+# book/11-5-reading-text.ipynb, cell pairs
 @dataclass(frozen=True)
 class Pairs:
     """Sentences and their translations.
@@ -47,7 +56,7 @@ class Pairs:
     Attributes
     ----------
     source, target : sequence of str
-        Line by line the same sentence in two languages: a list, or the `Lines` of a file.
+        Line by line the same sentence in two languages: lists, or `Lines` of files.
     source_name, target_name : str
         Where they come from, for messages.
     """
@@ -61,12 +70,15 @@ class Pairs:
         sides = [(self.source_name, self.source), (self.target_name, self.target)]
         if len(self.source) != len(self.target):
             counts = ", ".join(f"{name}: {len(lines)} lines" for name, lines in sides)
-            raise InputError(f"{counts}; line k of the one must be the translation of line k of the other")
+            rule = "line k of the one must be the translation of line k of the other"
+            raise InputError(f"{counts}; {rule}")
         for name, lines in sides:
             if not isinstance(lines, Lines):  # which have been checked
                 check_filled(lines, name)
-                if broken := next((k for k, line in enumerate(lines, start=1) if "\n" in line), 0):
-                    raise InputError(f"{name}, line {broken}: a line break within; remove it")
+                broken = (k for k, line in enumerate(lines, start=1) if "\n" in line)
+                if k := next(broken, 0):
+                    place = f"{name}, line {k}"
+                    raise InputError(f"{place}: a line break within; remove it")
 
     def __len__(self) -> int:
         return len(self.source)
@@ -75,21 +87,22 @@ class Pairs:
         return f"Pairs({len(self):,}: {self.source_name}, {self.target_name})"
 
 
-# book/05-1-data-and-batching.ipynb, cell load-pairs
+# book/11-5-reading-text.ipynb, cell load-pairs
 def load_pairs(name: str, pair: str, split: str) -> Pairs:
     """Parallel sentences, by the name of a corpus or of a folder.
 
     Parameters
     ----------
     name : str
-        `multi30k`, `wmt14`, `laboratory`, `ptb` (the Penn Treebank), or a folder with files such as
-        `train.en` and `train.de`, plain or .gz.
+        `multi30k`, `wmt14`, `laboratory`, `ptb` (the Penn Treebank), or a folder with
+        files such as `train.en` and `train.de`, plain or .gz.
     pair : str
-        Languages, source first: `en-de`; `en-trees` for English sentences and their trees.
+        Languages, source first: `en-de`; `en-trees` for sentences and their trees.
     split : str
-        `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013` (its `val`),
-        `newstest2014` (its `test`) and `newstest2014-filtered`; of the laboratory `test`, `long`, `novel`,
-        `pronouns`, of the treebank `test`; in a folder, whatever its files are called.
+        `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013`
+        (its `val`), `newstest2014` (its `test`) and `newstest2014-filtered`; of the
+        laboratory `test`, `long`, `novel`, `pronouns`, of the treebank `test`; in a
+        folder, whatever its files are called.
 
     Raises
     ------
@@ -98,7 +111,8 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     """
     languages = pair.split("-")
     if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
-        raise InputError(f"pair {pair!r}: give two languages, source first, such as en-de")
+        give = "give two languages, source first, such as en-de"
+        raise InputError(f"pair {pair!r}: {give}")
     if name == "laboratory":
         return laboratory_pairs(pair, split)
     if name == "ptb":
@@ -114,7 +128,7 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     return Pairs(source, target, *map(str, paths))
 
 
-# book/05-1-data-and-batching.ipynb, cell laboratory
+# book/11-5-reading-text.ipynb, cell laboratory
 LABORATORY_PAIRS = {
     "train": 100_000,
     "val": 1000,
@@ -135,8 +149,8 @@ def laboratory_pairs(pair: str, split: str) -> Pairs:
     """
     if pair not in ("en-de", "de-en", "en-trees") or split not in LABORATORY_PAIRS:
         raise InputError(
-            f"laboratory has no {pair} {split}: languages are en-de and de-en, or en-trees, "
-            f"splits {', '.join(LABORATORY_PAIRS)}"
+            f"laboratory has no {pair} {split}: languages are en-de and de-en, "
+            f"or en-trees, splits {', '.join(LABORATORY_PAIRS)}"
         )
     drawn = sample(LABORATORY_PAIRS[split], split="valid" if split == "val" else split)
     if pair == "en-trees":
@@ -145,15 +159,16 @@ def laboratory_pairs(pair: str, split: str) -> Pairs:
     return Pairs(english, german) if pair == "en-de" else Pairs(german, english)
 
 
-# book/05-1-data-and-batching.ipynb, cell tree-pairs
+# book/11-5-reading-text.ipynb, cell tree-pairs
 def tree_pairs(trees: list[Tree], name: str) -> Pairs:
     """Trees as text, and their words, with spaces between all of them."""
     sources = [" ".join(map(plain, tree.words())) for tree in trees]
-    return Pairs(sources, [linearise(tree) for tree in trees], f"{name} words", f"{name} trees")
+    targets = [linearise(tree) for tree in trees]
+    return Pairs(sources, targets, f"{name} words", f"{name} trees")
 
 
 def treebank_pairs(pair: str, split: str) -> Pairs:
-    """The Penn Treebank's sentences and trees, from the folder that $AIAYN_PTB names (section 6.3).
+    """The Penn Treebank's sentences and trees, from the folder $AIAYN_PTB.
 
     Raises
     ------
@@ -161,10 +176,12 @@ def treebank_pairs(pair: str, split: str) -> Pairs:
         If there is no such folder or split, or a file is at fault.
     """
     if pair != "en-trees" or split not in SECTIONS:
-        raise InputError(f"ptb has no {pair} {split}: the pair is en-trees, splits are {', '.join(SECTIONS)}")
+        known = f"the pair is en-trees, splits are {', '.join(SECTIONS)}"
+        raise InputError(f"ptb has no {pair} {split}: {known}")
     folder = os.environ.get("AIAYN_PTB", "")
     if not os.path.isdir(folder):
-        raise InputError(f"AIAYN_PTB={folder!r}: let it name the folder that holds the Penn Treebank")
+        name_it = "let it name the folder that holds the Penn Treebank"
+        raise InputError(f"AIAYN_PTB={folder!r}: {name_it}")
     return tree_pairs(treebank(Path(folder), split), folder)
 
 
@@ -176,32 +193,35 @@ def trees_of(pairs: Pairs) -> Iterator[Tree]:
     InputError
         If a line of its target is not the tree of the same line of its source.
     """
-    for number, (source, target) in enumerate(zip(pairs.source, pairs.target, strict=True), start=1):
+    both = zip(pairs.source, pairs.target, strict=True)
+    for number, (source, target) in enumerate(both, start=1):
         try:
             yield delinearise(target, source.split())
         except IllFormed as error:
             raise InputError(
-                f"{pairs.target_name}, line {number}: no tree ({error}) of the same line of "
-                f"{pairs.source_name}; mend it, or remove the line from both files"
+                f"{pairs.target_name}, line {number}: no tree ({error}) of the same "
+                f"line of {pairs.source_name}; mend it, or remove the line from both "
+                "files"
             ) from None
 
 
-# book/05-1-data-and-batching.ipynb, cell multi30k
+# book/11-5-reading-text.ipynb, cell multi30k
 MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-MULTI30K_SHA256 = {
-    "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-    "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-    "train.fr": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
-    "val.en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-    "val.de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-    "val.fr": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
-    "test_2016_flickr.en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-    "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-    "test_2016_flickr.fr": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
-}
+_CHECKSUMS = """\
+train.en d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f
+train.de 726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6
+train.fr 622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c
+val.en 14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28
+val.de f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a
+val.fr ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9
+test_2016_flickr.en 611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9
+test_2016_flickr.de 9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8
+test_2016_flickr.fr 6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90
+"""
+MULTI30K_SHA256 = dict(line.split() for line in _CHECKSUMS.splitlines())
 
 
-# book/05-1-data-and-batching.ipynb, cell checked-download
+# book/11-5-reading-text.ipynb, cell checked-download
 def check_sha256(content: bytes, expected: str, name: str) -> None:
     """Refuse content that is not what was published.
 
@@ -212,7 +232,8 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
     """
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
-        raise InputError(f"{name}: SHA-256 is {found}, not {expected}; delete it and fetch it again")
+        wrong = f"{name}: SHA-256 is {found}, not {expected}"
+        raise InputError(f"{wrong}; delete it and fetch it again")
 
 
 def download(url: str, path: Path, sha256: str) -> None:
@@ -226,15 +247,18 @@ def download(url: str, path: Path, sha256: str) -> None:
     try:
         with urllib.request.urlopen(url, timeout=60) as response:
             content = response.read()
-    except (OSError, HTTPException) as error:  # the latter if the connection breaks off halfway
-        raise NotFetched(
-            f"{url}: cannot be fetched ({error}); fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
-        ) from None
+    except (
+        OSError,
+        HTTPException,
+    ) as error:  # the latter if the connection breaks off halfway
+        wrong = f"{url}: cannot be fetched ({error})"
+        put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
+        raise NotFetched(f"{wrong}; {put}") from None
     check_sha256(content, sha256, url)
     write_atomically(path, content)
 
 
-# book/05-1-data-and-batching.ipynb, cell find-files
+# book/11-5-reading-text.ipynb, cell find-files
 def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
     """Checksums of a split in some languages.
 
@@ -247,16 +271,16 @@ def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
     missing = [name for name in names if name not in MULTI30K_SHA256]
     if missing:
         splits = dict.fromkeys(key.rpartition(".")[0] for key in MULTI30K_SHA256)
-        raise InputError(
-            f"multi30k has no {missing[0]}: splits are {', '.join(splits)}; languages en, de, fr"
-        )
+        known = f"splits are {', '.join(splits)}; languages en, de, fr"
+        raise InputError(f"multi30k has no {missing[0]}: {known}")
     return [MULTI30K_SHA256[name] for name in names]
 
 
 def multi30k_file(name: str, split: str, language: str) -> Path:
-    """The path of a checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
+    """A checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
     (expected,) = multi30k_checksums(split, [language])
-    for folder in [Path(data) for data in [os.environ.get("AIAYN_DATA", "")] if data] + [cache_folder()]:
+    data = os.environ.get("AIAYN_DATA")
+    for folder in [*([Path(data)] if data else []), cache_folder()]:
         path = folder / name / f"{split}.{language}.gz"
         if os.path.exists(path):
             check_sha256(read_bytes(path), expected, str(path))
@@ -272,6 +296,6 @@ def folder_file(name: str, split: str, language: str) -> Path:
         if os.path.exists(path) and not os.path.isdir(path):
             return path
     raise InputError(
-        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) nor a folder with "
-        f"{split}.{language} or {split}.{language}.gz"
+        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) "
+        f"nor a folder with {split}.{language} or {split}.{language}.gz"
     )

@@ -1,7 +1,7 @@
-"""Training data and batching (paper, section 5.1).
+"""Encoded once (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-6-encoded-once.ipynb
 """
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell encoding-imports
+# book/11-6-encoded-once.ipynb, cell encoding-imports
 import hashlib
 import json
 import multiprocessing
@@ -36,7 +36,13 @@ from tqdm import tqdm
 from aiayn.data.batching import too_long
 from aiayn.data.corpora import Pairs
 from aiayn.data.files import cache_folder, cache_lock, open_file, usable_cache
-from aiayn.data.shards import encode_shard, join_shards, number_types, read_shard, size_and_crc
+from aiayn.data.shards import (
+    encode_shard,
+    join_shards,
+    number_types,
+    read_shard,
+    size_and_crc,
+)
 from aiayn.data.text import Lines
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
@@ -46,9 +52,9 @@ UNKNOWN = 0.01  # share of unknown tokens from which on there is a warning
 VERSION = 1  # of the files: other versions of this package leave them alone
 
 
-# book/05-1-data-and-batching.ipynb, cell encoded
+# book/11-6-encoded-once.ipynb, cell encoded
 class Encoded:
-    """The tokens of a corpus, in files that are mapped into memory: what is looked at is read, no more.
+    """The tokens of a corpus, in files mapped into memory: only what is used is read.
 
     Attributes
     ----------
@@ -79,17 +85,23 @@ class Encoded:
         middle = start + source
         return self.tokens[start:middle], self.tokens[middle : middle + target]
 
-    def __reduce__(self) -> tuple[Any, ...]:  # to another process goes the name, not the content
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # to another process goes the name, not the content
         return Encoded, (self.folder, self.report)
 
 
-# book/05-1-data-and-batching.ipynb, cell whole
-def read_report(folder: Path, types: dict[str, str], pairs: int) -> dict[str, Any] | None:
-    """What `join_shards` said of so many pairs; None unless the files are all there, byte for byte."""
+# book/11-6-encoded-once.ipynb, cell whole
+def read_report(
+    folder: Path,
+    types: dict[str, str],
+    pairs: int,
+) -> dict[str, Any] | None:
+    """The report on so many pairs; None unless the files are there, byte for byte."""
     try:
         with open_file(folder / "report.json") as file:
             report: dict[str, Any] = json.loads(file.read(1 << 16))
-        seals = {name: [kind, *size_and_crc(folder / name)] for name, kind in types.items()}
+        seals = {name: [types[name], *size_and_crc(folder / name)] for name in types}
         whole = report["files"] == seals and fits(folder, report, pairs)
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -97,16 +109,26 @@ def read_report(folder: Path, types: dict[str, str], pairs: int) -> dict[str, An
 
 
 def fits(folder: Path, report: dict[str, Any], pairs: int) -> bool:
-    """Whether a report and the sizes of its files are those of a corpus of so many pairs."""
-    numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in report["files"].items()}
-    dropped, first, kind = report["dropped"], report["first_dropped"], report["files"]["lengths"][0]
+    """Whether a report and the sizes of its files fit a corpus of so many pairs."""
+    files = report["files"].items()
+    numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in files}
+    dropped, first, kind = (
+        report["dropped"],
+        report["first_dropped"],
+        report["files"]["lengths"][0],
+    )
     kept = pairs - dropped
     lengths = np.memmap(folder / "lengths", kind, mode="r") if kept else np.zeros(0)
-    expected = {"tokens": int(lengths.sum(dtype=np.int64)), "lengths": 2 * kept, "starts": kept}
+    expected = {
+        "tokens": int(lengths.sum(dtype=np.int64)),
+        "lengths": 2 * kept,
+        "starts": kept,
+    }
     told = [type(number) for number in first] == [int] * 3 if dropped else first is None
     return numbers == expected and told and 0 <= report["unknown"] <= 1
 
 
+# book/11-6-encoded-once.ipynb, cell text-key
 def text_key(pairs: Pairs, *settings: object) -> str:
     """A checksum of a text and of what decides on what is made of it."""
     key = hashlib.blake2b(f"{VERSION} {settings}".encode(), digest_size=20)
@@ -119,25 +141,36 @@ def text_key(pairs: Pairs, *settings: object) -> str:
     return key.hexdigest()
 
 
-# book/05-1-data-and-batching.ipynb, cell encode-missing
+# book/11-6-encoded-once.ipynb, cell encode-missing
 def encode_missing(
-    folder: Path, vocabulary: Vocabulary, pairs: Pairs, max_length: int, drop_too_long: bool, progress: bool
+    folder: Path,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool,
+    progress: bool,
 ) -> dict[str, Any]:
     """Encode those shards of a corpus that are not in the folder yet, and join them."""
     types, sizes = number_types(len(vocabulary), max_length), dict[Path, int]()
-    with tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not progress, desc="encoding") as bar:
+    with tqdm(
+        total=len(pairs),
+        unit="pair",
+        unit_scale=True,
+        disable=not progress,
+        desc="encoding",
+    ) as bar:
         for number, start in enumerate(range(0, len(pairs), SHARD)):
             path, stop = folder / f"{number:05}.npz", min(start + SHARD, len(pairs))
             sizes[path] = stop - start
             if read_shard(path, types, sizes[path]) is None:
-                too_long_one = encode_shard(path, vocabulary, pairs, start, stop, max_length)
-                if too_long_one and not drop_too_long:
-                    raise too_long(pairs, *too_long_one, max_length)
+                long = encode_shard(path, vocabulary, pairs, start, stop, max_length)
+                if long and not drop_too_long:
+                    raise too_long(pairs, *long, max_length)
             bar.update(sizes[path])
     return join_shards(folder, sizes, types)
 
 
-# book/05-1-data-and-batching.ipynb, cell encode-corpus
+# book/11-6-encoded-once.ipynb, cell encode-corpus
 def encode_corpus(
     vocabulary: Vocabulary,
     pairs: Pairs,
@@ -145,17 +178,17 @@ def encode_corpus(
     drop_too_long: bool = False,
     progress: bool = False,
 ) -> Encoded:
-    """Tokens of every pair, each side ending in the end-of-sentence token, kept in the cache (section 5.1).
+    """Tokens of every pair, with the end-of-sentence token, kept in the cache.
 
-    If it is interrupted, the next call goes on where this one stopped, to within `SHARD` pairs. One process
-    of a machine does the work, the others wait for it. A warning says if the vocabulary seems to have been
-    learned from other text.
+    If it is interrupted, the next call goes on where this one stopped, to within
+    `SHARD` pairs. One process of a machine does the work, the others wait for it. A
+    warning says if the vocabulary seems to have been learned from other text.
 
     Raises
     ------
     InputError
-        If a side has more than `max_length` tokens, unless such pairs are to be dropped; if the cache cannot
-        be used.
+        If a side has more than `max_length` tokens and such pairs are not dropped, or
+        the cache cannot be used.
     """
     folder = cache_folder() / "encoded" / text_key(pairs, max_length, vocabulary.model)
     types = number_types(len(vocabulary), max_length)
@@ -169,33 +202,40 @@ def encode_corpus(
     return checked(folder, report, pairs, max_length, drop_too_long)
 
 
-# book/05-1-data-and-batching.ipynb, cell checked
+# book/11-6-encoded-once.ipynb, cell checked
 def checked(
-    folder: Path, report: dict[str, Any], pairs: Pairs, max_length: int, drop_too_long: bool
+    folder: Path,
+    report: dict[str, Any],
+    pairs: Pairs,
+    max_length: int,
+    drop_too_long: bool,
 ) -> Encoded:
     """The encoded corpus, if it is what was asked for."""
     if report["dropped"] and not drop_too_long:
         line, source, target = report["first_dropped"]
         raise too_long(pairs, line, source, target, max_length)
     if report["dropped"] == len(pairs):
-        raise InputError(f"{pairs.source_name}: no pairs of at most max_length={max_length} tokens; raise it")
+        at_most = f"no pairs of at most max_length={max_length} tokens"
+        raise InputError(f"{pairs.source_name}: {at_most}; raise it")
     if report["unknown"] > UNKNOWN:
         warnings.warn(
-            f"{pairs.source_name}: {report['unknown']:.0%} of the tokens are unknown to the vocabulary; "
-            "was it learned from other text?",
+            f"{pairs.source_name}: {report['unknown']:.0%} of the tokens are unknown "
+            "to the vocabulary; was it learned from other text?",
             stacklevel=3,
         )
     return Encoded(folder, report)
 
 
-# book/05-1-data-and-batching.ipynb, cell processes
+# book/11-6-encoded-once.ipynb, cell processes
 def available_cpus() -> int:
     """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def check_script() -> None:
-    """Raise an InputError if a worker is reading the script that started it, as it does first."""
+    """Raise an InputError if a worker is still reading the script that started it."""
     named = multiprocessing.current_process().name != "MainProcess"
     if named and multiprocessing.parent_process() is None:
         raise InputError("in a script, call this below `if __name__ == '__main__':`")

@@ -1,7 +1,7 @@
-"""Training data and batching (paper, section 5.1).
+"""Reading text, and refusing it (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 """
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell files-imports
+# book/11-5-reading-text.ipynb, cell files-imports
 import contextlib
 import errno
 import math
@@ -37,15 +37,23 @@ from filelock import FileLock
 from aiayn.errors import InputError
 
 
-# book/05-1-data-and-batching.ipynb, cell open-file
+# book/11-5-reading-text.ipynb, cell open-file
 def printable(text: object) -> str:
     """What a file says, as it may stand in a message of one line."""
-    return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:200])
+    letters = str(text)[:200]
+    return "".join(letter if letter.isprintable() else "?" for letter in letters)
 
 
 def plain_file(path: Path, most: float = math.inf) -> Path:
-    """The path itself; an OSError if it is no file (pipes and devices may never end) or a larger one."""
-    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    """The path itself; an OSError if it is no file, or one of more than `most` bytes.
+
+    Pipes and devices may never end.
+    """
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+    }
     found = path.stat()
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
@@ -75,7 +83,7 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read ({error})") from None
 
 
-# book/05-1-data-and-batching.ipynb, cell cache-folder
+# book/11-5-reading-text.ipynb, cell cache-folder
 def cache_folder() -> Path:
     """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
     named = os.environ.get("AIAYN_CACHE")
@@ -89,17 +97,21 @@ def cache_folder() -> Path:
 
 @contextlib.contextmanager
 def usable_cache(folder: Path) -> Iterator[None]:
-    """Let an OSError within become an InputError that says which folder of the cache is in trouble."""
+    """Let an OSError within become an InputError that names the folder of the cache."""
     try:
         yield
-    except (OSError, NotImplementedError) as error:  # the latter where there are no locks
+    except (
+        OSError,
+        NotImplementedError,
+    ) as error:  # the latter where there are no locks
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{folder}: cannot be used ({why}); let AIAYN_CACHE name another folder") from None
+        wrong = f"{folder}: cannot be used ({why})"
+        raise InputError(f"{wrong}; let AIAYN_CACHE name another folder") from None
 
 
 @contextlib.contextmanager
 def cache_lock(folder: Path) -> Iterator[None]:
-    """Be the only process in a folder of the cache; what a killed one left half written is removed."""
+    """Be the only process in a folder of the cache; half files of killed ones go."""
     with usable_cache(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock"):
@@ -108,17 +120,18 @@ def cache_lock(folder: Path) -> Iterator[None]:
             yield
 
 
-# book/05-1-data-and-batching.ipynb, cell atomic-file
+# book/11-5-reading-text.ipynb, cell atomic-file
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that gets its name when it is whole: until then there is the old one, or none.
+    """A file to write to that gets its name when it is whole.
 
-    Devices, pipes and what standard output goes to are no such files: they are written to at once.
+    Until then there is the old one, or none. Devices, pipes and what standard output
+    goes to are no such files: they are written to at once.
 
     Raises
     ------
     InputError
-        If the folder cannot be written to, the disk is full, or nobody reads from the pipe.
+        If the folder cannot be written to, the disk is full, or nobody reads the pipe.
     """
     try:
         with special_file(path) or replacement(path) as file:
@@ -128,15 +141,16 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(InputError):
             if path.is_relative_to(cache_folder()):
                 choose = "let AIAYN_CACHE name another folder"
-        raise InputError(f"{path}: cannot be written ({error}); {choose} or make room") from None
+        wrong = f"{path}: cannot be written ({error})"
+        raise InputError(f"{wrong}; {choose} or make room") from None
 
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of what `path` leads to, and its mode, when it is whole."""
+    """A new file that replaces what `path` leads to, with its mode, when whole."""
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".aiayn-{secrets.token_hex(8)}.part")  # a short name that nobody can guess
+    part = path.with_name(f".aiayn-{secrets.token_hex(8)}.part")  # hard to guess
     try:
         with part.open("xb") as file:  # x: a new file, and not through a link
             yield file
@@ -146,13 +160,13 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
             part.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(part, path)
     finally:
-        with contextlib.suppress(OSError):  # usually it has got its name, and is there no more
+        with contextlib.suppress(OSError):  # usually it has been renamed
             part.unlink()
 
 
-# book/05-1-data-and-batching.ipynb, cell special-file
+# book/11-5-reading-text.ipynb, cell special-file
 def special_file(path: Path) -> BinaryIO | None:
-    """What no file may take the place of, open to be written to; None if the path leads to no such thing."""
+    """A device, a pipe or standard output, open to be written to; None for a file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -166,15 +180,16 @@ def special_file(path: Path) -> BinaryIO | None:
     if stat.S_ISDIR(found.st_mode):
         raise OSError("it is a folder; name a file")
     try:
-        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK)  # or it would wait until somebody reads
+        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK)  # or it waits for a reader
     except OSError as error:
-        raise OSError("nobody reads from it") if error.errno == errno.ENXIO else error from None
+        lonely = error.errno == errno.ENXIO
+        raise (OSError("nobody reads from it") if lonely else error) from None
     os.set_blocking(number, True)
     return open(number, "wb")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at every moment there is either the old one or the whole new one.
+    """Write a file so that there is always either the old one or the whole new one.
 
     Raises
     ------

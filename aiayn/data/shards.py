@@ -1,7 +1,7 @@
-"""Training data and batching (paper, section 5.1).
+"""Encoded once (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-6-encoded-once.ipynb
 """
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell shards-imports
+# book/11-6-encoded-once.ipynb, cell shards-imports
 import contextlib
 import io
 import json
@@ -34,10 +34,10 @@ from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.errors import InputError
 
 FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
-AT_ONCE = 5000  # pairs whose tokens are lists: these take many times the room of arrays
+AT_ONCE = 5000  # pairs whose tokens are lists, which take much more room than arrays
 
 
-# book/05-1-data-and-batching.ipynb, cell number-types
+# book/11-6-encoded-once.ipynb, cell number-types
 def token_type(number: int) -> str:
     """The type of number for tokens of a vocabulary of this size."""
     return "uint16" if number <= 1 << 16 else "uint32"
@@ -49,14 +49,19 @@ def number_types(vocabulary_size: int, max_length: int) -> dict[str, str]:
     return dict(zip(FILES, types, strict=True))
 
 
-# book/05-1-data-and-batching.ipynb, cell encode-shard
+# book/11-6-encoded-once.ipynb, cell encode-shard
 def encode_shard(
-    path: Path, vocabulary: Vocabulary, pairs: Pairs, start: int, stop: int, max_length: int
+    path: Path,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    start: int,
+    stop: int,
+    max_length: int,
 ) -> tuple[int, int, int] | None:
-    """Write the tokens of the pairs `start` up to `stop` of a corpus, counted from 0, to a file.
+    """Write the tokens of the pairs `start` up to `stop`, counted from 0, to a file.
 
-    Pairs that have more than `max_length` tokens on a side are left out. Gives the first of them: its line,
-    and its tokens on either side.
+    Pairs that have more than `max_length` tokens on a side are left out. Gives the
+    first of them: its line, and its tokens on either side.
 
     Raises
     ------
@@ -64,7 +69,8 @@ def encode_shard(
         If the file cannot be written.
     """
     types = number_types(len(vocabulary), max_length)
-    tokens, lengths, left_out = list[np.ndarray](), list[tuple[int, int]](), list[tuple[int, int, int]]()
+    tokens, lengths = list[np.ndarray](), list[tuple[int, int]]()
+    left_out = list[tuple[int, int, int]]()
     for first in range(start, stop, AT_ONCE):
         part, kept = slice(first, min(first + AT_ONCE, stop)), list[list[int]]()
         sides = (vocabulary.encode(side[part]) for side in (pairs.source, pairs.target))
@@ -86,9 +92,13 @@ def encode_shard(
     return left_out[0] if left_out else None
 
 
-# book/05-1-data-and-batching.ipynb, cell read-shard
-def read_shard(path: Path, types: dict[str, str], pairs: int) -> dict[str, np.ndarray] | None:
-    """What `encode_shard` wrote of so many pairs; None if it is not there, not whole, or something else."""
+# book/11-6-encoded-once.ipynb, cell read-shard
+def read_shard(
+    path: Path,
+    types: dict[str, str],
+    pairs: int,
+) -> dict[str, np.ndarray] | None:
+    """What `encode_shard` wrote of so many pairs; None if it is not whole."""
     names = ("tokens", "lengths", "left_out")
     try:
         with open_file(path) as file, np.load(file, allow_pickle=False) as shard:
@@ -102,26 +112,35 @@ def read_shard(path: Path, types: dict[str, str], pairs: int) -> dict[str, np.nd
     return dict(zip(names, parts, strict=True)) if found == list(expected) else None
 
 
-# book/05-1-data-and-batching.ipynb, cell join-shards
-def join_shards(folder: Path, shards: dict[Path, int], types: dict[str, str]) -> dict[str, Any]:
-    """Put the shards of a corpus, with so many pairs each, together; `report.json` says what they hold.
+# book/11-6-encoded-once.ipynb, cell join-shards
+def join_shards(
+    folder: Path,
+    shards: dict[Path, int],
+    types: dict[str, str],
+) -> dict[str, Any]:
+    """Join the shards of a corpus, with so many pairs each, and write a report.
 
-    `tokens` has the source and the target of each pair, one behind the other; `lengths` the number of tokens
-    of either; `starts` where a pair begins. The report comes last: without it there is nothing.
+    `tokens` has source and target of each pair, one behind the other; `lengths` how
+    many they are; `starts` where a pair begins. `report.json` comes last.
     """
     end, left_out, unknown = 0, list[list[int]](), 0
     with contextlib.ExitStack() as stack:
-        files = {name: stack.enter_context(atomic_file(folder / name)) for name in FILES}
+        opened = (stack.enter_context(atomic_file(folder / name)) for name in FILES)
+        files = dict(zip(FILES, opened, strict=True))
         for path, pairs in shards.items():
             parts = read_shard(path, types, pairs)
             if parts is None:
-                raise InputError(f"{path}: damaged just after it was written; start again")
+                wrong = "damaged just after it was written"
+                raise InputError(f"{path}: {wrong}; start again")
             left_out += parts.pop("left_out").tolist()
             sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
             parts["starts"] = end + sizes.cumsum() - sizes
             for name, part in parts.items():
                 files[name].write(part.tobytes())
-            end, unknown = end + int(sizes.sum()), unknown + int((parts["tokens"] == UNK_ID).sum())
+            end, unknown = (
+                end + int(sizes.sum()),
+                unknown + int((parts["tokens"] == UNK_ID).sum()),
+            )
     report = {
         "files": {name: [types[name], *size_and_crc(folder / name)] for name in FILES},
         "dropped": len(left_out),
@@ -134,7 +153,7 @@ def join_shards(folder: Path, shards: dict[Path, int], types: dict[str, str]) ->
     return report
 
 
-# book/05-1-data-and-batching.ipynb, cell size-and-crc
+# book/11-6-encoded-once.ipynb, cell size-and-crc
 def size_and_crc(path: Path) -> tuple[int, int]:
     """The bytes in a file, and their CRC-32."""
     size = crc = 0

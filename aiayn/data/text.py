@@ -1,15 +1,15 @@
-"""Training data and batching (paper, section 5.1).
+"""Reading text, and refusing it (paper, section 5.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 """
 
 __all__ = [
     "LONGEST",
     "SPACES",
     "check_filled",
-    "decoded",
     "check_block",
+    "decoded",
     "decode_lines",
     "BLOCK",
     "STRIDE",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell text-files-imports
+# book/11-5-reading-text.ipynb, cell text-files-imports
 import codecs
 import gzip
 import hashlib
@@ -38,49 +38,59 @@ import numpy as np
 from aiayn.data.files import atomic_file, cache_folder, cache_lock, open_file
 from aiayn.errors import InputError
 
-# book/05-1-data-and-batching.ipynb, cell check-block
+# book/11-5-reading-text.ipynb, cell check-block
 LONGEST = 1 << 20  # bytes in a line
-SPACES = "▁" + "".join(filter(str.isspace, map(chr, range(0x3001))))  # a vocabulary takes ▁ for a space
+# What a vocabulary takes for a space: all that Python does, and ▁.
+SPACES = "▁" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 
 def check_filled(lines: Sequence[str], name: str, before: int = 0) -> None:
-    """Raise an InputError for the first line that is blank; `before` lines came earlier."""
+    """Raise an InputError for the first blank line; `before` lines came earlier."""
     if not all(line.strip(SPACES) for line in lines):
-        number = next(number for number, line in enumerate(lines) if not line.strip(SPACES))
-        what = "nothing but ▁, which counts as a space" if lines[number].strip() else "empty"
-        raise InputError(f"{name}, line {before + number + 1}: {what}; remove the line from both files")
+        blank = (number for number, line in enumerate(lines) if not line.strip(SPACES))
+        number, what = next(blank), "empty"
+        if lines[number].strip():
+            what = "nothing but ▁, which counts as a space"
+        place = f"{name}, line {before + number + 1}"
+        raise InputError(f"{place}: {what}; remove the line from both files")
 
 
+def check_block(block: bytes, name: str, before: int = 0) -> None:
+    """Raise an InputError if a line is too long, blank, not UTF-8, or has a NUL byte.
+
+    The block is made of whole lines of a file, and `before` lines came earlier.
+    """
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    too_long = np.diff(ends, prepend=-1, append=len(block)) - 1 > LONGEST
+    if too_long.any():
+        place = f"{name}, line {before + int(too_long.argmax()) + 1}"
+        long = f"longer than {LONGEST:,} bytes, for a sentence; split it"
+        raise InputError(f"{place}: {long}")
+    lines = decoded(block, name, before).removesuffix("\n").split("\n")
+    check_filled(lines, name, before)
+
+
+# book/11-5-reading-text.ipynb, cell decode-lines
 def decoded(block: bytes, name: str, before: int = 0) -> str:
-    """The text of whole lines; an InputError if they hold a NUL byte or are not UTF-8."""
+    """The text of whole lines; an InputError if it has a NUL byte or is not UTF-8."""
     nul = block.find(b"\0")
     if nul >= 0:
         line = before + block.count(b"\n", 0, nul) + 1
-        raise InputError(f"{name}, line {line}: a NUL byte, as in UTF-16; convert the file, say with iconv")
-    block = block if before else block.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with it
+        convert = "convert the file, say with iconv"
+        raise InputError(f"{name}, line {line}: a NUL byte, as in UTF-16; {convert}")
+    if not before:  # some editors begin a file with a byte order mark
+        block = block.removeprefix(codecs.BOM_UTF8)
     try:
         return block.decode("utf-8")
     except UnicodeDecodeError as error:
         line = before + block.count(b"\n", 0, error.start) + 1
         byte = error.start - block.rfind(b"\n", 0, error.start)
-        raise InputError(
-            f"{name}, line {line}: not UTF-8 (byte {byte}); convert it, say with iconv"
-        ) from None
+        fault = f"not UTF-8 (byte {byte}); convert it, say with iconv"
+        raise InputError(f"{name}, line {line}: {fault}") from None
 
 
-def check_block(block: bytes, name: str, before: int = 0) -> None:
-    """Raise an InputError if whole lines of a file are too long, blank, not UTF-8, or hold a NUL byte."""
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-    too_long = np.diff(ends, prepend=-1, append=len(block)) - 1 > LONGEST
-    if too_long.any():
-        number = before + int(too_long.argmax()) + 1
-        raise InputError(f"{name}, line {number}: longer than {LONGEST:,} bytes, for a sentence; split it")
-    check_filled(decoded(block, name, before).removesuffix("\n").split("\n"), name, before)
-
-
-# book/05-1-data-and-batching.ipynb, cell decode-lines
 def decode_lines(content: bytes, name: str) -> Iterator[str]:
-    """Text lines, blank ones too, cut at line feeds alone: other separators may stand inside a sentence.
+    """Lines of a text, blank ones too, cut at line feeds alone.
 
     Raises
     ------
@@ -90,21 +100,24 @@ def decode_lines(content: bytes, name: str) -> Iterator[str]:
     yield from map(str.strip, decoded(content, name).removesuffix("\n").split("\n"))
 
 
-# book/05-1-data-and-batching.ipynb, cell line-blocks
+# book/11-5-reading-text.ipynb, cell line-blocks
 BLOCK = 1 << 22  # bytes read at a time
 STRIDE = 64  # lines from one whose place in the file is kept to the next
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
-    """A file, plain or .gz, in pieces of some megabytes, each of whole lines for `check_block` to look at.
+    """A file, plain or .gz, in blocks of some megabytes, each of whole lines.
 
     Raises
     ------
     InputError
-        If the file is not there, cannot be read, or is no gzip file although its name says so.
+        If the file is not there, cannot be read, or is named .gz and is no gzip file.
     """
     try:
-        with open_file(path) as raw, gzip.open(raw) if path.suffix == ".gz" else raw as file:
+        with (
+            open_file(path) as raw,
+            gzip.open(raw) if path.suffix == ".gz" else raw as file,
+        ):
             while block := file.read(BLOCK):
                 # The rest of the last line, or enough of it to see that it is too long.
                 yield block + file.readline(LONGEST + 1)
@@ -112,16 +125,24 @@ def line_blocks(path: Path) -> Iterator[bytes]:
         raise InputError(f"{path}: cannot be read ({error})") from None
 
 
-# book/05-1-data-and-batching.ipynb, cell survey
+# book/11-5-reading-text.ipynb, cell survey
 def survey(path: Path, name: str) -> tuple[int, np.ndarray, str]:
-    """Check a text file; its number of lines, where every `STRIDE`-th begins and the last ends, a checksum.
+    """Check a text file; how many lines it has, where they begin, and a checksum.
+
+    Of the beginnings only every `STRIDE`-th is kept, and the end of the last line.
 
     Raises
     ------
     InputError
-        If it cannot be read, is empty, holds a NUL byte, a blank or too long line, or is not UTF-8.
+        If it cannot be read, is empty, is not UTF-8, or holds a NUL byte, a blank line
+        or one that is too long.
     """
-    number, position, starts, digest = 0, 0, [np.empty(0, int)], hashlib.blake2b(digest_size=20)
+    number, position, starts, digest = (
+        0,
+        0,
+        [np.empty(0, int)],
+        hashlib.blake2b(digest_size=20),
+    )
     for block in line_blocks(path):
         block = block if block.endswith(b"\n") else block + b"\n"  # the last line
         check_block(block, name, number)
@@ -136,21 +157,22 @@ def survey(path: Path, name: str) -> tuple[int, np.ndarray, str]:
 
 
 def mapped(path: Path) -> mmap.mmap:
-    """A file that looks like bytes in memory; an InputError if the system cannot do it."""
+    """A file that looks like bytes in memory; an InputError if that is impossible."""
     try:
         with open_file(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # such as those below /proc
-        raise InputError(f"{path}: cannot be mapped into memory ({error}); copy the file") from None
+    except (OSError, ValueError) as error:  # such as below /proc
+        wrong = f"{path}: cannot be mapped into memory ({error})"
+        raise InputError(f"{wrong}; copy the file") from None
 
 
-# book/05-1-data-and-batching.ipynb, cell lines
+# book/11-5-reading-text.ipynb, cell lines
 class Lines(Sequence[str]):
     """The lines of a text file, checked once and then read where they are wanted.
 
-    The text stays in its file, which is mapped into memory. Lines end at line feeds alone, since other
-    separators may stand inside a sentence; spaces around a line are left out, carriage returns too.
-    Messages call the file `name`; `checksum` stands for its content. `survey` says what is refused.
+    The text stays in its file, which is mapped into memory. Lines end at line feeds
+    alone; spaces around them are left out, carriage returns too. Messages call the file
+    `name`; `checksum` stands for its content. `survey` says what is refused.
     """
 
     def __init__(self, path: Path, name: str | None = None) -> None:
@@ -177,21 +199,26 @@ class Lines(Sequence[str]):
             number = range(self.number)[index]  # numpy's integers, too
             return self.read(number, number + 1)[0]
         wanted = range(self.number)[index]
-        start = min(wanted[0], wanted[-1]) if wanted else 0
-        lines = self.read(start, max(wanted[0], wanted[-1]) + 1) if wanted else []
+        if not wanted:
+            return []
+        start, last = sorted((wanted[0], wanted[-1]))
+        lines = self.read(start, last + 1)
         return [lines[number - start] for number in wanted]
 
     def read(self, start: int, stop: int) -> list[str]:
         """Lines `start` up to `stop`, counted from 0."""
         first = start // STRIDE
-        text = self.map[self.starts[first] : self.starts[-(-stop // STRIDE)]].decode("utf-8")
-        lines = text.removesuffix("\n").split("\n")
-        return [line.strip() for line in lines[start - first * STRIDE : stop - first * STRIDE]]
+        begin, end = self.starts[first], self.starts[-(-stop // STRIDE)]
+        lines = self.map[begin:end].decode("utf-8").removesuffix("\n").split("\n")
+        skipped = first * STRIDE
+        return [line.strip() for line in lines[start - skipped : stop - skipped]]
 
 
-# book/05-1-data-and-batching.ipynb, cell unpacked
+# book/11-5-reading-text.ipynb, cell unpacked
 def unpacked(path: Path) -> Path:
-    """The path of the plain text: of a .gz file, a copy in the cache that is named after its checksum.
+    """The path of the plain text; of a .gz file, of a copy in the cache.
+
+    The copy is named after the checksum of the packed file.
 
     Raises
     ------
@@ -202,7 +229,8 @@ def unpacked(path: Path) -> Path:
         return path
     try:
         with open_file(path) as packed:
-            plain = cache_folder() / "unpacked" / hashlib.file_digest(packed, "sha256").hexdigest()
+            checksum = hashlib.file_digest(packed, "sha256").hexdigest()
+        plain = cache_folder() / "unpacked" / checksum
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not os.path.exists(plain):

@@ -1,7 +1,7 @@
-"""Constituency parsing (paper, section 6.3).
+"""Trees in and out (paper, section 6.3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# book/06-3-constituency-parsing.ipynb, cell trees-imports
+# book/11-9-trees-in-and-out.ipynb, cell trees-imports
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
 
 
-# book/06-3-constituency-parsing.ipynb, cell tree
+# book/11-9-trees-in-and-out.ipynb, cell tree
 class Leaf(NamedTuple):
     """A word and its part of speech."""
 
@@ -82,7 +82,7 @@ class Tree:
         return [leaf.word for leaf in self.leaves()]
 
 
-# book/06-3-constituency-parsing.ipynb, cell read-trees
+# book/11-9-trees-in-and-out.ipynb, cell read-trees
 DEEPEST = 100  # brackets open at once; Python itself, which counts its own calls, allows some 240
 
 
@@ -119,7 +119,7 @@ def read_trees(text: str, name: str) -> list[Tree]:
     return trees
 
 
-# book/06-3-constituency-parsing.ipynb, cell constituent
+# book/11-9-trees-in-and-out.ipynb, cell constituent
 def constituent(parts: list[str | Leaf | Tree], outermost: bool, place: str) -> Tree | Leaf:
     """What stands in a pair of brackets: a label and constituents, or a part of speech and a word.
 
@@ -151,7 +151,7 @@ def read_tree(text: str) -> Tree:
     return trees[0]
 
 
-# book/06-3-constituency-parsing.ipynb, cell linearise
+# book/11-9-trees-in-and-out.ipynb, cell linearise
 LEFT, RIGHT = "⟦", "⟧"
 
 
@@ -187,7 +187,7 @@ def tree_tokens(lines: Iterable[str], name: str) -> list[str]:
     return sorted(tokens)
 
 
-# book/06-3-constituency-parsing.ipynb, cell delinearise
+# book/11-9-trees-in-and-out.ipynb, cell delinearise
 class IllFormed(ValueError):
     """No tree: brackets do not match, or hold nothing."""
 
@@ -229,7 +229,7 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
     return roots[0]
 
 
-# book/06-3-constituency-parsing.ipynb, cell cleaned
+# book/11-9-trees-in-and-out.ipynb, cell cleaned
 OUTER = ("", "TOP", "ROOT", "S1")
 
 
@@ -253,7 +253,7 @@ def cleaned(tree: Tree) -> Tree | None:
     return None
 
 
-# book/06-3-constituency-parsing.ipynb, cell treebank
+# book/11-9-trees-in-and-out.ipynb, cell treebank
 SECTIONS = {"train": range(2, 22), "val": range(22, 23), "test": range(23, 24)}
 
 

@@ -11,9 +11,9 @@ __all__ = [
     "BOS_ID",
     "EOS_ID",
     "LARGEST",
-    "processor",
     "Vocabulary",
     "train_vocabulary",
+    "processor",
     "why_not",
     "load_vocabulary",
 ]
@@ -34,49 +34,18 @@ from aiayn.errors import InputError
 
 SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
 
-
-# book/05-1-data-and-batching.ipynb, cell special-tokens
-PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # padding, unknown letters, start and end of a sentence
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # of a sentence: its start and its end
 LARGEST = 1 << 24  # of vocabularies, in pieces: more than anybody uses
-
-
-# book/05-1-data-and-batching.ipynb, cell processor
-def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
-    """The program in a serialised sentencepiece model.
-
-    Raises
-    ------
-    InputError
-        If it is no such model, one with other special tokens than ours, or one whose pieces are no text.
-    """
-    processor = sentencepiece.SentencePieceProcessor()
-    try:
-        processor.LoadFromSerializedProto(model)
-    except RuntimeError as error:
-        raise InputError(f"not a sentencepiece model ({error})") from None
-    ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-    if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
-        raise InputError(f"a sentencepiece model with special tokens {ids}; train one with aiayn")
-    for token in range(processor.GetPieceSize()):
-        try:
-            text = processor.IdToPiece(token) + processor.Decode([token])
-        except UnicodeDecodeError:
-            raise InputError(
-                f"a sentencepiece model whose piece {token} is not UTF-8; train another"
-            ) from None
-        if not processor.IsByte(token) and ("\n" in text or "\0" in text):
-            raise InputError(f"a sentencepiece model whose piece {token} ends a line; train one with aiayn")
-    return processor
 
 
 # book/05-1-data-and-batching.ipynb, cell vocabulary
 class Vocabulary:
-    """Pieces of words and their numbers, shared by both languages: byte-pair encoding (section 5.1).
+    """Pieces of words and their numbers, shared by both languages (section 5.1).
 
     Parameters
     ----------
     model : bytes
-        A serialised sentencepiece model.
+        A serialised sentencepiece model, by byte-pair encoding.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -95,17 +64,17 @@ class Vocabulary:
     def encode(self, sentences: Iterable[str]) -> list[list[int]]: ...
 
     def encode(self, sentences: str | Iterable[str]) -> list[int] | list[list[int]]:
-        """Tokens of a sentence, or of each of several, with the end-of-sentence token."""
+        """Tokens of a sentence or of each of several, with the end token."""
         # By all processors: sentencepiece shares a list out to as many threads.
         wanted = sentences if isinstance(sentences, str) else list(sentences)
-        tokens: list[int] | list[list[int]] = self.processor.Encode(wanted, add_eos=True)
-        return tokens
+        found: list[int] | list[list[int]] = self.processor.Encode(wanted, add_eos=True)
+        return found
 
-    # book/05-1-data-and-batching.ipynb, cell vocabulary-back
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""
-        # A model from elsewhere may have rules for rewriting its pieces, and so make line feeds of letters.
-        return [str(text).replace("\n", " ") for text in self.processor.Decode(sequences)]
+        # A model from elsewhere may have rules that make line feeds of letters.
+        texts = map(str, self.processor.Decode(sequences))
+        return [text.replace("\n", " ") for text in texts]
 
     def pieces(self, tokens: list[int]) -> list[str]:
         """The pieces as they are written; ▁ marks the beginning of a word."""
@@ -118,19 +87,24 @@ class Vocabulary:
 
 # book/05-1-data-and-batching.ipynb, cell train-vocabulary
 def train_vocabulary(
-    sentences: Iterable[str], size: int, symbols: Iterable[str] = (), byte_fallback: bool = False
+    sentences: Iterable[str],
+    size: int,
+    symbols: Iterable[str] = (),
+    byte_fallback: bool = False,
 ) -> Vocabulary:
-    """Learn a vocabulary of `size` pieces, the four special ones and the `symbols` among them.
+    """Learn a vocabulary of `size` pieces, the special ones and the `symbols` included.
 
-    A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256 of the pieces are bytes,
-    in which letters that were not in the text are written. Of more than `SENTENCES` sentences so many are
-    drawn, the same ones every time; the rest is read and forgotten, so an iterator will do. An `InputError`
-    says if the sentences do not hold so many pieces, or have more letters than that.
+    A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
+    pieces are bytes, for letters that are not in the text. Of more than `SENTENCES`
+    sentences so many are drawn, always the same; the rest is read and forgotten, so an
+    iterator will do. Too few pieces or too many letters are an `InputError`.
     """
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
-        raise InputError(f"a vocabulary of {size}: the special tokens alone are four; ask for more")
+        few = "the special tokens alone are four; ask for more"
+        raise InputError(f"a vocabulary of {size}: {few}")
     if size > LARGEST:
-        raise InputError(f"a vocabulary of {size}: {LARGEST} pieces are the most; ask for fewer")
+        many = f"{LARGEST} pieces are the most; ask for fewer"
+        raise InputError(f"a vocabulary of {size}: {many}")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -139,10 +113,10 @@ def train_vocabulary(
             model_type="bpe",
             vocab_size=size,
             input_sentence_size=SENTENCES,
-            shuffle_input_sentence=True,  # of too many, draw some; otherwise it would take the first
+            shuffle_input_sentence=True,  # otherwise it would take the first
             character_coverage=1.0,
             normalization_rule_name="identity",  # what is read is what is scored
-            max_sentence_length=LONGEST,  # sentencepiece leaves out longer ones without an error
+            max_sentence_length=LONGEST,  # longer ones would be left out silently
             pad_id=PAD_ID,
             unk_id=UNK_ID,
             bos_id=BOS_ID,
@@ -152,22 +126,59 @@ def train_vocabulary(
             minloglevel=2,
         )
     except RuntimeError as error:
-        why = why_not(str(error))
-        raise InputError(f"a vocabulary_size of {size} cannot be learned: {why}") from None
+        why = f"cannot be learned: {why_not(str(error))}"
+        raise InputError(f"a vocabulary_size of {size} {why}") from None
     return Vocabulary(model.getvalue())
 
 
-# book/05-1-data-and-batching.ipynb, cell why-not
-def why_not(error: str) -> str:
-    """What sentencepiece means, in words for people."""
-    if most := re.search(r"value <= (\d+)", error):
-        return f"the text holds {most[1]} pieces at most; ask for fewer, or bring more text"
-    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
-        return f"the letters and the special tokens alone are {least[1]} pieces; ask for more"
-    return "the text is empty" if "sentences_.empty" in error else error
+# book/05-1-data-and-batching.ipynb, cell processor
+def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    """The program in a serialised sentencepiece model.
+
+    Raises
+    ------
+    InputError
+        If it is no such model, has other special tokens than ours, or pieces that are
+        no text.
+    """
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except RuntimeError as error:
+        raise InputError(f"not a sentencepiece model ({error})") from None
+    ids = (
+        processor.pad_id(),
+        processor.unk_id(),
+        processor.bos_id(),
+        processor.eos_id(),
+    )
+    if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
+        wrong = f"a sentencepiece model with special tokens {ids}"
+        raise InputError(f"{wrong}; train one with aiayn")
+    for token in range(processor.GetPieceSize()):
+        try:
+            text = processor.IdToPiece(token) + processor.Decode([token])
+        except UnicodeDecodeError:
+            wrong = f"a sentencepiece model whose piece {token} is not UTF-8"
+            raise InputError(f"{wrong}; train another") from None
+        if not processor.IsByte(token) and ("\n" in text or "\0" in text):
+            wrong = f"a sentencepiece model whose piece {token} ends a line"
+            raise InputError(f"{wrong}; train one with aiayn")
+    return processor
 
 
 # book/05-1-data-and-batching.ipynb, cell load-vocabulary
+def why_not(error: str) -> str:
+    """What sentencepiece means, in words for people."""
+    if most := re.search(r"value <= (\d+)", error):
+        holds = f"the text holds {most[1]} pieces at most"
+        return f"{holds}; ask for fewer, or bring more text"
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
+        letters = "the letters and the special tokens alone"
+        return f"{letters} are {least[1]} pieces; ask for more"
+    return "the text is empty" if "sentences_.empty" in error else error
+
+
 def load_vocabulary(path: Path | str) -> Vocabulary:
     """Read a vocabulary that `Vocabulary.save` wrote.
 

@@ -1,7 +1,7 @@
-"""Attention visualizations (appendix).
+"""Pages to look at (appendix).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 """
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/08-attention-visualizations.ipynb, cell inside-front
+# book/11-11-pages-to-look-at.ipynb, cell inside-front
 from aiayn.inside.sentence import SentenceAttention as SentenceAttention
 from aiayn.inside.sentence import attention_of as attention_of
 from aiayn.inside.view import attention_view as attention_view

@@ -13,25 +13,30 @@ __all__ = [
     "all_words",
     "ask",
     "share_right",
-    "neighbour",
-    "rarest",
     "related",
     "antecedent",
     "from_target",
+    "word_classes",
     "nouns",
     "chance",
-    "usual_distance",
+    "nearest_before",
     "entropy",
     "best_head",
     "gold_links",
     "found_links",
     "alignment_error_rate",
+    "SPANS",
+    "WAYS",
+    "far",
+    "from_others",
+    "far_shares",
+    "pair_batch",
+    "pronoun_place",
 ]
 
 
 # book/08-attention-visualizations.ipynb, cell heads-imports
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -40,12 +45,13 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from aiayn.data.batching import Batch, make_batch
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
-from aiayn.inside.sentence import KINDS, Head, Kind, TrainedModel, attention_of
+from aiayn.inside.sentence import KINDS, Head, Kind, TrainedModel, attention_of, side
 from aiayn.laboratory.corpus import Pair
 
 
-# book/08-attention-visualizations.ipynb, cell examples
 @dataclass(frozen=True)
 class Example:
     """A pair of the laboratory, and where a model's heads looked while it read the pair."""
@@ -126,21 +132,6 @@ def share_right(cases: Sequence[Case]) -> Float[Tensor, "layers h"]:
 
 
 # book/08-attention-visualizations.ipynb, cell questions
-def neighbour(offset: int) -> Question:
-    """Every word: the one so many places further; 0 is the word itself."""
-    return lambda pair: [(i, i + offset) for i in all_words(pair) if i + offset >= 0]
-
-
-def rarest(counts: Counter[str]) -> Question:
-    """Every word: the rarest of its sentence, by counts made elsewhere."""
-
-    def question(pair: Pair) -> list[tuple[int, int]]:
-        right = min(all_words(pair), key=lambda i: counts[pair.source_tokens[i]])
-        return [(i, right) for i in all_words(pair)]
-
-    return question
-
-
 def related(name: str, to_head: bool = False) -> Question:
     """The head of every relation of that name: its dependent; or the dependent: its head."""
     places = slice(None, None, -1) if to_head else slice(None)
@@ -159,10 +150,15 @@ def from_target(question: Question) -> Question:
     ]
 
 
+def word_classes(pair: Pair) -> list[str]:
+    """The class of each English word: number, and the tense of a verb, are left out."""
+    tags = re.findall(r"\((\S+) [^\s()]+\)", pair.tree)
+    return [re.sub(r"^(NN|VB)[SPDZ]+$", r"\1", tag) for tag in tags]
+
+
 def nouns(pair: Pair) -> Sequence[int]:
     """The nouns and names of the English sentence."""
-    tags = re.findall(r"\((\S+) [^\s()]+\)", pair.tree)
-    return [i for i, tag in enumerate(tags) if tag in ("NN", "NNS", "NNP")]
+    return [i for i, word_class in enumerate(word_classes(pair)) if word_class == "NN"]
 
 
 # book/08-attention-visualizations.ipynb, cell baselines
@@ -171,10 +167,12 @@ def chance(cases: Sequence[Case]) -> float:
     return sum(1 / len(case.candidates) for case in cases) / len(cases)
 
 
-def usual_distance(cases: Sequence[Case]) -> tuple[int, float]:
-    """Where the right word stands most often, and the share of a head that would always look there."""
-    ((distance, number),) = Counter(case.right - case.query for case in cases).most_common(1)
-    return distance, number / len(cases)
+def nearest_before(cases: Sequence[Case]) -> float:
+    """What the nearest candidate before gets; where there is none, the first after."""
+    before = [
+        max((c for c in case.candidates if c < case.query), default=case.candidates[0]) for case in cases
+    ]
+    return sum(guess == case.right for guess, case in zip(before, cases, strict=True)) / len(cases)
 
 
 def entropy(weights: Float[Tensor, "*rows keys"]) -> Float[Tensor, "*rows"]:
@@ -220,3 +218,56 @@ def alignment_error_rate(
     both = sum((a & g).sum(dim=(-2, -1)) for a, g in zip(found, gold, strict=True))
     all_links = sum(a.sum(dim=(-2, -1)) + g.sum() for a, g in zip(found, gold, strict=True))
     return 1 - 2 * torch.as_tensor(both) / torch.as_tensor(all_links)
+
+
+# book/08-attention-visualizations.ipynb, cell far
+SPANS = range(2, 9)
+WAYS = {
+    "verb → complement": ("complement", False),
+    "complement → verb": ("complement", True),
+    "verb → particle": ("particle", False),
+    "particle → verb": ("particle", True),
+}
+
+
+def far(name: str, span: int, to_head: bool = False) -> Question:
+    """From the verb to where its far end begins, `span` words on; or the other way round."""
+
+    def question(pair: Pair) -> Iterable[tuple[int, int]]:
+        for each, verb, end in pair.relations:
+            if each == name and end - verb in (span + 1, span + 2):  # cheaper; more expensive
+                two = verb, verb + span + 1
+                yield two[::-1] if to_head else two
+
+    return question
+
+
+def from_others(question: Question) -> Question:
+    """All other words before the right one, asked for the same: who looks there without being the verb?"""
+    return lambda pair: [(i, right) for query, right in question(pair) for i in range(right) if i != query]
+
+
+def far_shares(
+    found: dict[int, list[Example]], name: str, to_head: bool = False, others: bool = False
+) -> dict[int, Float[Tensor, "layers h"]]:
+    """For every distance of which there are sentences: the share that each head gets right."""
+    shares = {}
+    for span, examples in found.items():
+        question = far(name, span, to_head)
+        if cases := ask(examples, from_others(question) if others else question):
+            shares[span] = share_right(cases)
+    return shares
+
+
+# book/08-attention-visualizations.ipynb, cell needed
+def pair_batch(vocabulary: Vocabulary, pairs: Sequence[Pair]) -> Batch:
+    """Sentences with their right translations."""
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return make_batch(list(zip(*map(vocabulary.encode, sides), strict=True)))
+
+
+def pronoun_place(vocabulary: Vocabulary, pair: Pair) -> int:
+    """The token with which the German pronoun of a sentence of the split `pronouns` begins."""
+    ((german, _),) = from_target(antecedent)(pair)
+    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(pair.target)]
+    return side(pieces).word_of.index(german)

@@ -1,20 +1,24 @@
-"""Attention visualizations (appendix).
+"""Pages to look at (appendix).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 """
 
 __all__ = [
     "all_heads",
     "attention_at",
     "silenced",
+    "mean_outputs",
+    "averaged",
     "loss_of",
     "importance_by_zeroing",
     "importance_by_gradient",
+    "per_layer",
 ]
 
 
-# book/08-attention-visualizations.ipynb, cell pruning-imports
+# book/11-11-pages-to-look-at.ipynb, cell pruning-imports
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,7 +35,7 @@ from aiayn.model.attention import MultiHeadAttention
 from aiayn.model.transformer import Transformer
 
 
-# book/08-attention-visualizations.ipynb, cell pruned
+# book/11-11-pages-to-look-at.ipynb, cell pruned
 def all_heads(model: Transformer) -> list[Head]:
     """Every head of a model."""
     layers, heads = range(model.config.N), range(model.config.h)
@@ -66,7 +70,49 @@ def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
                 module.W_O.weight.copy_(before[place])
 
 
-# book/08-attention-visualizations.ipynb, cell importance
+# book/11-11-pages-to-look-at.ipynb, cell averaged
+@torch.no_grad()
+def mean_outputs(model: Transformer, batch: Batch) -> dict[tuple[Kind, int], Float[Tensor, " width"]]:
+    """What the heads of each place give out on average, over all words of a batch."""
+    means, handles = dict[tuple[Kind, int], Tensor](), []
+
+    def keep(place: tuple[Kind, int], tokens: Tensor, _: object, inputs: tuple[Tensor]) -> None:
+        means[place] = inputs[0][tokens != PAD_ID].mean(dim=0)
+
+    try:
+        for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
+            tokens = batch.source if kind == "encoder" else batch.target
+            output = attention_at(model, kind, layer).W_O
+            handles.append(output.register_forward_pre_hook(partial(keep, (kind, layer), tokens)))
+        model(batch.source, batch.target)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return means
+
+
+@contextmanager
+def averaged(
+    model: Transformer, heads: Collection[Head], means: dict[tuple[Kind, int], Tensor]
+) -> Iterator[None]:
+    """Within it, these heads give out their mean, whatever they look at."""
+
+    def replace(columns: Tensor, mean: Tensor, _: object, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        return (torch.where(columns, mean, inputs[0]),)
+
+    handles = []
+    try:
+        for place in dict.fromkeys(head[:2] for head in heads):
+            module, chosen = attention_at(model, *place), [head.head for head in heads if head[:2] == place]
+            columns = torch.isin(torch.arange(module.h), torch.tensor(chosen)).repeat_interleave(module.d_v)
+            handles.append(module.W_O.register_forward_pre_hook(partial(replace, columns, means[place])))
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# book/11-11-pages-to-look-at.ipynb, cell importance
 def loss_of(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
     """The mean surprise at a right token, in nats."""
     logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
@@ -87,8 +133,8 @@ def importance_by_zeroing(model: Transformer, batch: Batch) -> dict[Head, float]
 def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float]:
     """How fast the loss of a sentence changes as a head is turned down a little, its sign disregarded.
 
-    This is the score of Michel et al. (2019): the mean of |d loss / d gate| over the sentences, where a
-    gate, 1 as it is, multiplies what the head gives out.
+    The mean of |d loss / d gate| over the sentences, where a gate, 1 as it is, multiplies what the head
+    gives out. The score of Michel et al. (2019) is this, then `per_layer`.
     """
     gates, handles = dict[tuple[Kind, int], Tensor](), []
 
@@ -109,3 +155,12 @@ def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float
             handle.remove()
     means = {place: slope.abs().mean(dim=0) for place, slope in zip(gates, slopes, strict=True)}
     return {head: float(means[head[:2]][head.head]) for head in all_heads(model)}
+
+
+# book/11-11-pages-to-look-at.ipynb, cell per-layer
+def per_layer(scores: dict[Head, float]) -> dict[Head, float]:
+    """Scores divided by the Euclidean norm of those of their layer, as Michel et al. (2019) do."""
+    norms = defaultdict[tuple[Kind, int], float](float)
+    for head, score in scores.items():
+        norms[head[:2]] += score**2
+    return {head: score / norms[head[:2]] ** 0.5 for head, score in scores.items()}

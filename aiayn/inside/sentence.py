@@ -1,7 +1,7 @@
-"""Attention visualizations (appendix).
+"""Pages to look at (appendix).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 """
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-# book/08-attention-visualizations.ipynb, cell imports
+# book/11-11-pages-to-look-at.ipynb, cell imports
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ MOST_PIECES = 200  # pieces of a sentence: a picture of more cannot be read
 START, END = "‹start›", "‹end›"
 
 
-# book/08-attention-visualizations.ipynb, cell head
+# book/11-11-pages-to-look-at.ipynb, cell head
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -61,7 +61,7 @@ class Head(NamedTuple):
         return f"{self.kind}, layer {self.layer + 1}, head {self.head + 1}"
 
 
-# book/08-attention-visualizations.ipynb, cell side
+# book/11-11-pages-to-look-at.ipynb, cell side
 WORD = re.compile(r"'s\b|\w+|[^\w\s]")
 
 
@@ -96,7 +96,7 @@ def side(pieces: Sequence[str], before: Sequence[str] = (), after: Sequence[str]
     return Side((*words, *after), (*before, *pieces, *after), tuple(word_of))
 
 
-# book/08-attention-visualizations.ipynb, cell sentence
+# book/11-11-pages-to-look-at.ipynb, cell sentence
 @dataclass(frozen=True)
 class SentenceAttention:
     """Where every head of a model looked while it read a sentence and wrote another.
@@ -130,7 +130,7 @@ class SentenceAttention:
         return (queries / queries.sum(dim=0)).T @ self.weights[kind] @ keys
 
 
-# book/08-attention-visualizations.ipynb, cell attention-of
+# book/11-11-pages-to-look-at.ipynb, cell attention-of
 TrainedModel = Translator | tuple[Transformer, Vocabulary]
 PLACES = {
     "encoder": "encoder.layers.{}.self_attention",
@@ -178,7 +178,7 @@ def attention_of(model: TrainedModel, source: str, target: str | None = None) ->
     return SentenceAttention(english, side(written_pieces, before=[START]), german, weights, unknown)
 
 
-# book/08-attention-visualizations.ipynb, cell cut
+# book/11-11-pages-to-look-at.ipynb, cell cut
 def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
     text = text.strip()  # as Translator does

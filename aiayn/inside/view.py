@@ -1,7 +1,7 @@
-"""Attention visualizations (appendix).
+"""Pages to look at (appendix).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 """
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-# book/08-attention-visualizations.ipynb, cell view-imports
+# book/11-11-pages-to-look-at.ipynb, cell view-imports
 import base64
 import html
 import json
@@ -31,7 +31,7 @@ from aiayn.inside.sentence import attention_of as attention_of
 from aiayn.inside.view_script import SCRIPT, STYLE
 
 
-# book/08-attention-visualizations.ipynb, cell table
+# book/11-11-pages-to-look-at.ipynb, cell table
 def table(attention: SentenceAttention, head: Head) -> str:
     """What each word looks at most by one head, in HTML: three words at most, from 5 percent on."""
     queries, keys = attention.sides(head.kind)
@@ -63,7 +63,7 @@ def script_data(attention: SentenceAttention) -> dict[str, object]:
     }
 
 
-# book/08-attention-visualizations.ipynb, cell view
+# book/11-11-pages-to-look-at.ipynb, cell view
 class AttentionView:
     """All heads on one pair of sentences, to look at in a notebook, or in a page that `save` writes.
 
@@ -108,7 +108,7 @@ class AttentionView:
         write_page(Path(path), [self])
 
 
-# book/08-attention-visualizations.ipynb, cell page
+# book/11-11-pages-to-look-at.ipynb, cell page
 def write_page(path: Path, views: Sequence[AttentionView]) -> None:
     """Write views to one HTML file, one below the other, all but the first folded.
 
@@ -153,7 +153,7 @@ def attention_view(
     return AttentionView(attention, head or Head("cross", last, 0), word, every)
 
 
-# book/08-attention-visualizations.ipynb, cell many
+# book/11-11-pages-to-look-at.ipynb, cell many
 MOST_SENTENCES = 100  # sentences on a page; a browser has to hold the weights of all
 
 

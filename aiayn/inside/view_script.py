@@ -1,7 +1,7 @@
-"""Attention visualizations (appendix).
+"""Pages to look at (appendix).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 """
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
 ]
 
 
-# book/08-attention-visualizations.ipynb, cell style
+# book/11-11-pages-to-look-at.ipynb, cell style
 STYLE = """
 .aiayn-attention{--at:var(--aiayn-blue,#3a7ebf);--line:color-mix(in srgb,currentColor 30%,transparent);
   font:14px/1.5 system-ui,sans-serif;max-width:44rem;text-align:left}
@@ -44,7 +44,7 @@ STYLE = """
 """
 
 
-# book/08-attention-visualizations.ipynb, cell script-matrix
+# book/11-11-pages-to-look-at.ipynb, cell script-matrix
 SCRIPT = """(() => {
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#888888"];
 const KINDS = { encoder: "source → source", decoder: "target → target", cross: "target → source" };
@@ -79,7 +79,7 @@ const matrix = ({ kinds, sides, state, bytes }, layer, head) => {
 """
 
 
-# book/08-attention-visualizations.ipynb, cell script-build
+# book/11-11-pages-to-look-at.ipynb, cell script-build
 SCRIPT += """
 // One small picture for each head, and the words on both sides: made anew for another kind of attention.
 const build = (view) => {
@@ -119,7 +119,7 @@ const build = (view) => {
 """
 
 
-# book/08-attention-visualizations.ipynb, cell script-update
+# book/11-11-pages-to-look-at.ipynb, cell script-update
 SCRIPT += """
 // What follows from the choice of a head and a word: lines, shades, and a sentence that says the same.
 const update = (view, change) => {
@@ -166,7 +166,7 @@ const update = (view, change) => {
 """
 
 
-# book/08-attention-visualizations.ipynb, cell script-draw
+# book/11-11-pages-to-look-at.ipynb, cell script-draw
 SCRIPT += """
 const draw = (place) => {
   const data = JSON.parse(place.querySelector("script").textContent);
@@ -209,7 +209,7 @@ const draw = (place) => {
 """
 
 
-# book/08-attention-visualizations.ipynb, cell script-each
+# book/11-11-pages-to-look-at.ipynb, cell script-each
 SCRIPT += """
 for (const place of document.querySelectorAll(".aiayn-attention:not([data-drawn])")) {
   place.dataset.drawn = "";

@@ -1,7 +1,7 @@
-"""Model architecture (paper, section 3).
+"""Other scores, and what a kernel does (paper, section 3.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
 """
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-# book/03-model-architecture.ipynb, cell model-front
+# book/11-8-other-scores-and-kernels.ipynb, cell model-front
 from aiayn.model.attention import Attention as Attention
 from aiayn.model.attention import FusedAttention as FusedAttention
 from aiayn.model.attention import MultiHeadAttention as MultiHeadAttention

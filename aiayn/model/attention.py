@@ -31,29 +31,36 @@ from aiayn.model.projections import HeadProjections
 
 
 # book/03-2-attention.ipynb, cell masks
-def causal_mask(n: int, m: int | None = None, device: torch.device | None = None) -> Bool[Tensor, "n m"]:
-    """Which of `m` keys each of the last `n` positions may attend to: itself and all before it.
+def causal_mask(
+    n: int,
+    m: int | None = None,
+    device: torch.device | None = None,
+) -> Bool[Tensor, "n m"]:
+    """Which of `m` keys each of the last `n` positions may attend to: all up to itself.
 
-    There are `n` keys unless earlier positions stand in a cache. Attention is allowed where it is True
+    There are `n` keys unless earlier positions are in a cache. True allows attention
     (section 3.2.3).
     """
     m = n if m is None else m
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
 
 
-def padding_mask(tokens: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor, "batch 1 1 n"]:
-    """Which keys are words and not `pad_id`: True where one is, shaped to fit (batch, h, queries, keys)."""
+def padding_mask(
+    tokens: Int[Tensor, "batch n"],
+    pad_id: int,
+) -> Bool[Tensor, "batch 1 1 n"]:
+    """True where a key is a word and not `pad_id`, to fit (batch, h, queries, keys)."""
     return (tokens != pad_id)[:, None, None, :]
 
 
-# book/03-2-attention.ipynb, cell attention-weights
 def attention_weights(
     scores: Float[Tensor, "*batch n m"], visible: Bool[Tensor, "... #n m"] | None = None
 ) -> Float[Tensor, "*batch n m"]:
     """Turn scores into weights that sum to one over the visible keys (section 3.2.1).
 
-    `visible` is True where a query may attend to a key. The rest is set to minus infinity (section 3.2.3), so
-    its weight is exactly zero. A query that may see nothing has no weights: its row is NaN.
+    `visible` is True where a query may attend to a key. The rest is set to minus infinity
+    (section 3.2.3), so its weight is exactly zero. A query that may see nothing has no
+    weights: its row is NaN.
     """
     if visible is not None:
         scores = scores.masked_fill(~visible, -math.inf)
@@ -67,7 +74,7 @@ Compatibility = Callable[[Tensor, Tensor], Tensor]  # of queries and keys
 def scaled_dot_product(
     Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]
 ) -> Float[Tensor, "*batch n m"]:
-    """The paper's compatibility function: how well every query fits every key (section 3.2.1)."""
+    """The paper's compatibility function of every query and every key (section 3.2.1)."""
     return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
 
 
@@ -78,9 +85,10 @@ def attend(
     visible: Bool[Tensor, "... #n m"] | None = None,
     score: Compatibility = scaled_dot_product,
 ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
-    """Attention written out (section 3.2.1): the weighted sums of the values, and the weights.
+    """Attention written out (section 3.2.1): weighted sums of the values, and the weights.
 
-    `visible` is True where a query may attend to a key; `score` compares each query with each key.
+    `visible` is True where a query may attend to a key; `score` compares each query with
+    each key.
     """
     weights = attention_weights(score(Q, K), visible)
     return weights @ V, weights
@@ -108,15 +116,16 @@ class Attention(nn.Module):
         visible: Bool[Tensor, "... #n m"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
-        """Weighted sums of the values; `causal` hides from each of the last n positions what follows it."""
+        """Weighted sums of the values; `causal` hides from a position what follows it."""
         if causal:
             past = causal_mask(Q.shape[-2], K.shape[-2], Q.device)
             visible = past if visible is None else visible & past
         return self.attend(Q, K, V, visible)[0]
 
 
+# book/03-2-attention.ipynb, cell fused-attention
 class FusedAttention(Attention):
-    """The scaled dot product by PyTorch's kernel, which never holds all weights at once."""
+    """The scaled dot product by PyTorch's kernel, which need not hold all weights."""
 
     def __init__(self) -> None:
         super().__init__(scaled_dot_product)
@@ -124,7 +133,7 @@ class FusedAttention(Attention):
     def forward(
         self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None, causal: bool = False
     ) -> Float[Tensor, "*batch n d_v"]:
-        """As `Attention` does; a bare causal mask is left to the kernel, which skips the hidden half."""
+        """As `Attention`; a bare causal mask is a flag, with which half is skipped."""
         if visible is not None and visible.dtype != torch.bool:
             raise TypeError(f"visible is {visible.dtype}: give a bool, True where a query may look")
         if causal and (visible is not None or Q.shape[-2] != K.shape[-2]):
@@ -140,7 +149,8 @@ class MultiHeadAttention(nn.Module):
     Parameters
     ----------
     d_model, h, d_k, d_v : int
-        Width of what goes in and out; number of heads, and their widths: d_model / h unless given.
+        Width of what goes in and out; number of heads, and their widths: d_model / h
+        unless given.
     bias : bool
         Whether projections have a bias; the paper's have none.
     kernel : Attention, optional
@@ -171,7 +181,7 @@ class MultiHeadAttention(nn.Module):
     def project(
         self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of `x`; keys and values of the memory, or of `x` itself where there is none."""
+        """Queries of `x`; keys and values of the memory, or of `x` where there is none."""
         if memory is None:
             Q, K, V = self.projections.project(x)
             return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
@@ -189,7 +199,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
-        """Let each position of `x`, with a cache the newest ones, attend to `memory`, or to `x` itself."""
+        """Let each position of `x` (with a cache: the newest) attend to `memory`, or to `x`."""
         Q, K, V = self.project(x, memory, cache)
         heads = self.attention(Q, K, V, visible, causal)
         return self.W_O(heads.transpose(1, 2).flatten(2))

@@ -1,7 +1,7 @@
-"""Model architecture (paper, section 3).
+"""Other scores, and what a kernel does (paper, section 3.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
 """
 
 __all__ = [
@@ -15,8 +15,7 @@ __all__ = [
 ]
 
 
-# book/03-model-architecture.ipynb, cell frame-imports
-from abc import abstractmethod
+# book/11-8-other-scores-and-kernels.ipynb, cell frame-imports
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
@@ -27,12 +26,12 @@ from torch import Tensor, nn
 from aiayn.errors import InputError
 from aiayn.model.embeddings import Embeddings
 
-# book/03-model-architecture.ipynb, cell check-fields
+# book/11-8-other-scores-and-kernels.ipynb, cell is-of
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "nothing"}
 
 
 def is_of(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type; true and false are no numbers, and some floats are none either."""
+    """Whether a value is of a type; true, false and NaN are no numbers."""
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if kind in (int, float):
@@ -40,12 +39,14 @@ def is_of(value: Any, kind: Any) -> bool:
     return isinstance(value, get_origin(kind) or kind)
 
 
+# book/11-8-other-scores-and-kernels.ipynb, cell check-fields
 def check_fields(
     settings: Any, bounds: dict[str, tuple[float, float]], usual: tuple[float, float] = (1, 100_000)
 ) -> None:
-    """Refuse a field of a dataclass whose value is not of its type, or a number that is out of bounds.
+    """Refuse a field of a dataclass that is not of its type, or a number out of bounds.
 
-    `bounds` are the least and the greatest number by field, and `usual` those of all other numbers.
+    `bounds` are the least and the greatest number by field, and `usual` those of all
+    other numbers.
 
     Raises
     ------
@@ -67,10 +68,10 @@ def check_fields(
             raise InputError(f"{field.name}={value!r:.60}: must be {limit}")
 
 
-# book/03-model-architecture.ipynb, cell model-config
+# book/11-8-other-scores-and-kernels.ipynb, cell model-config
 @dataclass(frozen=True)
 class ModelConfig:
-    """What the shapes of all models have in common; the defaults are the paper's base model's.
+    """What the shapes of all models have in common; by default the paper's base model.
 
     Raises
     ------
@@ -97,11 +98,11 @@ class ModelConfig:
         return None
 
     def forward_flops(self, n: Any, m: Any) -> Any:
-        """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
+        """FLOPs of the products for a source of `n` and a target of `m` tokens (5.2)."""
         raise NotImplementedError(f"{type(self).__name__} does not count its products")
 
 
-# book/03-model-architecture.ipynb, cell state
+# book/11-8-other-scores-and-kernels.ipynb, cell state
 @runtime_checkable
 class State(Protocol):
     """What a model carries from one word that it writes to the next."""
@@ -125,40 +126,40 @@ class StepByStep(Protocol):
         """Feed the newest target tokens, one row for each of the state's, and score the next one."""
 
 
-# book/03-model-architecture.ipynb, cell encoder-decoder
+# book/11-8-other-scores-and-kernels.ipynb, cell encoder-decoder
 class EncoderDecoder(nn.Module):
     """A model that reads one sequence and writes another."""
 
     config: ModelConfig
     target_embeddings: Embeddings
 
-    @abstractmethod
     def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n width"]:
         """The memory: a vector for each source token."""
+        raise NotImplementedError(f"{type(self).__name__} does not define encode")
 
-    @abstractmethod
     def decode(
         self,
         target: Int[Tensor, "batch m"],
         memory: Float[Tensor, "batch n width"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position, from which `logits` tells the next token."""
+        """A vector for each target position, from which `logits` scores the next token."""
+        raise NotImplementedError(f"{type(self).__name__} does not define decode")
 
-    @abstractmethod
     def start(self, source: Int[Tensor, "batch n"]) -> State:
         """Encode the source once; the `State` is for `step`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define start")
 
-    @abstractmethod
     def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
         """Feed the newest target tokens, and score the next one."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def layers(self) -> list[nn.Module]:
         """The parts that are worth compiling, one by one."""
         return list(self.children())
 
     def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
-        """Scores of the whole vocabulary; their softmax is the distribution of the next token."""
+        """Scores of the whole vocabulary; softmax makes the next token's distribution."""
         return self.target_embeddings.logits(x)
 
     def forward(

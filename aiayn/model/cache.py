@@ -1,7 +1,7 @@
-"""Attention (paper, section 3.2).
+"""Model architecture (paper, section 3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
 """
 
 __all__ = [
@@ -9,15 +9,14 @@ __all__ = [
 ]
 
 
-# book/03-2-attention.ipynb, cell cache-imports
+# book/03-model-architecture.ipynb, cell key-value-cache
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 
-# book/03-2-attention.ipynb, cell key-value-cache
 class KeyValueCache:
-    """Keys and values that later steps use again: those of the target so far, or of the memory."""
+    """Keys and values that later steps use again: of the target so far, or the memory."""
 
     def __init__(self) -> None:
         self.kept: tuple[Tensor, Tensor] | None = None

@@ -27,7 +27,7 @@ Positions = Literal["sinusoidal", "learned", "relative", "none"]
 
 @dataclass(frozen=True)
 class TransformerConfig(ModelConfig):
-    """All that fixes a Transformer's shape. The defaults are the paper's base model (Table 3).
+    """All that fixes a Transformer's shape; by default the paper's base model (Table 3).
 
     Raises
     ------
@@ -41,8 +41,8 @@ class TransformerConfig(ModelConfig):
     d_k: int | None = None  # width of a head's queries and keys; d_model / h where None
     d_v: int | None = None  # width of a head's values; d_model / h where None
     score: Score = "scaled"  # how a query is compared with a key
-    norm: Norm = "post"  # where the norm stands: behind the sum, or before the sub-layer
-    positions: Positions = "sinusoidal"  # how the model is told about order
+    norm: Norm = "post"  # where the norm is: after the sum, or before the sub-layer
+    positions: Positions = "sinusoidal"  # how order enters the model
     max_length: int = 1024  # of learned positions; the other kinds know no end
     attention_bias: bool = False  # whether the projections of attention have a bias
     share_embeddings: bool = True  # one matrix for source, target and output (section 3.4)
@@ -72,7 +72,7 @@ PRESETS = {
 
 
 def config(name: str, **changes: Any) -> TransformerConfig:
-    """The configuration of that name, with `changes`: `config("base", N=2)` is a row of Table 3.
+    """The configuration of that name, with `changes`, as in `config("base", N=2)`.
 
     Parameters
     ----------

@@ -114,7 +114,6 @@ CONVOLUTIONAL = {
 }
 
 
-# book/02-background.ipynb, cell convolutional-state
 class ConvolutionalState:
     """What decoding carries from word to word: the memory, and the last inputs of each layer."""
 

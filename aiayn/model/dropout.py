@@ -9,24 +9,26 @@ __all__ = [
 ]
 
 
-# book/05-4-regularization.ipynb, cell dropout-imports
+# book/05-4-regularization.ipynb, cell dropout
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
-# book/05-4-regularization.ipynb, cell dropout
 class Dropout(nn.Dropout):
-    """Set each number to zero with probability p, divide the others by 1 - p; in training only (section 5.4).
+    """Zero each number with probability p, divide the others by 1 - p (section 5.4).
 
-    As `torch.nn.Dropout`, and faster on a CPU, where p is rounded to a multiple of 2**-16.
+    As `torch.nn.Dropout`, in training only, and faster on a CPU, where p is rounded
+    to a multiple of 2**-16.
     """
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """Drop numbers of x, drawn anew by torch's global generator."""
-        if not self.training or self.p in (0, 1) or self.inplace or x.device.type != "cpu":
+        plain = not self.training or self.p in (0, 1) or self.inplace
+        if plain or x.device.type != "cpu":
             return super().forward(x)
-        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
+        draws.random_(-(2**63), None)
         threshold = min(round(2**16 * self.p), 2**16 - 1) - 2**15
         keep = draws.view(torch.int16)[: x.numel()].view(x.shape) >= threshold
         return (x * keep).mul_(1 / (1 - self.p))

@@ -9,7 +9,7 @@ __all__ = [
 ]
 
 
-# book/03-4-embeddings-and-softmax.ipynb, cell imports
+# book/03-4-embeddings-and-softmax.ipynb, cell embeddings
 import math
 
 import torch
@@ -18,9 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
-# book/03-4-embeddings-and-softmax.ipynb, cell embeddings
 class Embeddings(nn.Module):
-    """Vectors for tokens, and scores for tokens from vectors, by one matrix (section 3.4).
+    """Vectors for tokens, and scores for tokens, by one matrix (section 3.4).
 
     Parameters
     ----------
@@ -30,14 +29,21 @@ class Embeddings(nn.Module):
 
     def __init__(self, vocabulary_size: int, d_model: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(vocabulary_size, d_model) / math.sqrt(d_model))
+        entries = torch.randn(vocabulary_size, d_model) / math.sqrt(d_model)
+        self.weight = nn.Parameter(entries)
 
-    def forward(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch n"],
+    ) -> Float[Tensor, "batch n d_model"]:
         """Look tokens up, times sqrt(d_model)."""
         return F.embedding(tokens, self.weight) * math.sqrt(self.weight.shape[1])
 
-    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
-        """Score every token of the vocabulary: the linear map before the softmax, without a bias."""
+    def logits(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch vocabulary"]:
+        """Score every token: the linear map before the softmax, without a bias."""
         return F.linear(x, self.weight)
 
     def extra_repr(self) -> str:

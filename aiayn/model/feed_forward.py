@@ -9,12 +9,11 @@ __all__ = [
 ]
 
 
-# book/03-3-feed-forward.ipynb, cell imports
+# book/03-3-feed-forward.ipynb, cell feed-forward
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
-# book/03-3-feed-forward.ipynb, cell feed-forward
 class FeedForward(nn.Module):
     """max(0, x W_1 + b_1) W_2 + b_2, the same for every position (section 3.3).
 
@@ -32,7 +31,10 @@ class FeedForward(nn.Module):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch d_model"]:
         """Transform each position by itself."""
-        # In place, because nothing else needs what W_1 gave: one wide tensor less at a time.
+        # In place, because nothing else needs what W_1 gave: one wide tensor less.
         return self.W_2(self.W_1(x).relu_())

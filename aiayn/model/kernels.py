@@ -1,7 +1,7 @@
-"""Attention (paper, section 3.2).
+"""Other scores, and what a kernel does (paper, section 3.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
 """
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-# book/03-2-attention.ipynb, cell kernels-imports
+# book/11-8-other-scores-and-kernels.ipynb, cell kernels-imports
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from aiayn.model.attention import Attention, FusedAttention
 
 
-# book/03-2-attention.ipynb, cell scores
+# book/11-8-other-scores-and-kernels.ipynb, cell scores
 def unscaled_dot_product(
     Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]
 ) -> Float[Tensor, "*batch n m"]:
@@ -52,7 +52,7 @@ class GeneralScore(nn.Module):
 
 
 class AdditiveScore(nn.Module):
-    """Bahdanau's additive compatibility: v tanh(W_q q + W_k k), a network with one hidden layer."""
+    """Bahdanau's additive compatibility v tanh(W_q q + W_k k): one hidden layer."""
 
     def __init__(self, h: int, d_k: int) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class AdditiveScore(nn.Module):
         return (hidden.tanh() * self.v).sum(-1)
 
 
-# book/03-2-attention.ipynb, cell kernel
+# book/11-8-other-scores-and-kernels.ipynb, cell kernel
 Score = Literal["scaled", "unscaled", "general", "additive"]
 
 
@@ -83,7 +83,7 @@ def attention_kernel(score: Score, h: int, d_k: int) -> Attention:
     return Attention(GeneralScore(h, d_k) if score == "general" else AdditiveScore(h, d_k))
 
 
-# book/03-2-attention.ipynb, cell recorded-attention
+# book/11-8-other-scores-and-kernels.ipynb, cell recorded-attention
 class RecordedAttention(Attention):
     """What another kernel computes, written out; `record` is given the weights."""
 
@@ -102,7 +102,7 @@ class RecordedAttention(Attention):
 
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collect the weights of every attention of `model` while the block runs, by the module's name.
+    """Collect the weights of every attention of `model` while the block runs, by name.
 
     Each entry is (batch, h, queries, keys), that of the last call.
     """

@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-# book/03-5-positional-encoding.ipynb, cell imports
+# book/03-5-positional-encoding.ipynb, cell no-positions
 import math
 
 import torch
@@ -22,10 +22,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from aiayn.errors import InputError
-from aiayn.model.attention import Attention, Compatibility, attention_weights, scaled_dot_product
+from aiayn.model.attention import (
+    Attention,
+    Compatibility,
+    attention_weights,
+    scaled_dot_product,
+)
 
 
-# book/03-5-positional-encoding.ipynb, cell no-positions
 class NoPositions(nn.Module):
     """Leave x as it is: order is unknown, or told elsewhere."""
 
@@ -55,7 +59,7 @@ def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
 
 # book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
 class SinusoidalPositions(nn.Module):
-    """Add the sinusoidal encoding; the table, of `n` rows at first, grows, so no sequence is too long."""
+    """Add the sinusoidal encoding; its table, of `n` rows at first, grows as needed."""
 
     def __init__(self, d_model: int, n: int = 256) -> None:
         super().__init__()

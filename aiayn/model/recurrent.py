@@ -81,7 +81,6 @@ def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn
     return layer
 
 
-# book/01-introduction.ipynb, cell recurrent-state
 class RecurrentState:
     """What a recurrent model carries from one word that it writes to the next.
 
@@ -121,7 +120,6 @@ def summary(
     return torch.cat([forwards[torch.arange(len(memory), device=last.device), last], backwards[:, 0]], dim=-1)
 
 
-# book/01-introduction.ipynb, cell contexts
 def begin(
     bridge: nn.Linear, memory: Float[Tensor, "batch n d_state"], words: Bool[Tensor, "batch n"]
 ) -> RecurrentState:

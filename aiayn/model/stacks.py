@@ -79,7 +79,9 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(self_attention.d_model, dropout, norm) for _ in range(2))
 
     def forward(
-        self, x: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "... n"] | None = None
+        self,
+        x: Float[Tensor, "batch n d_model"],
+        visible: Bool[Tensor, "... n"] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         """Transform x; no position attends to one that is not `visible`."""
         x = self.residuals[0](x, lambda x: self.self_attention(x, visible=visible))
@@ -96,7 +98,9 @@ class Encoder(nn.Module):
         self.norm = final_norm(self.layers)
 
     def forward(
-        self, x: Float[Tensor, "batch n d_model"], visible: Bool[Tensor, "... n"] | None = None
+        self,
+        x: Float[Tensor, "batch n d_model"],
+        visible: Bool[Tensor, "... n"] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         """Encode embedded source positions into the memory."""
         for layer in self.layers:

@@ -44,15 +44,15 @@ def encoder_layer(config: TransformerConfig) -> EncoderLayer:
 
 
 def decoder_layer(config: TransformerConfig) -> DecoderLayer:
-    """One layer of the decoder. Distance from a target to a source position means nothing, so only
-    self-attention is relative."""
+    """One layer of the decoder. The distance from a target to a source position means
+    nothing, so only self-attention is relative."""
     own, over_memory = attention(config, relative=True), attention(config, relative=False)
     feed_forward = FeedForward(config.d_model, config.d_ff)
     return DecoderLayer(own, over_memory, feed_forward, config.dropout, config.norm)
 
 
 def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
-    """One attention, with relative positions where the configuration has them and they make sense."""
+    """One attention, with relative positions where they are configured and make sense."""
     d_k = config.d_k or config.d_model // config.h
     d_v = config.d_v or config.d_model // config.h
     kernel = attention_kernel(config.score, config.h, d_k)
@@ -61,9 +61,8 @@ def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
     return MultiHeadAttention(config.d_model, config.h, d_k, d_v, config.attention_bias, kernel)
 
 
-# book/03-model-architecture.ipynb, cell position-modules
 def positions(config: TransformerConfig) -> nn.Module:
-    """What is added to the embeddings; relative positions live in the attention instead."""
+    """What is added to the embeddings; relative positions are part of the attention."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.d_model)
     if config.positions == "learned":
@@ -73,7 +72,7 @@ def positions(config: TransformerConfig) -> nn.Module:
 
 # book/03-model-architecture.ipynb, cell transformer
 class Transformer(EncoderDecoder):
-    """The model of the paper (section 3, figure 1), of the shape that `config`, or its name, says."""
+    """The model of the paper (section 3, figure 1), in the shape of `config`, or its name."""
 
     config: TransformerConfig
 
@@ -102,7 +101,7 @@ class Transformer(EncoderDecoder):
         memory: Float[Tensor, "batch n d_model"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position, from which `logits` tells the next token."""
+        """A vector for each target position, from which `logits` scores the next token."""
         x = self.dropout(self.positions(self.target_embeddings(target)))
         return self.decoder(x, memory, padding_mask(source, self.config.pad_id))
 
@@ -117,7 +116,7 @@ class Transformer(EncoderDecoder):
         return DecoderState(self.encode(source), visible, self.config.N)
 
     def step(self, tokens: Int[Tensor, "rows m"], state: "DecoderState") -> Float[Tensor, "rows vocabulary"]:
-        """Feed the newest target tokens, one for each row or a prefix, and score the next one."""
+        """Feed the newest target tokens, one a row or a prefix, and score the next one."""
         x = self.positions(self.target_embeddings(tokens), state.length)
         x = self.decoder(x, state.memory, state.visible, state.caches)
         return self.logits(x[:, -1])
@@ -125,9 +124,9 @@ class Transformer(EncoderDecoder):
 
 # book/03-model-architecture.ipynb, cell decoder-state
 class DecoderState:
-    """What decoding carries from step to step, a row for each translation that is being written.
+    """What decoding carries from step to step, a row for each translation being written.
 
-    `memory` is the encoder's output, and `visible` says which of its positions are words.
+    `memory` is the encoder's output; `visible` is True where its positions are words.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Constituency parsing (paper, section 6.3).
+"""Trees in and out (paper, section 6.3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
@@ -10,6 +10,6 @@ __all__ = [
 ]
 
 
-# book/06-3-constituency-parsing.ipynb, cell parsing-front
+# book/11-9-trees-in-and-out.ipynb, cell parsing-front
 from aiayn.parsing.parser import Parse as Parse
 from aiayn.parsing.parser import Parser as Parser

@@ -1,7 +1,7 @@
-"""Constituency parsing (paper, section 6.3).
+"""Trees in and out (paper, section 6.3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-# book/06-3-constituency-parsing.ipynb, cell evalb-imports
+# book/11-9-trees-in-and-out.ipynb, cell evalb-imports
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from aiayn.data.trees import Leaf, Tree
 from aiayn.errors import InputError
 
-# book/06-3-constituency-parsing.ipynb, cell evalb-rules
+# book/11-9-trees-in-and-out.ipynb, cell evalb-rules
 DELETED = {",", ":", "``", "''", ".", "-NONE-"}  # parts of speech: such words are taken out
 UNCOUNTED = {"", "TOP", "ROOT", "S1"}
 SAME = {"PRT": "ADVP"}
@@ -54,7 +54,7 @@ def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
     return found, words
 
 
-# book/06-3-constituency-parsing.ipynb, cell crossings
+# book/11-9-trees-in-and-out.ipynb, cell crossings
 def crossings(gold: list[Bracket], parsed: list[Bracket]) -> int:
     """How many brackets of a parse overlap some bracket of the gold tree, neither inside the other."""
     spans = {(first, last) for _, first, last in gold}
@@ -63,7 +63,7 @@ def crossings(gold: list[Bracket], parsed: list[Bracket]) -> int:
     )
 
 
-# book/06-3-constituency-parsing.ipynb, cell bracket-scores
+# book/11-9-trees-in-and-out.ipynb, cell bracket-scores
 @dataclass(frozen=True)
 class BracketScores:
     """What EVALB counts; the shares are per cent.
@@ -110,7 +110,7 @@ class BracketScores:
         return self.crossing / max(1, self.sentences)
 
 
-# book/06-3-constituency-parsing.ipynb, cell evalb
+# book/11-9-trees-in-and-out.ipynb, cell evalb
 def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
     """Score parses against gold trees as EVALB does with COLLINS.prm (section 6.3).
 
@@ -142,7 +142,7 @@ def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
     return BracketScores(*(total[name] for name in names))
 
 
-# book/06-3-constituency-parsing.ipynb, cell strict
+# book/11-9-trees-in-and-out.ipynb, cell strict
 def strict(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
     """As `evalb`, but a parse that it would skip has no brackets: so no sentence is left out."""
     if len(gold) != len(parses):

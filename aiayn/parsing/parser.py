@@ -1,7 +1,7 @@
-"""Constituency parsing (paper, section 6.3).
+"""Trees in and out (paper, section 6.3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-# book/06-3-constituency-parsing.ipynb, cell imports
+# book/11-9-trees-in-and-out.ipynb, cell imports
 import contextlib
 import re
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ from aiayn.translation.batches import search_in_batches
 from aiayn.translation.search import Hypothesis, SearchConfig
 from aiayn.translation.translator import Translator
 
-# book/06-3-constituency-parsing.ipynb, cell parsing-search
+# book/11-9-trees-in-and-out.ipynb, cell parsing-search
 PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
 
 
-# book/06-3-constituency-parsing.ipynb, cell tokenise
+# book/11-9-trees-in-and-out.ipynb, cell tokenise
 ROUND = {"(": "-LRB-", ")": "-RRB-"}
 WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
 
@@ -51,7 +51,7 @@ def tokenise(text: str) -> list[str]:
     return [ROUND.get(word, word) for word in re.findall(WORD, text)]
 
 
-# book/06-3-constituency-parsing.ipynb, cell parse
+# book/11-9-trees-in-and-out.ipynb, cell parse
 @dataclass(frozen=True)
 class Parse:
     """What a parser made of a sentence.
@@ -83,7 +83,7 @@ def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> P
     return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
 
 
-# book/06-3-constituency-parsing.ipynb, cell parser
+# book/11-9-trees-in-and-out.ipynb, cell parser
 class Parser:
     """A model that was trained on trees, as a parser (section 6.3).
 
@@ -119,7 +119,7 @@ class Parser:
         best = [found[0].tree if found else None for found in self.n_best(sentences, 1, progress)]
         return best[0] if isinstance(sentence, str) else best
 
-    # book/06-3-constituency-parsing.ipynb, cell parse-sentences
+    # book/11-9-trees-in-and-out.ipynb, cell parse-sentences
     def n_best(
         self, sentences: Sequence[str | Sequence[str]], n: int, progress: bool = False
     ) -> list[list[Parse]]:
@@ -147,11 +147,11 @@ class Parser:
         return [[parse(each, vocabulary, words) for each in hypotheses] for hypotheses, words in pairs]
 
 
-# book/06-3-constituency-parsing.ipynb, cell parse-sentences
+# book/11-9-trees-in-and-out.ipynb, cell parse-sentences
 BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
 
 
-# book/06-3-constituency-parsing.ipynb, cell gold-trees
+# book/11-9-trees-in-and-out.ipynb, cell gold-trees
 def gold_trees(pairs: Pairs) -> list[Tree]:
     """The trees of a corpus of sentences and trees.
 
@@ -165,7 +165,7 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
     return list(trees_of(pairs))
 
 
-# book/06-3-constituency-parsing.ipynb, cell evaluate
+# book/11-9-trees-in-and-out.ipynb, cell evaluate
 def evaluate(
     run: TrainedRun,
     search: SearchConfig = PARSING_SEARCH,

@@ -1,7 +1,7 @@
-"""Constituency parsing (paper, section 6.3).
+"""Trees in and out (paper, section 6.3).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-3-constituency-parsing.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/06-3-constituency-parsing.ipynb, cell well-formed-imports
+# book/11-9-trees-in-and-out.ipynb, cell well-formed-imports
 from typing import NamedTuple
 
 import torch
@@ -24,7 +24,7 @@ from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
 
 
-# book/06-3-constituency-parsing.ipynb, cell tree-vocabulary
+# book/11-9-trees-in-and-out.ipynb, cell tree-vocabulary
 class TreeVocabulary:
     """Which tokens of a vocabulary are brackets and parts of speech.
 
@@ -56,7 +56,7 @@ class TreeVocabulary:
             raise InputError("not the vocabulary of a parser: it has no brackets; train with --pair en-trees")
 
 
-# book/06-3-constituency-parsing.ipynb, cell stand
+# book/11-9-trees-in-and-out.ipynb, cell stand
 LONGEST_RUN = 12  # opening brackets one behind the other, with no word between them
 
 
@@ -98,7 +98,7 @@ class Stand(NamedTuple):
         return opens, depth > 0 and self.words > 0, self.due[-1] if closes else -1, ends
 
 
-# book/06-3-constituency-parsing.ipynb, cell well-formed
+# book/11-9-trees-in-and-out.ipynb, cell well-formed
 class WellFormed:
     """Tells `beam_search` how beginnings of trees may go on, so that all that it finds are trees.
 

@@ -1,19 +1,23 @@
-"""Model variations (paper, section 6.2).
+"""Sweeps and evidence (paper, section 6.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
 """
 
 __all__ = [
+    "Comparison",
     "compare",
+    "judge",
     "ROWS",
     "Row",
     "row_config",
 ]
 
 
-# book/06-2-model-variations.ipynb, cell table3-front
+# book/11-12-sweeps-and-evidence.ipynb, cell table3-front
+from aiayn.table3.comparison import Comparison as Comparison
 from aiayn.table3.comparison import compare as compare
+from aiayn.table3.comparison import judge as judge
 from aiayn.table3.rows import ROWS as ROWS
 from aiayn.table3.rows import Row as Row
 from aiayn.table3.rows import row_config as row_config

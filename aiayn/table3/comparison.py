@@ -1,92 +1,92 @@
-"""Model variations (paper, section 6.2).
+"""Sweeps and evidence (paper, section 6.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
 """
 
 __all__ = [
     "Measure",
-    "Verdict",
-    "BAR",
+    "SEEDS",
     "MARGIN",
+    "FLAT",
+    "FLOOR",
+    "gate",
     "Comparison",
-    "runs_of",
+    "Finding",
     "compare",
-    "together",
-    "read_record",
+    "judge",
     "spread",
     "report",
+    "gains",
 ]
 
 
-# book/06-2-model-variations.ipynb, cell comparison-imports
-import json
+# book/11-12-sweeps-and-evidence.ipynb, cell comparison-imports
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Literal
 
-from aiayn.errors import InputError
+from aiayn.evidence import Difference, decide, paired
+from aiayn.table3.record import runs_of
 from aiayn.table3.rows import ROWS
 
-# book/06-2-model-variations.ipynb, cell comparison
+# book/11-12-sweeps-and-evidence.ipynb, cell comparison
 Measure = Literal["perplexity", "bleu"]
-Verdict = Literal["holds", "does not at this scale", "within noise", "too few runs"]
-BAR = {2: 4.30, 3: 2.78, 4: 2.45, 5: 2.31}  # standard errors by seeds: Student's t, 95%
-MARGIN: dict[Measure, float] = {"perplexity": 5.0, "bleu": 1.0}
+SEEDS = 5  # that a verdict needs
+MARGIN = 0.5  # BLEU; two rows that are closer are nearly identical
+FLAT = 0.01  # share by which base's perplexity may still fall over its last five checkpoints
+FLOOR = {"laboratory": 90.0, "multi30k": 36.0}  # BLEU that base must reach, by corpus
 
 
+def gate(record: dict[str, Any]) -> str:
+    """Why nothing is judged by a record; empty if its base passes."""
+    runs, data = runs_of(record, "base"), record.get("data", "")
+    if not runs:
+        return f"no base on {data}: misses the gate"
+    score = mean(run["bleu"] for run in runs)
+    if score < FLOOR.get(data, 0.0):
+        return f"base {score:.0f} BLEU on {data}, less than {FLOOR[data]:.0f}: misses the gate"
+    if min(len(run.get("validations", ())) for run in runs) < 6:
+        return f"less than six checkpoints of base on {data}: misses the gate"
+    fall = mean(1 - run["validations"][-1] / run["validations"][-6] for run in runs)
+    if fall >= FLAT:
+        return f"base's perplexity on {data} still falling, by {fall:.1%}: misses the gate"
+    return ""
+
+
+# book/11-12-sweeps-and-evidence.ipynb, cell compare
 @dataclass(frozen=True)
 class Comparison:
-    """How much better one row did than another, as a statement has them.
-
-    Attributes
-    ----------
-    gain, bar : float
-        The difference of the means, in BLEU or in hundredths of a nat (percent of perplexity, where it is
-        small), and how large it must be.
-    seeds : int
-        Of the row that has fewer; with less than two of them there is no verdict.
-    """
+    """Two rows of which one is said to be better than the other, or nearly identical to it if `alike`."""
 
     better: str
     worse: str
     measure: Measure
-    gain: float
-    bar: float
-    seeds: int
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether `better` is better."""
-        if self.seeds < 2:
-            return "too few runs"
-        if abs(self.gain) <= self.bar:
-            return "within noise"
-        return "holds" if self.gain > 0 else "does not at this scale"
-
-    @property
-    def alike(self) -> Verdict:
-        """Whether the two are nearly identical: closer than `MARGIN`, the error allowed for."""
-        if self.seeds < 2:
-            return "too few runs"
-        if abs(self.gain) + self.bar <= MARGIN[self.measure]:
-            return "holds"
-        return (
-            "does not at this scale" if abs(self.gain) - self.bar > MARGIN[self.measure] else "within noise"
-        )
+    alike: bool = False
 
 
-# book/06-2-model-variations.ipynb, cell compare
-def runs_of(record: dict[str, Any], row: str) -> list[dict[str, Any]]:
-    """The runs of a row that did not fail."""
-    return [run for run in record["runs"] if run["row"] == row and "error" not in run]
+@dataclass(frozen=True)
+class Finding:
+    """What a record says of a comparison.
+
+    Attributes
+    ----------
+    gain : Difference, optional
+        Of `better` over `worse`, in BLEU or in nats; None with less than two seeds that both have.
+    verdict : bool, optional
+        None if it is undecided.
+    """
+
+    comparison: Comparison
+    gain: Difference | None
+    verdict: bool | None
 
 
-def compare(record: dict[str, Any], better: str, worse: str, measure: Measure) -> Comparison:
-    """Two rows in the record of a sweep.
+# book/11-12-sweeps-and-evidence.ipynb, cell compare-rows
+def compare(record: dict[str, Any], better: str, worse: str, measure: Measure) -> Difference | None:
+    """How much better a row is than another in the record of a sweep, seed by seed.
 
     Parameters
     ----------
@@ -95,51 +95,36 @@ def compare(record: dict[str, Any], better: str, worse: str, measure: Measure) -
     better, worse : str
         Names of rows.
     measure : str
-        `perplexity`, whose logarithm is compared, or `bleu`.
+        `perplexity`, of which the negative logarithm is compared, or `bleu`.
     """
 
     def goodness(run: dict[str, Any]) -> float:
-        return -100 * math.log(run["perplexity"]) if measure == "perplexity" else float(run["bleu"])
+        return -math.log(run["perplexity"]) if measure == "perplexity" else float(run["bleu"])
 
-    one, other = ([goodness(run) for run in runs_of(record, name)] for name in (better, worse))
-    seeds = min(len(one), len(other))
-    if seeds < 2:
-        return Comparison(better, worse, measure, math.nan, math.nan, seeds)
-    error = math.sqrt(stdev(one) ** 2 / len(one) + stdev(other) ** 2 / len(other))
-    return Comparison(better, worse, measure, mean(one) - mean(other), BAR[min(seeds, 5)] * error, seeds)
+    one, other = ({r["seed"]: goodness(r) for r in runs_of(record, name)} for name in (better, worse))
+    shared = sorted(one.keys() & other.keys())
+    return paired([one[s] for s in shared], [other[s] for s in shared]) if len(shared) > 1 else None
 
 
-def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict on a statement of several comparisons: the worst of theirs."""
-    order: tuple[Verdict, ...] = ("too few runs", "does not at this scale", "within noise")
-    return next((verdict for verdict in order if verdict in verdicts), "holds")
+# book/11-12-sweeps-and-evidence.ipynb, cell judge
+def judge(record: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Finding]:
+    """All comparisons of a table, with Holm's correction over those that say which row is better.
 
-
-# book/06-2-model-variations.ipynb, cell read-record
-def read_record(out: Path) -> dict[str, Any] | None:
-    """What a sweep has written so far; None if there is nothing.
-
-    Raises
-    ------
-    InputError
-        If the file holds something else.
+    Nothing is decided if base misses the gate, nor by less than `SEEDS` seeds.
     """
-    try:
-        record: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-        for run in record["runs"]:
-            if run["row"] not in ROWS or not run["seed"] > 0:
-                raise ValueError("a run of no row or no seed")
-            scored = "error" in run or (0 < run["perplexity"] < math.inf and 0 <= run["bleu"] <= 100)
-            if not scored or not run.get("parameters", "error" in run) > 0:
-                raise ValueError(f"{run['row']}, seed {run['seed']}: its numbers make no sense")
-        return record
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{out}: not the record of a sweep ({error}); take another --out") from None
+    gains = [compare(record, c.better, c.worse, c.measure) for c in comparisons]
+    verdicts: list[bool | None] = [None] * len(gains)
+    if not gate(record):
+        enough = {k: gain for k, gain in enumerate(gains) if gain and gain.freedom >= SEEDS - 1}
+        better = [k for k in enough if not comparisons[k].alike]
+        for k, verdict in zip(better, decide([enough[k] for k in better]), strict=True):
+            verdicts[k] = verdict
+        for k in enough.keys() - better:
+            verdicts[k] = enough[k].within(MARGIN)
+    return [Finding(*each) for each in zip(comparisons, gains, verdicts, strict=True)]
 
 
-# book/06-2-model-variations.ipynb, cell report
+# book/11-12-sweeps-and-evidence.ipynb, cell report
 def spread(values: list[float]) -> str:
     """Mean, and standard deviation if there are several."""
     return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
@@ -153,5 +138,22 @@ def report(record: dict[str, Any]) -> str:
             perplexity, score = (spread([run[name] for run in runs]) for name in ("perplexity", "bleu"))
             ours = f"{row.name:16}{len(runs):5}{runs[0]['parameters']:12,}"
             lines.append(f"{ours}{perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}")
-    failed = [run for run in record["runs"] if "error" in run]
+    failed = [run for run in (*record.get("trials", ()), *record["runs"]) if "error" in run]
     return "\n".join([*lines, *(f"{run['row']}, seed {run['seed']}: {run['error']}" for run in failed)])
+
+
+# book/11-12-sweeps-and-evidence.ipynb, cell gains
+def gains(record: dict[str, Any]) -> str:
+    """Each row of a record against base, with 95% intervals and verdicts, and whether base passes."""
+    names = [name for name in ROWS if name != "base" and runs_of(record, name)]
+    measures: tuple[Measure, ...] = ("perplexity", "bleu")
+    found = judge(record, [Comparison(name, "base", m) for name in names for m in measures])
+    units, words = {"perplexity": "nats", "bleu": "BLEU"}, {True: "better", False: "worse", None: "undecided"}
+    lines = [f"gate: {gate(record) or 'base passes'}"]
+    if found:
+        lines.append(f"gain over base, 95% interval; verdicts by Holm over {len(found)} comparisons")
+    for each in found:
+        shown = each.gain or "less than two seeds in common"
+        name, unit = each.comparison.better, units[each.comparison.measure]
+        lines.append(f"{name:16}{unit:5} {shown!s:26} {words[each.verdict]}")
+    return "\n".join(lines)

@@ -32,7 +32,7 @@ from aiayn.model.registry import build
 # book/06-2-model-variations.ipynb, cell row
 @dataclass(frozen=True)
 class Row:
-    """A row of Table 3: how it differs from base, and what the paper found (section 6.2).
+    """A row of Table 3 (section 6.2): how it differs from base, and its scores.
 
     Attributes
     ----------
@@ -65,6 +65,7 @@ class Row:
 
 
 # book/06-2-model-variations.ipynb, cell rows
+_BIG = {"d_model": 1024, "d_ff": 4096, "h": 16, "dropout": 0.3}
 _TABLE_3 = [
     Row("base", 4.92, 25.8, 65),
     Row("A h=1", 5.29, 24.9, changes={"h": 1, "d_k": 512, "d_v": 512}),
@@ -85,7 +86,7 @@ _TABLE_3 = [
     Row("D smoothing=0.0", 4.67, 25.3, label_smoothing=0.0),
     Row("D smoothing=0.2", 5.47, 25.7, label_smoothing=0.2),
     Row("E", 4.92, 25.7, changes={"positions": "learned"}),
-    Row("big", 4.33, 26.4, 213, {"d_model": 1024, "d_ff": 4096, "h": 16, "dropout": 0.3}, steps=300_000),
+    Row("big", 4.33, 26.4, 213, _BIG, steps=300_000),
 ]
 ROWS = {row.name: row for row in _TABLE_3}
 
@@ -97,7 +98,8 @@ def choose_rows(names: str | Sequence[str]) -> list[Row]:
     Parameters
     ----------
     names : str or sequence of str
-        Names, groups (`A`) or `all`; a string may hold several, with commas between them.
+        Names, whole (`A h=1`) or without the group (`h=1`), groups (`A`) or `all`; a
+        string may hold several, with commas between them.
 
     Raises
     ------
@@ -105,8 +107,11 @@ def choose_rows(names: str | Sequence[str]) -> list[Row]:
         If there is no such row.
     """
     chosen = set[str]()
-    for name in [each.strip() for each in (names.split(",") if isinstance(names, str) else names)]:
-        found = [row.name for row in ROWS.values() if name in ("all", row.group, row.name)]
+    for each in names.split(",") if isinstance(names, str) else names:
+        name = each.strip()
+        rows = ROWS.values()
+        known = [("all", r.group, r.name, r.name.split()[-1]) for r in rows]
+        found = [r.name for r, each in zip(rows, known, strict=True) if name in each]
         if not found:
             hint = did_you_mean(name, ["all", "A to E", *ROWS])
             raise InputError(f"Table 3 has no row {name!r}: {hint}")
@@ -116,11 +121,19 @@ def choose_rows(names: str | Sequence[str]) -> list[Row]:
 
 # book/06-2-model-variations.ipynb, cell row-config
 Form = Literal["paper", "t2t"]
-FORMS: dict[Form, dict[str, Any]] = {"paper": {}, "t2t": {"vocabulary_size": 40960, "attention_bias": True}}
+FORMS: dict[Form, dict[str, Any]] = {
+    "paper": {},
+    "t2t": {"vocabulary_size": 40960, "attention_bias": True},
+}
 WIDTHS = {"d_model": 512, "d_ff": 2048, "d_k": 64, "d_v": 64}
 
 
-def row_config(row: Row, scale: float = 1.0, form: Form = "paper", **changes: Any) -> TransformerConfig:
+def row_config(
+    row: Row,
+    scale: float = 1.0,
+    form: Form = "paper",
+    **changes: Any,
+) -> TransformerConfig:
     """The shape of a row's model.
 
     Parameters
@@ -130,7 +143,8 @@ def row_config(row: Row, scale: float = 1.0, form: Form = "paper", **changes: An
     scale : float
         Multiplies d_model, d_ff, d_k and d_v. N, h and dropout stay.
     form : str
-        `paper`, or `t2t` for what the authors' program had: biases in attention, and 40960 embeddings.
+        `paper`, or `t2t` for what the authors' program had: biases in attention, and
+        40960 embeddings.
     **changes
         Further fields, such as the vocabulary's size.
 
@@ -143,7 +157,8 @@ def row_config(row: Row, scale: float = 1.0, form: Form = "paper", **changes: An
     for name in WIDTHS:
         width = float(shape[name] * scale)
         if width < 1 or not width.is_integer():
-            raise InputError(f"scale={scale}: row {row.name} would have {name}={width:g}; try 0.5 or 0.25")
+            would = f"scale={scale}: row {row.name} would have {name}={width:g}"
+            raise InputError(f"{would}; try 0.5 or 0.25")
         shape[name] = int(width)
     return config("base", **(FORMS[form] | shape | changes))
 

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Many workers (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell training-front
+# book/11-7-many-workers.ipynb, cell training-front
 from aiayn.training.checkpoint import load_checkpoint as load_checkpoint
 from aiayn.training.loop import train_model as train_model
 from aiayn.training.preparation import prepare as prepare

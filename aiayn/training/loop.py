@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Many workers (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell imports
+# book/11-7-many-workers.ipynb, cell imports
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +53,7 @@ LOG_STEPS = 50  # from one line of the metrics to the next
 GENTLE = 0.1  # share of the learning rate at which a trained model goes on with other text
 
 
-# book/05-training.ipynb, cell loop-batches
+# book/11-7-many-workers.ipynb, cell loop-batches
 def training_batches(examples: Encoded, config: TrainingConfig, workers: Workers) -> Batches:
     """The batches of all steps, of which each worker has its share."""
     return Batches(
@@ -74,7 +74,7 @@ def validation_batches(examples: Encoded, tokens: int, device: torch.device) -> 
     return [make_batch([examples[i] for i in group.tolist()]).to(device) for group in groups]
 
 
-# book/05-training.ipynb, cell upcoming
+# book/11-7-many-workers.ipynb, cell upcoming
 def upcoming(
     batches: Batches, first: int, last: int, device: torch.device
 ) -> Iterator[tuple[int, GlobalBatch]]:
@@ -91,7 +91,7 @@ def upcoming(
             yield step, work
 
 
-# book/05-training.ipynb, cell hardware-peak
+# book/11-7-many-workers.ipynb, cell hardware-peak
 def hardware_peak(workers: Workers) -> float:
     """Operations per second of all workers' hardware at its best; measured where no data sheet is known."""
     device = workers.device
@@ -99,7 +99,7 @@ def hardware_peak(workers: Workers) -> float:
     return workers.world_size * peak
 
 
-# book/05-training.ipynb, cell trainer
+# book/11-7-many-workers.ipynb, cell trainer
 class Trainer:
     """A model on its way: how it is trained, by which workers, and the run in which all of it is kept."""
 
@@ -139,7 +139,7 @@ class Trainer:
         self.progress.checkpoint(step, minutes, perplexity, self.model, self.run.vocabulary, source)
         self.meter.pause()
 
-    # book/05-training.ipynb, cell votes
+    # book/11-7-many-workers.ipynb, cell votes
     def votes(self, step: int, signals: list[int], saved: float, end: float) -> dict[str, float]:
         """What this worker says at a step: somebody wants it to stop, time is up, a checkpoint is due.
 
@@ -153,7 +153,7 @@ class Trainer:
         first = self.workers.rank == 0  # whose clock all go by
         return {"stopped": float(bool(signals)), "out_of_time": first and minutes > end, "due": first and due}
 
-    # book/05-training.ipynb, cell fit
+    # book/11-7-many-workers.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch]) -> None:
         """Take the steps from where the run stands up to `config.steps`, or as many as its minutes allow."""
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
@@ -188,7 +188,7 @@ class Trainer:
                     break
 
 
-# book/05-training.ipynb, cell prepare-run
+# book/11-7-many-workers.ipynb, cell prepare-run
 @dataclass(frozen=True)
 class Initial:
     """The model that a training begins with, instead of a new one."""
@@ -232,7 +232,7 @@ def prepare_run(
     return corpus
 
 
-# book/05-training.ipynb, cell settings
+# book/11-7-many-workers.ipynb, cell settings
 def settings_of(config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: str | None) -> dict[str, Any]:
     """What a run is made with, for the record, and for whoever wants to go on with it."""
     known = {key: value for key, value in asdict(config).items() if key not in ("model", "minutes")}
@@ -242,7 +242,7 @@ def settings_of(config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: s
     return known | {"versions": versions}
 
 
-# book/05-training.ipynb, cell train
+# book/11-7-many-workers.ipynb, cell train
 def train_model(
     config: TrainingConfig,
     data: str | tuple[Pairs, Pairs],

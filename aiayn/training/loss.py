@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/05-4-regularization.ipynb, cell imports
+# book/05-4-regularization.ipynb, cell label-smoothed-loss
 from typing import Any
 
 import torch
@@ -21,16 +21,18 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-# book/05-4-regularization.ipynb, cell label-smoothed-loss
 def label_smoothed_loss(
-    logits: Float[Tensor, "tokens vocabulary"], labels: Int[Tensor, " tokens"], epsilon: float = 0.1
+    logits: Float[Tensor, "tokens vocabulary"],
+    labels: Int[Tensor, " tokens"],
+    epsilon: float = 0.1,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Cross entropy to labels of which a share `epsilon` is spread over the whole vocabulary (section 5.4).
+    """Cross entropy to labels, a share `epsilon` spread over all words (section 5.4).
 
     Parameters
     ----------
     logits : Tensor
-        Scores of the words only: select them before the projection, so that padding costs nothing.
+        Scores of the words only: select them before the projection, so that padding
+        costs nothing.
     labels : Tensor
         The right tokens.
     epsilon : float
@@ -41,7 +43,8 @@ def label_smoothed_loss(
     loss : Tensor
         Sum over tokens, in nats: what is minimised.
     nll : Tensor
-        Sum of -log p(label), in nats and without a gradient: perplexity is exp(nll / tokens).
+        Sum of -log p(label), in nats and without a gradient: perplexity is
+        exp(nll / tokens).
     """
     log_p = logits.log_softmax(dim=-1)
     nll = -log_p.gather(1, labels[:, None]).sum()
@@ -81,7 +84,9 @@ class ProjectedLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        dx, dweight = (gradient.mul_(upstream) for gradient in ctx.gradients)
+        if ctx.gradients is None:  # they are scaled where they are, which a second time would be wrong
+            raise RuntimeError("projected_loss: its gradient can be taken once")
+        (dx, dweight), ctx.gradients = (g.mul_(upstream) for g in ctx.gradients), None
         return dx, dweight, None, None, None
 
 

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell metrics-imports
+# book/11-1-runs-that-survive.ipynb, cell metrics-imports
 import json
 import math
 import sys
@@ -33,7 +33,7 @@ from aiayn.errors import InputError
 VALIDATED = "validation_perplexity"  # what a line calls it
 
 
-# book/05-training.ipynb, cell tensorboard
+# book/11-1-runs-that-survive.ipynb, cell tensorboard
 def tensorboard_writer(folder: Path) -> Any:
     """What writes TensorBoard's files.
 
@@ -52,7 +52,7 @@ def tensorboard_writer(folder: Path) -> Any:
         raise InputError(f"{folder}: cannot be written to ({error})") from None
 
 
-# book/05-training.ipynb, cell read-lines
+# book/11-1-runs-that-survive.ipynb, cell read-lines
 def is_number(value: Any, least: float = 0, whole: bool = False) -> bool:
     """Whether what JSON gave is a finite number and at least `least`; true and false are no numbers."""
     right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
@@ -79,7 +79,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-# book/05-training.ipynb, cell metrics
+# book/11-1-runs-that-survive.ipynb, cell metrics
 class Metrics:
     """The file `metrics.jsonl` in a folder, to which a training adds lines; with `tensorboard`, its files
     are written beside it. `writes` is False for all workers but one."""
@@ -126,7 +126,7 @@ class Metrics:
             self.writer.close()
 
 
-# book/05-training.ipynb, cell best
+# book/11-1-runs-that-survive.ipynb, cell best
 def best_step(validations: dict[int, float]) -> int | None:
     """Where the validation perplexity was least."""
     return min(validations, key=validations.__getitem__) if validations else None
@@ -138,7 +138,7 @@ def stale(validations: dict[int, float], patience: int | None) -> bool:
     return bool(last) and last[0] > (best_step(validations) or 0)
 
 
-# book/05-training.ipynb, cell means
+# book/11-1-runs-that-survive.ipynb, cell means
 def means(total: dict[str, float], peak: float) -> dict[str, float]:
     """A line from sums: per word, per second, per position; `peak` is in operations per second."""
     return {
@@ -151,7 +151,7 @@ def means(total: dict[str, float], peak: float) -> dict[str, float]:
     }
 
 
-# book/05-training.ipynb, cell meter
+# book/11-1-runs-that-survive.ipynb, cell meter
 class Meter:
     """Sums over the steps since the last line, and the line that they make.
 

@@ -11,15 +11,20 @@ __all__ = [
 ]
 
 
-# book/05-3-optimizer.ipynb, cell imports
+# book/05-3-optimizer.ipynb, cell make-optimizer
 import torch
 from torch import nn
 
 
-# book/05-3-optimizer.ipynb, cell make-optimizer
 def make_optimizer(model: nn.Module) -> torch.optim.Adam:
-    """Adam with the paper's beta_1, beta_2 and epsilon; its rate is set before each step by `set_rate`."""
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    """Adam with the paper's constants; `set_rate` sets its rate before each step."""
+    return torch.optim.Adam(
+        model.parameters(),
+        lr=0.0,
+        betas=(0.9, 0.98),
+        eps=1e-9,
+        fused=True,
+    )
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Many workers (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell preparation-imports
+# book/11-7-many-workers.ipynb, cell preparation-imports
 import hashlib
 import logging
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from aiayn.training.recipes import TrainingConfig
 LOG = logging.getLogger(__name__)  # the command line shows what it says
 
 
-# book/05-training.ipynb, cell learned-vocabulary
+# book/11-7-many-workers.ipynb, cell learned-vocabulary
 @dataclass(frozen=True)
 class Corpus:
     """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
@@ -72,7 +72,7 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-# book/05-training.ipynb, cell prepare
+# book/11-7-many-workers.ipynb, cell prepare
 def prepare(
     config: TrainingConfig,
     data: str | tuple[Pairs, Pairs],

@@ -1,7 +1,7 @@
-"""Model variations (paper, section 6.2).
+"""Sweeps and evidence (paper, section 6.2).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
 """
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
 ]
 
 
-# book/06-2-model-variations.ipynb, cell provenance
+# book/11-12-sweeps-and-evidence.ipynb, cell provenance
 import os
 import platform
 import shlex

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Runs that survive (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 """
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell recipes-imports
+# book/11-1-runs-that-survive.ipynb, cell recipes-imports
 import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -23,13 +23,13 @@ from aiayn.model.configuration import PRESETS, TransformerConfig, config
 from aiayn.model.convolutional import CONVOLUTIONAL
 from aiayn.model.recurrent import RECURRENT
 
-# book/05-training.ipynb, cell check-numbers
+# book/11-1-runs-that-survive.ipynb, cell check-numbers
 MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)
 MOST |= {"batch_tokens": 10**8, "max_length": 10**6, "keep": 10**6, "average": 10**6}
 MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
 
 
-# book/05-training.ipynb, cell training-config
+# book/11-1-runs-that-survive.ipynb, cell training-config
 @dataclass(frozen=True)
 class TrainingConfig:
     """All that fixes a run but its data. The defaults are the paper's base run (section 5).
@@ -69,7 +69,7 @@ class TrainingConfig:
             raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")
 
 
-# book/05-training.ipynb, cell recipes
+# book/11-1-runs-that-survive.ipynb, cell recipes
 RECIPES = {
     "base": TrainingConfig(),
     "big": TrainingConfig(config("big"), steps=300_000, average=20),
@@ -96,7 +96,7 @@ RECIPES = {
 }
 
 
-# book/05-training.ipynb, cell parser-recipes
+# book/11-1-runs-that-survive.ipynb, cell parser-recipes
 _RIVALS = {**RECURRENT, **CONVOLUTIONAL}
 RECIPES |= {name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()}
 RECIPES |= {
@@ -127,7 +127,7 @@ RECIPES |= {
 }
 
 
-# book/05-training.ipynb, cell recipe
+# book/11-1-runs-that-survive.ipynb, cell recipe
 def recipe(name: str, **changes: Any) -> TrainingConfig:
     """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
 

@@ -1,7 +1,7 @@
-"""Training (paper, section 5).
+"""Many workers (paper, section 5).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-# book/05-training.ipynb, cell distribution-imports
+# book/11-7-many-workers.ipynb, cell distribution-imports
 import os
 import threading
 import time
@@ -41,7 +41,7 @@ JOIN_SECONDS = 300.0  # for a worker to come up
 SILENT_SECONDS = 60.0  # after which a worker that gives no sign of life counts as lost
 
 
-# book/05-training.ipynb, cell workers
+# book/11-7-many-workers.ipynb, cell workers
 @dataclass(frozen=True)
 class Workers:
     """The processes that train one model together, as one of them sees it (section 5.2)."""
@@ -84,7 +84,7 @@ class Workers:
         return sums.tolist()  # the only moment at which a GPU is waited for
 
 
-# book/05-training.ipynb, cell in-turn
+# book/11-7-many-workers.ipynb, cell in-turn
 @contextmanager
 def signs_of_life(store: Store, rank: int) -> Iterator[None]:
     """Within it, the store hears once a second that this worker lives."""
@@ -132,7 +132,7 @@ def wait_for(store: Store, ranks: Iterable[int]) -> None:
             ) from None
 
 
-# book/05-training.ipynb, cell call-the-roll
+# book/11-7-many-workers.ipynb, cell call-the-roll
 def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> None:
     """Wait until every worker has signed.
 
@@ -153,7 +153,7 @@ def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> N
         ) from None
 
 
-# book/05-training.ipynb, cell meeting
+# book/11-7-many-workers.ipynb, cell meeting
 def meeting(seconds: float) -> tuple[Store, int, int]:
     """Where the workers meet, the number of this one, and how many there are, from the environment."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -177,7 +177,7 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
     return torch.distributed.PrefixStore(f"start-{start}", store), rank, world_size
 
 
-# book/05-training.ipynb, cell join-workers
+# book/11-7-many-workers.ipynb, cell join-workers
 @contextmanager
 def join_workers(seconds: float | None = None, device: torch.device | str | None = None) -> Iterator[Workers]:
     """Become one of the workers that torchrun has started; without torchrun, the only one.

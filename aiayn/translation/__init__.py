@@ -1,7 +1,7 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell translation-front
+# book/11-10-searching-and-scoring.ipynb, cell translation-front
 from aiayn.translation.bleu_scores import bleu as bleu
 from aiayn.translation.search import SearchConfig as SearchConfig
 from aiayn.translation.search import beam_search as beam_search

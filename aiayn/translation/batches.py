@@ -1,7 +1,7 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell batches-imports
+# book/11-10-searching-and-scoring.ipynb, cell batches-imports
 import warnings
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ from aiayn.translation.engine import engine_for
 from aiayn.translation.search import Allowed, Hypothesis, SearchConfig, beam_search
 
 
-# book/06-1-machine-translation.ipynb, cell batches
+# book/11-10-searching-and-scoring.ipynb, cell batches
 class TooLong(UserWarning):
     """A sentence was left out because it has too many tokens."""
 

@@ -1,12 +1,17 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
     "check_lines",
     "bleu",
+    "SAMPLES",
+    "SEED",
+    "Measured",
+    "resampled",
+    "measure",
     "split_hyphens",
     "MOSES",
     "GERMAN_QUOTES",
@@ -21,12 +26,14 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell bleu-imports
+# book/11-10-searching-and-scoring.ipynb, cell bleu-imports
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
+import numpy as np
 import sacrebleu
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from sacremoses.corpus import NonbreakingPrefixes
@@ -35,7 +42,7 @@ from aiayn.data.corpora import Pairs
 from aiayn.errors import InputError
 
 
-# book/06-1-machine-translation.ipynb, cell bleu
+# book/11-10-searching-and-scoring.ipynb, cell bleu
 def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
     """Refuse what cannot be compared; a model may leave a line empty, a reference may not.
 
@@ -68,13 +75,83 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float,
     return float(score.score), str(metric.get_signature())
 
 
-# book/06-1-machine-translation.ipynb, cell split-hyphens
+# book/11-10-searching-and-scoring.ipynb, cell measured
+SAMPLES, SEED = 1000, 12345  # sacreBLEU's own
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The score of a test set, or by how much it differs from another's, with a 95% interval.
+
+    Attributes
+    ----------
+    name : str
+        `BLEU` or `chrF`, from 0 to 100.
+    value, low, high : float
+        The score or the difference, and its interval by the bootstrap over sentences.
+    signature : str
+        sacreBLEU's, with the number of draws and the seed.
+    p : float or None
+        Of a difference: how often chance makes one as large, where there is none.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    signature: str
+    p: float | None = None
+
+    def __str__(self) -> str:
+        if self.p is None:
+            return f"{self.name} {self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.name} {self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}], p = {self.p:.3f}"
+
+
+def resampled(metric: Any, translations: Sequence[str], references: Sequence[str]) -> tuple[float, Any]:
+    """A score, and those of a thousand draws, which are the same for all translations of a test set."""
+    metric.n_bootstrap, metric.seed = SAMPLES, SEED  # for the signature
+    counts = np.array(metric._extract_corpus_statistics(translations, [references]), dtype=float)
+    draws = np.random.default_rng(SEED).choice(len(counts), size=(SAMPLES, len(counts)))
+    drawn = [metric._compute_score_from_stats(counts[draw].sum(0)).score for draw in draws]
+    return float(metric._compute_score_from_stats(counts.sum(0)).score), np.array(drawn)
+
+
+# book/11-10-searching-and-scoring.ipynb, cell measure
+def measure(
+    translations: Sequence[str], references: Sequence[str], against: Sequence[str] | None = None
+) -> dict[str, Measured]:
+    """BLEU and chrF with intervals, or by how much they exceed those of the translations `against`.
+
+    The p-value has two sides, as the interval; sacreBLEU's own, of absolute differences, is smaller.
+
+    Raises
+    ------
+    InputError
+        As `check_lines` does.
+    """
+    check_lines(translations, references)
+    found = {}
+    for name, metric in {"BLEU": sacrebleu.metrics.BLEU(), "chrF": sacrebleu.metrics.CHRF()}.items():
+        (value, drawn), p = resampled(metric, translations, references), None
+        if against is not None:
+            check_lines(against, references)
+            other, others = resampled(metric, against, references)
+            value, drawn = value - other, drawn - others
+            as_far = np.abs(drawn - drawn.mean()) >= abs(value)
+            p = (int(as_far.sum()) + 1) / (SAMPLES + 1)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        found[name] = Measured(name, value, float(low), float(high), str(metric.get_signature()), p)
+    return found
+
+
+# book/11-10-searching-and-scoring.ipynb, cell split-hyphens
 def split_hyphens(line: str) -> str:
     """a-b becomes a ##AT##-##AT## b, as in the paper's script: byte by byte, and no byte is used twice."""
     return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 
 
-# book/06-1-machine-translation.ipynb, cell preparing
+# book/11-10-searching-and-scoring.ipynb, cell preparing
 MOSES = set(NonbreakingPrefixes().available_langs.values())  # languages
 GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})  # which the Moses script leaves as they are
 
@@ -103,7 +180,7 @@ def check_language(language: str) -> None:
         )
 
 
-# book/06-1-machine-translation.ipynb, cell score
+# book/11-10-searching-and-scoring.ipynb, cell score
 @dataclass(frozen=True)
 class Score:
     """BLEU in one form; compare it only with scores of the same form.
@@ -132,7 +209,7 @@ def multi_bleu(
     return Score(form, value, f"{prepared}|{metric.get_signature()}")
 
 
-# book/06-1-machine-translation.ipynb, cell every-form
+# book/11-10-searching-and-scoring.ipynb, cell every-form
 def bleu_in_every_form(
     translations: Sequence[str], references: Sequence[str], language: str
 ) -> dict[str, Score]:
@@ -172,7 +249,7 @@ def bleu_in_every_form(
     return {score.form: score for score in scores}
 
 
-# book/06-1-machine-translation.ipynb, cell newstest2014
+# book/11-10-searching-and-scoring.ipynb, cell newstest2014
 def filtered_lines(full: Pairs, filtered: Pairs) -> list[int]:
     """Where the pairs of `wmt14` (2,737 lines) stand in `wmt14/full` (3,003), counted from 0.
 

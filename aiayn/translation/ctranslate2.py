@@ -1,7 +1,7 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell conversion-imports
+# book/11-10-searching-and-scoring.ipynb, cell conversion-imports
 import os
 import tempfile
 from pathlib import Path
@@ -37,7 +37,7 @@ from aiayn.model.stacks import Residual
 from aiayn.model.transformer import Transformer
 
 
-# book/06-1-machine-translation.ipynb, cell conversion-parts
+# book/11-10-searching-and-scoring.ipynb, cell conversion-parts
 def numbers(tensor: Tensor) -> np.ndarray:
     """A tensor as CTranslate2 wants it."""
     return tensor.detach().float().cpu().numpy()
@@ -75,7 +75,7 @@ def give_feed_forward(spec: Any, network: FeedForward, residual: Residual) -> No
     give_norm(spec.layer_norm, residual.norm)
 
 
-# book/06-1-machine-translation.ipynb, cell conversion-model
+# book/11-10-searching-and-scoring.ipynb, cell conversion-model
 def position_table(model: Transformer) -> Tensor:
     """The vectors that are added to the embeddings, one for each position."""
     if model.config.positions == "learned":
@@ -111,7 +111,7 @@ def ctranslate2_spec(model: Transformer) -> Any:
     return transformer_spec.TransformerSpec(encoder, decoder)
 
 
-# book/06-1-machine-translation.ipynb, cell write-ctranslate2
+# book/11-10-searching-and-scoring.ipynb, cell write-ctranslate2
 def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path | str) -> None:
     """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
 

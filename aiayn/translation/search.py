@@ -1,7 +1,7 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell search-imports
+# book/11-10-searching-and-scoring.ipynb, cell search-imports
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,13 +35,13 @@ from aiayn.errors import InputError
 from aiayn.model.base import StepByStep, check_fields
 
 
-# book/06-1-machine-translation.ipynb, cell length-penalty
+# book/11-10-searching-and-scoring.ipynb, cell length-penalty
 def length_penalty(length: int, alpha: float) -> float:
     """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
     return ((5 + length) / 6) ** alpha
 
 
-# book/06-1-machine-translation.ipynb, cell search-config
+# book/11-10-searching-and-scoring.ipynb, cell search-config
 @dataclass(frozen=True)
 class SearchConfig:
     """How to search for a translation (section 6.1).
@@ -76,7 +76,7 @@ class SearchConfig:
 PAPER_SEARCH = SearchConfig()
 
 
-# book/06-1-machine-translation.ipynb, cell hypothesis
+# book/11-10-searching-and-scoring.ipynb, cell hypothesis
 @dataclass(frozen=True)
 class Hypothesis:
     """A finished translation.
@@ -96,7 +96,7 @@ class Hypothesis:
     score: float
 
 
-# book/06-1-machine-translation.ipynb, cell expand
+# book/11-10-searching-and-scoring.ipynb, cell expand
 BLOCK = 64  # words, of which only the greatest is looked at first
 
 
@@ -137,7 +137,7 @@ def expand(
     return best, row.flatten(1).gather(1, index // BLOCK), token.flatten(1).gather(1, index)
 
 
-# book/06-1-machine-translation.ipynb, cell finished
+# book/11-10-searching-and-scoring.ipynb, cell finished
 class Finished:
     """The best finished translations of one sentence, of at most `limit` tokens."""
 
@@ -164,7 +164,7 @@ class Finished:
         return len(best) == self.search.n_best and best[-1].score >= bound
 
 
-# book/06-1-machine-translation.ipynb, cell still-going
+# book/11-10-searching-and-scoring.ipynb, cell still-going
 Allowed = Callable[[list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, "rows vocabulary"]]
 LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
 
@@ -200,7 +200,7 @@ def still_going(
     return stay
 
 
-# book/06-1-machine-translation.ipynb, cell beam-search
+# book/11-10-searching-and-scoring.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
     model: StepByStep,

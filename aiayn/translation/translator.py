@@ -1,7 +1,7 @@
-"""Machine translation (paper, section 6.1).
+"""Searching and scoring (paper, section 6.1).
 
 Generated from a chapter of the book: edit that, then run `make export`.
-https://github.com/OWNER/aiayn/blob/main/book/06-1-machine-translation.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 """
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 
-# book/06-1-machine-translation.ipynb, cell imports
+# book/11-10-searching-and-scoring.ipynb, cell imports
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ from aiayn.translation.search import SearchConfig as SearchConfig
 from aiayn.translation.search import beam_search as beam_search
 
 
-# book/06-1-machine-translation.ipynb, cell translation
+# book/11-10-searching-and-scoring.ipynb, cell translation
 @dataclass(frozen=True)
 class Translation:
     """What a model made of a sentence.
@@ -66,7 +66,7 @@ def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Transla
     return list(found.values())
 
 
-# book/06-1-machine-translation.ipynb, cell translator
+# book/11-10-searching-and-scoring.ipynb, cell translator
 class Translator:
     """A trained model that translates plain text.
 
@@ -112,7 +112,7 @@ class Translator:
         best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
         return best[0] if isinstance(text, str) else best
 
-    # book/06-1-machine-translation.ipynb, cell translate-lines
+    # book/11-10-searching-and-scoring.ipynb, cell translate-lines
     def n_best(
         self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
     ) -> list[list[Translation]]:
@@ -128,7 +128,7 @@ class Translator:
         texts = iter(self.vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
         return [distinct(hypotheses, texts) for hypotheses in found]
 
-    # book/06-1-machine-translation.ipynb, cell translator-save
+    # book/11-10-searching-and-scoring.ipynb, cell translator-save
     def save(self, folder: Path | str) -> None:
         """Write model and vocabulary to a new folder, for `load`."""
         save_checkpoint(folder, self.model, self.vocabulary, self.training)
@@ -143,7 +143,7 @@ class Translator:
         model = f"{type(self.model).__name__} of {numbers:,} parameters"
         return f"Translator({model}, {self.vocabulary}, beam {self.search.beam})"
 
-    # book/06-1-machine-translation.ipynb, cell score-lines
+    # book/11-10-searching-and-scoring.ipynb, cell score-lines
     @torch.inference_mode()
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
         """Score translations that are given, as the search scores its own (section 6.1).
@@ -175,7 +175,7 @@ class Translator:
         return [scored[row] for row in range(len(examples))]
 
 
-# book/06-1-machine-translation.ipynb, cell translate-lines
+# book/11-10-searching-and-scoring.ipynb, cell translate-lines
 WIDE = 8  # beams, beyond which fewer sentences are searched at a time, for the sake of memory
 
 

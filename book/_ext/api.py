@@ -26,7 +26,6 @@ from sphinx.domains.python import ObjectEntry
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
-from sphinx.util.nodes import make_refnode
 
 DESCRIPTION = "book/package.yml"
 INDEX = """\
@@ -99,20 +98,29 @@ def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
                 objects.setdefault(full_name(front, name), alias)
 
 
-def resolve_name(
+def lead_home(app: Sphinx, doctree: nodes.document) -> None:
+    """Give a name in a signature its full form, through the imports of the module in which it stands.
+
+    By the short form alone Sphinx would find every class of that name, in whatever module.
+    """
+    for node in doctree.findall(addnodes.pending_xref):
+        module = module_of(app, node.get("py:module"))
+        if node.get("refdomain") == "py" and module is not None:
+            name = node["reftarget"]
+            home = home_of(package(app), module.imports.get(name, full_name(module, name)))
+            if home and home[1]:
+                node["reftarget"], node["refspecific"] = full_name(home[0], home[1].name), False
+                node["reftype"] = "obj"  # a type may be a constant: Score = Literal[...]
+
+
+def foreign_name(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, shown: nodes.TextElement
 ) -> nodes.Element | None:
-    """Lead a name in a signature to its entry, through the imports of the module in which it stands."""
+    """Let a name from another package, or from Python, stand without a link."""
     module = module_of(app, node.get("py:module"))
     if node.get("refdomain") != "py" or module is None:
         return None
-    name = node["reftarget"]
-    home = home_of(package(app), module.imports.get(name, full_name(module, name)))
-    if home and home[1]:
-        entry = env.domains["py"].data["objects"].get(full_name(home[0], home[1].name))
-        if entry:
-            return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, shown, name)
-    root = name.partition(".")[0]
+    root = node["reftarget"].partition(".")[0]
     foreign = root in module.imports or hasattr(builtins, root) or root in typing.__all__
     return shown if foreign or root in module.entries else None
 
@@ -151,7 +159,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("config-inited", write_pages, priority=900)  # after the table of contents has been read
     app.connect("env-updated", note_front_door)
-    app.connect("missing-reference", resolve_name)
+    app.connect("doctree-read", lead_home)
+    app.connect("missing-reference", foreign_name)
     app.connect("html-page-context", finish_page)
     app.add_transform(Quotes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

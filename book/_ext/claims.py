@@ -1,7 +1,8 @@
 """Claims: the line under a cell that checks one, and the ledger of all of them.
 
-A checking cell is tagged `claim:ID`; its output's metadata say what was found. The ledger joins these, read
-from the notebooks of the book, with book/claims.yml: no state and no figure is typed by hand.
+A checking cell is tagged `claim:ID`; its output's metadata say what was found, and how strong the evidence
+is. The ledger joins these, read from the notebooks of the book, with book/claims.yml: no state and no figure
+is typed by hand.
 """
 
 import html
@@ -21,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 LOGGER = logging.getLogger(__name__)
 LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
-STATES = {"holds": "✓", "does not hold at this scale": "✗", "not yet run": "○", "cited": "§"}
+STATES = {"holds": "✓", "does not hold here": "✗", "undecided": "?", "not yet run": "○", "cited": "§"}
 
 Claim = dict[str, Any]
 
@@ -62,16 +63,10 @@ def sections(app: Sphinx) -> dict[str, str]:
 
 def state_of(claim: Claim) -> str:
     """One of `STATES`."""
-    if claim["check"] == "historical":
-        return "cited"
     if not claim["checks"]:
-        return "not yet run"
-    return state(all(check["holds"] for check in claim["checks"]))
-
-
-def state(holds: bool) -> str:
-    """The state of a claim that was checked."""
-    return "holds" if holds else "does not hold at this scale"
+        return "cited" if "cited" in claim else "not yet run"
+    found = {check["state"] for check in claim["checks"]}
+    return next(state for state in ("does not hold here", "undecided", "holds") if state in found)
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
@@ -93,12 +88,13 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
                 continue
             LOGGER.warning("cell %s: claim %s %s", cell["id"], claim, fault, location=docname)
         for output, record in records(cell):
-            found = state(record["holds"])
+            state = record["state"]
+            found = f"{state} ({record['evidence']})"
             figure = f": {html.escape(record['figure'])}" if record["figure"] else ""
             link = f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a>'
             output["data"]["text/html"] = (
-                f'<div class="aiayn-claim" data-state="{found}">'
-                f'<span class="aiayn-sign">{STATES[found]}</span> {link} {found}{figure}</div>'
+                f'<div class="aiayn-claim" data-state="{state}">'
+                f'<span class="aiayn-sign">{STATES[state]}</span> {link} {found}{figure}</div>'
             )
 
 

@@ -1,0 +1,99 @@
+"""From cells to a package.
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+"""
+
+__all__ = [
+    "check_names",
+    "blank_lines",
+    "GENERATED",
+    "opening",
+    "module_source",
+]
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell modules-imports
+import ast
+import builtins
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+from aiayn.book_cells import BookError, Piece, bound_names, read_notebook, used_names
+from aiayn.book_classes import join_classes, split
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell check-names
+def check_names(module: list[Piece]) -> None:
+    """Raise a BookError for a name that no piece of the module defines or imports."""
+    parts = [(piece, *split(piece)) for piece in module]
+    known = {*dir(builtins)}.union(*(bound_names(rest) for _, rest, _ in parts))
+    for piece, rest, methods in parts:
+        used = used_names(rest).union(*(used_names(each.source) for each in methods))
+        for name in sorted(used - known):
+            raise BookError(
+                f"{piece.origin}: uses {name!r}, which no exported cell of "
+                f"aiayn.{piece.module} defines or imports; import it in an exported "
+                "cell, or export the cell that defines it"
+            )
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell blank-lines
+def blank_lines(before: str, after: str) -> int:
+    """The blank lines ruff wants between two pieces: one after imports, else two."""
+    last, first = ast.parse(before).body[-1:], ast.parse(after).body[:1]
+    definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    imports = any(isinstance(node, ast.Import | ast.ImportFrom) for node in last)
+    defines = any(isinstance(node, definition) for node in first)
+    return 1 if imports and not defines else 2
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell opening
+GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
+
+
+def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
+    """The docstring with which the first cell begins, if any; the pieces without it."""
+    first, *others = module
+    tree = ast.parse(first.source)
+    about = ast.get_docstring(tree)
+    if about is not None:
+        lines = first.source.splitlines()[tree.body[0].end_lineno :]
+        first = replace(first, source="\n".join(lines).strip("\n"))
+    return about, [first, *others]
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell module-source
+def module_source(root: Path, module: list[Piece]) -> str:
+    """The text of a module: its docstring, the public names, then the pieces.
+
+    The docstring is that of the module's first cell, or else the chapter's title, and
+    leads to the chapter.
+    """
+    path = module[0].notebook
+    notebook = read_notebook(root, root / path)
+    prose = (c["source"] for c in notebook["cells"] if c["cell_type"] == "markdown")
+    headings = (re.search(r"^# (.+)", text) for text in prose)
+    title = next((heading[1].strip() for heading in headings if heading), path.stem)
+    section = notebook["aiayn"].get("paper", "")
+    if section[:1].isdigit():
+        section = f"paper, section {section}"
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    address = f"{project['project']['urls']['Repository']}/blob/main/{path.as_posix()}"
+    width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
+    module = join_classes(module, width)
+    # A front door is all imports, its public names. Elsewhere imports are private.
+    imports = module[0].module.endswith("__init__")
+    names = [name for piece in module for name in bound_names(piece.source, imports)]
+    public = dict.fromkeys(name for name in names if not name.startswith("_"))
+    listing = "".join(f'\n    "{name}",' for name in public) + "\n" * bool(public)
+    about, module = opening(module)
+    about = about or f"{title}{f' ({section})' if section else ''}."
+    text = f'"""{about}\n\n{GENERATED}\n{address}\n"""\n\n'
+    text += f"__all__ = [{listing}]\n"
+    for before, piece in zip([None, *module], module, strict=False):
+        gap = blank_lines(before.source, piece.source) if before else 2
+        text += "\n" * gap + f"# {piece.origin}\n{piece.source}\n"
+    return text
