@@ -317,11 +317,18 @@ def test_a_run_that_is_stopped_saves_and_resumes(
 
 
 def saves_for_ever(*arguments: Any) -> None:
-    """A run whose disk hangs."""
+    """A run whose disk hangs, and which says when it has heard a signal."""
+
+    def handlers() -> list[Any]:
+        return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
 
     def save_file(content: Any, path: Path) -> None:
+        before = handlers()
         (path.parent.parent / "hangs").touch()
-        time.sleep(1000)
+        while True:  # in short pieces: a signal just before a long sleep would be heard after it
+            time.sleep(0.01)
+            if handlers() != before:
+                (path.parent.parent / "heard").touch()
 
     aiayn.training.checkpoint.save_file = save_file
     small_train(*arguments)
@@ -330,9 +337,10 @@ def saves_for_ever(*arguments: Any) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_a_run_at_once(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
     process = start(saves_for_ever, WHOLE, corpus, tmp_path / "run", log=tmp_path / "log")
-    wait_for(lambda: (tmp_path / "run" / "checkpoints" / "hangs").exists(), process)
+    checkpoints = tmp_path / "run" / "checkpoints"
+    wait_for((checkpoints / "hangs").exists, process)
     os.kill(process.pid or 0, number)
-    process.join(0.5)
+    wait_for((checkpoints / "heard").exists, process)
     assert process.is_alive()
     os.kill(process.pid or 0, number)
     assert finish(process) == (-number if number == signal.SIGTERM else 1)

@@ -261,9 +261,10 @@ def test_the_record_is_whole_after_every_run(
     out, seen, apart = tmp_path / "table3.json", list[int](), aiayn.table3.sweep.run_apart
 
     def looking(job: Job) -> dict[str, Any]:
-        time.sleep(0.2)  # until what came before is written
-        found = read_record(out)
-        assert found is not None
+        limit = time.monotonic() + 60  # until what came before is written
+        while (found := read_record(out)) is None or len(found["runs"]) < len(seen):
+            assert time.monotonic() < limit
+            time.sleep(0.01)
         seen.append(len(found["runs"]))
         if len(seen) == 3:
             raise KeyboardInterrupt
