@@ -1,4 +1,4 @@
-"""The Transformer of "Attention Is All You Need": to read, to train, and to translate with.
+"""The Transformer of "Attention Is All You Need": to read, train and translate with.
 
     from aiayn import Translator, recipe, train
 
@@ -7,8 +7,8 @@
     translator("The dog sleeps.")
     translator.save("mine")  # and Translator.load("mine") gives it back
 
-`Transformer("base")` is the paper's model. Everything comes from a chapter of the book, which explains it;
-the command `aiayn --help` does the same from a shell.
+`Transformer("base")` is the paper's model. Everything comes from a chapter of the book,
+which explains it; the command `aiayn --help` does the same from a shell.
 
 Generated from a chapter of the book: edit that, then run `make export`.
 https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb

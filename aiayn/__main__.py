@@ -25,7 +25,12 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from aiayn import laboratory
-from aiayn.commands.command_line import open_streams, output_arrives, read_command, show_progress
+from aiayn.commands.command_line import (
+    open_streams,
+    output_arrives,
+    read_command,
+    show_progress,
+)
 from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import plan_table
@@ -40,11 +45,14 @@ from aiayn.table3.sweep import sweep as run_sweep
 class Recipe:
     """How a sweep trains, where it is not the recipe of its corpus."""
 
-    steps: int | None = None  # of base, if not the recipe's; big takes three times as many
+    # of base, if not the recipe's; big takes three times as many
+    steps: int | None = None
     batch_tokens: int | None = None  # of a step on either side, if not the recipe's
     warmup: int | None = None  # steps in which the rate rises, if not the recipe's
-    rate_factor: float | None = None  # multiplies the learning rate, if not the recipe's
-    rates: str = ""  # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
+    # multiplies the learning rate, if not the recipe's
+    rate_factor: float | None = None
+    # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
+    rates: str = ""
     dropout: float | None = None  # of rows that do not change it, if not the recipe's
     vocabulary_size: int | None = None  # pieces, if not the recipe's
 
@@ -53,7 +61,9 @@ class Recipe:
         try:
             rates = [float(rate) for rate in self.rates.split(",") if self.rates]
         except ValueError:
-            raise InputError(f"rates={self.rates}: must be numbers, such as 0.5,1,2") from None
+            raise InputError(
+                f"rates={self.rates}: must be numbers, such as 0.5,1,2"
+            ) from None
         return asdict(self) | {"rates": rates}
 
 
@@ -70,12 +80,12 @@ def sweep(
     workers_per_gpu: int | None = None,
     device: str | None = None,
 ) -> None:
-    """Train rows of Table 3 with several seeds, and say which of them are better than base.
+    """Train rows of Table 3 with several seeds, and say which are better than base.
 
     Parameters
     ----------
     data : str
-        laboratory, multi30k, wmt14, or a folder, which is scored on val if it has no test.
+        laboratory, multi30k, wmt14, or a folder, scored on its val if it has no test.
     out : Path
         The record, a JSON file; what it has is not done again.
     rows : str
@@ -93,15 +103,18 @@ def sweep(
     workers_per_gpu : int, optional
         The same for each GPU, instead.
     device : str, optional
-        Where all of them compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
+        Where they compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the trainings hear of it, and save
-    how: dict[str, Any] = {"seeds": seeds, "scale": scale, "workers": workers, "device": device}
-    how |= {"workers_per_gpu": workers_per_gpu, "progress": sys.stderr.isatty()} | recipe.changes()
-    record = run_sweep(rows, data, out, pair, **how)
+    # The trainings are to hear of it, and save.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    how = recipe.changes() | {"seeds": seeds, "scale": scale, "device": device}
+    how |= {"workers": workers, "workers_per_gpu": workers_per_gpu}
+    bar = sys.stderr.isatty()
+    record = run_sweep(rows, data, out, pair, progress=bar, **how)
     print(f"{comparison_report(record)}\n\n{gains(record)}")
     if failed := sum("error" in run for run in record["runs"]):
-        print(f"aiayn: {failed} of {len(record['runs'])} runs failed; {out} says why", file=sys.stderr)
+        said = f"{failed} of {len(record['runs'])} runs failed; {out} says why"
+        print(f"aiayn: {said}", file=sys.stderr)
         sys.exit(1)
 
 
@@ -150,19 +163,26 @@ def sample(
         Also the alignment, as pairs of word numbers.
     """
     if n > 1_000_000:  # they are all drawn before the first is printed
-        raise InputError(f"n={n}: must be at most 1,000,000; for more, take several seeds")
+        raise InputError(
+            f"n={n}: must be at most 1,000,000; for more, take several seeds"
+        )
     for pair in laboratory.sample(n, seed, split, span):
-        tree = [pair.tree] if with_tree else []
-        alignment = [" ".join(f"{i}-{j}" for i, j in pair.alignment)] if with_alignment else []
-        print(pair.source, pair.target, *tree, *alignment, sep="\t")
+        columns = [pair.source, pair.target]
+        if with_tree:
+            columns.append(pair.tree)
+        if with_alignment:
+            columns.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
+        print(*columns, sep="\t")
 
 
 # book/09-launch.ipynb, cell main
 def main() -> None:
-    """The command `aiayn`; whatever is wrong with its input is one line, and exit code 2."""
-    verbs = (prepare, train, launch, translate, evaluate, convert, parse, sweep, plan, sample)
+    """The command `aiayn`; faulty input gets one line, and exit code 2."""
+    with_a_model = (translate, evaluate, convert, parse)
+    verbs = (prepare, train, launch, *with_a_model, sweep, plan, sample)
+    # As standard input is, whatever the locale.
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # as standard input is, whatever the locale
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         open_streams()
         show_progress()
@@ -176,5 +196,6 @@ def main() -> None:
         sys.exit(130)
 
 
-if __name__ == "__main__" and "__file__" in globals():  # a notebook is __main__ too, but is no file
+# A notebook is __main__ too, but is no file.
+if __name__ == "__main__" and "__file__" in globals():
     main()

@@ -48,11 +48,11 @@ class Difference:
         return True if self.low > margin else False if self.high < margin else None
 
     def within(self, margin: float) -> bool | None:
-        """Whether it is nearly nothing: two one-sided tests at 5% against a difference of `margin`."""
+        """Whether it is nearly nothing: two one-sided tests at 5% against `margin`."""
         reach = stats.t.ppf(0.95, self.freedom) * self.error
         if abs(self.mean) + reach < margin:
             return True
-        return False if min(abs(self.low), abs(self.high)) > margin and self.low * self.high > 0 else None
+        return False if self.low > margin or self.high < -margin else None
 
     def __str__(self) -> str:
         return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
@@ -60,7 +60,7 @@ class Difference:
 
 # book/11-12-sweeps-and-evidence.ipynb, cell paired
 def paired(one: Sequence[float], other: Sequence[float]) -> Difference:
-    """`one` minus `other`, run by run: the two share what makes a run lucky, such as its seed.
+    """`one` minus `other`, run by run: luck that both share, as of a seed, cancels.
 
     Raises
     ------
@@ -68,9 +68,12 @@ def paired(one: Sequence[float], other: Sequence[float]) -> Difference:
         If there are less than two pairs, or runs without a partner.
     """
     if len(one) < 2 or len(one) != len(other):
-        raise ValueError(f"{len(one)} and {len(other)} runs: there must be two pairs or more")
+        raise ValueError(
+            f"{len(one)} and {len(other)} runs: there must be two pairs or more"
+        )
     gains = np.asarray(one, float) - np.asarray(other, float)
-    return _difference(float(gains.mean()), float(gains.std(ddof=1)) / len(gains) ** 0.5, len(gains) - 1)
+    error = float(gains.std(ddof=1)) / len(gains) ** 0.5
+    return _difference(float(gains.mean()), error, len(gains) - 1)
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell welch
@@ -83,10 +86,14 @@ def welch(one: Sequence[float], other: Sequence[float]) -> Difference:
         If there are less than two runs of one of them.
     """
     if min(len(one), len(other)) < 2:
-        raise ValueError(f"{len(one)} and {len(other)} runs: there must be two of each or more")
+        raise ValueError(
+            f"{len(one)} and {len(other)} runs: there must be two of each or more"
+        )
     squares = [float(np.var(runs, ddof=1)) / len(runs) for runs in (one, other)]
     total = sum(squares)
-    spread = sum(s**2 / (len(runs) - 1) for s, runs in zip(squares, (one, other), strict=True))
+    spread = sum(
+        s**2 / (len(runs) - 1) for s, runs in zip(squares, (one, other), strict=True)
+    )
     gain = float(np.mean(one) - np.mean(other))
     return _difference(gain, total**0.5, total**2 / spread if spread else 1.0)
 
@@ -94,15 +101,20 @@ def welch(one: Sequence[float], other: Sequence[float]) -> Difference:
 def _difference(mean: float, error: float, freedom: float) -> Difference:
     """With Student's t; by their signs, where all pairs differ by the same."""
     reach = stats.t.ppf(0.975, freedom) * error
-    p = 2 * stats.t.sf(abs(mean) / error, freedom) if error else 0.5**freedom if mean else 1.0
-    return Difference(*map(float, (mean, mean - reach, mean + reach, p, error, freedom)))
+    if error:
+        p = 2 * stats.t.sf(abs(mean) / error, freedom)
+    else:
+        p = 0.5**freedom if mean else 1.0
+    numbers = mean, mean - reach, mean + reach, p, error, freedom
+    return Difference(*map(float, numbers))
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell decide
 def decide(differences: Sequence[Difference], level: float = 0.05) -> list[bool | None]:
-    """Which of several differences are above 0 and which below; None where that is not decided.
+    """Which of several differences are above 0, which below; None where undecided.
 
-    Holm's correction keeps the chance of any wrong answer among all of them below `level`.
+    Holm's correction keeps the chance of any wrong answer among all of them below
+    `level`.
     """
     order = sorted(range(len(differences)), key=lambda k: differences[k].p)
     verdicts: list[bool | None] = [None] * len(differences)

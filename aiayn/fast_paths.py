@@ -28,7 +28,7 @@ from aiayn.errors import InputError
 
 
 def find_device(name: torch.device | str | None = None) -> torch.device:
-    """Where to compute: the device of that name, such as cpu or cuda:1; unless given, a GPU if there is one.
+    """The device of that name (cpu, cuda:1); unless given, a GPU if there is one.
 
     Raises
     ------
@@ -40,12 +40,14 @@ def find_device(name: torch.device | str | None = None) -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, ValueError, NotImplementedError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"device {str(name)!r} is not to be had here ({reason:.100}); try cpu") from None
+        raise InputError(
+            f"device {str(name)!r} is not to be had here ({reason:.100}); try cpu"
+        ) from None
     return device
 
 
 def keep_heap() -> None:
-    """Tell glibc to keep freed memory: pages that each step gives back and asks for again cost time."""
+    """Tell glibc to keep freed memory: to give it back and ask again costs time."""
     try:
         libc = ctypes.CDLL("libc.so.6")
     except OSError:
@@ -63,7 +65,7 @@ _USUAL: list[str] = []  # what it was before the first wish
 
 @contextmanager
 def precision(name: str) -> Iterator[None]:
-    """Within it, float32 products have that precision; the last thread to leave brings back the usual one."""
+    """Within it, float32 products have that precision; the last thread resets it."""
     wish = [name]
     with _LOCK:
         if not _WISHES:
@@ -79,26 +81,27 @@ def precision(name: str) -> Iterator[None]:
 
 
 def small_products() -> AbstractContextManager[None]:
-    """Within it, products do not go through oneDNN, whose start takes longer than a small product."""
+    """Within it, no product goes through oneDNN, whose start outlasts a small one."""
     return precision("highest")
 
 
 # book/11-7-many-workers.ipynb, cell fast-products
 def product_error() -> float:
-    """How far a float32 product of size 256 is from the exact one: 1e-5 if it is float32 throughout."""
+    """How far a float32 product of size 256 is off: 1e-5 if float32 throughout."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))
     return float(((x @ x).double() - x.double() @ x.double()).abs().max())
 
 
 @contextmanager
 def fast_products(device: torch.device, width: int) -> Iterator[bool]:
-    """Within it, products on an AVX-512 processor go through oneDNN, if they stay exact; says whether.
+    """Within it, products use oneDNN on AVX-512 if they stay exact; says whether.
 
     `width` is the model's d_model: narrow products are left as they are.
     """
     for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(cache, "32")  # read when the first product is made
-    able = device.type == "cpu" and width >= 128 and torch.backends.mkldnn.is_available()
+    able = device.type == "cpu" and width >= 128
+    able = able and torch.backends.mkldnn.is_available()
     able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
     with ExitStack() as settings:
         if able:

@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 __all__ = [
     "source_path",
     "without_docstrings",
+    "parsed",
     "imported",
     "PARSING",
     "fingerprint",
@@ -23,6 +24,7 @@ import ast
 import hashlib
 import shutil
 import tempfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -47,45 +49,57 @@ def source_path(module: str) -> Path | None:
     """The file of a module of this package; None if there is no module of that name."""
     try:
         spec = find_spec(module)
-    except ModuleNotFoundError:  # aiayn.data.corpora.InputError: what would be its package is a module
-        return None
+    except ModuleNotFoundError:
+        return None  # aiayn.data.corpora.InputError: its would-be package is a module
     return Path(spec.origin) if spec and spec.origin else None
 
 
 def without_docstrings(tree: ast.Module) -> str:
-    """What a module does, in words for a checksum: no comment and no docstring has a part in it."""
+    """What a module does, for a checksum: neither comments nor docstrings count."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ):
             del node.body[: ast.get_docstring(node) is not None]
     return ast.dump(tree)
 
 
-def imported(module: str, found: dict[str, str]) -> dict[str, str]:
-    """Add to `found` what a module of this package does, and all that it imports from the package."""
-    path = source_path(module)
-    if module in found or path is None:
-        return found
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found[module] = without_docstrings(tree)
+# Once, since Python 3.11 fails where two threads parse at the same time.
+@cache
+def parsed(source: str) -> tuple[str, list[str]]:
+    """What a module does, and all that may be a module which it imports from here."""
+    tree, names = ast.parse(source), list[str]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aiayn."):
-            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                imported(str(name), found)
+        if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "aiayn.":
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+            names.append(str(node.module))
+    return without_docstrings(tree), names
+
+
+def imported(module: str, found: dict[str, str]) -> dict[str, str]:
+    """Add to `found` what a module does, and all that it imports from this package."""
+    path = source_path(module)
+    if module not in found and path is not None:
+        found[module], names = parsed(path.read_text(encoding="utf-8"))
+        for name in names:
+            imported(name, found)
     return found
 
 
-PARSING = Lock()  # Python 3.11 fails where two threads parse at once
+PARSING = Lock()
 
 
 def fingerprint(config: TrainingConfig) -> str:
-    """A checksum of all that the model follows from: code, data (which is code here), configuration."""
+    """A checksum of what makes the model: code (the data, too) and configuration."""
     with PARSING:
         sources = sorted(imported("aiayn.training.loop", {}).items())
     return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
 
 
 # book/00-1-laboratory.ipynb, cell cached-model
-def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Vocabulary]:
+def cached_model(
+    config: TrainingConfig, pair: str
+) -> tuple[EncoderDecoder, Vocabulary]:
     """A model of the laboratory's corpus: trained now, or read from the cache.
 
     Parameters
@@ -115,10 +129,11 @@ def cached_model(config: TrainingConfig, pair: str) -> tuple[EncoderDecoder, Voc
             except InputError:  # not there yet, or damaged
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
-                train_model(config, "laboratory", pair, Path(part, "run"), progress=Progress())
-                if TrainedRun.read(Path(part, "run")).description.step != config.steps:  # a signal ended it
-                    raise KeyboardInterrupt
-                Path(part, "run").rename(folder)
+                run = Path(part, "run")
+                train_model(config, "laboratory", pair, run, progress=Progress())
+                if TrainedRun.read(run).description.step != config.steps:
+                    raise KeyboardInterrupt  # a signal ended the training
+                run.rename(folder)
             return TrainedRun.read(folder).load("cpu")
     except OSError as error:
         raise InputError(
@@ -133,7 +148,7 @@ def laboratory_model(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
 
 
 def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
-    """The parser of the recipe `parser`: trained now, in a few minutes, or read from the cache.
+    """The parser of the recipe `parser`: trained, in a few minutes, or from the cache.
 
     As for `laboratory_model`; an InputError says if the cache cannot be written to.
     """
@@ -142,30 +157,40 @@ def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
 
 # book/00-1-laboratory.ipynb, cell scores
 def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
-    """The share of the sentences of the split `pronouns` in which the pronoun after weil is the right one."""
+    """The share of sentences of split `pronouns` whose pronoun after weil is right."""
 
     def pronoun(text: str) -> str:
         words = text.lower().replace(",", "").split()
         return words[words.index("weil") + 1] if "weil" in words[:-1] else ""
 
-    right = sum(pronoun(text) == pronoun(pair.target) for text, pair in zip(translations, pairs, strict=True))
+    right = sum(
+        pronoun(text) == pronoun(pair.target)
+        for text, pair in zip(translations, pairs, strict=True)
+    )
     return right / len(pairs)
 
 
 def scores(translator: Translator, n: int) -> dict[str, float]:
     """BLEU on `n` pairs each of test, novel and long, and the share of right pronouns.
 
-    `pronouns_singular` counts only those where both readings have "it", so that no plural gives a hint.
+    `pronouns_singular` counts only those where both readings have "it", so that no
+    plural gives a hint.
     """
-    found = {}
+    found = dict[str, float]()
     for split in ("test", "novel", "long"):
         pairs = sample(n, split=split)
-        found[split] = bleu(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])[0]
+        translations = translator([pair.source for pair in pairs])
+        found[split], _ = bleu(translations, [pair.target for pair in pairs])
     pairs = sample(n, split="pronouns")
-    found["pronouns"] = pronouns_right(translator([pair.source for pair in pairs]), pairs)
+    translations = translator([pair.source for pair in pairs])
+    found["pronouns"] = pronouns_right(translations, pairs)
     twos = zip(pairs[::2], pairs[1::2], strict=True)
     single = [
-        pair for two in twos if all(" it " in f" {each.source.lower()}" for each in two) for pair in two
+        pair
+        for two in twos
+        if all(" it " in f" {each.source.lower()}" for each in two)
+        for pair in two
     ]
-    found["pronouns_singular"] = pronouns_right(translator([pair.source for pair in single]), single)
+    translations = translator([pair.source for pair in single])
+    found["pronouns_singular"] = pronouns_right(translations, single)
     return found

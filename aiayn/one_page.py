@@ -57,7 +57,8 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor, visible: Tensor) -> Tensor:
         """Let every position of x attend to the visible positions of y."""
-        Q, K, V = self.heads(self.W_Q(x)), self.heads(self.W_K(y)), self.heads(self.W_V(y))
+        Q = self.heads(self.W_Q(x))
+        K, V = self.heads(self.W_K(y)), self.heads(self.W_V(y))
         results = attention(Q, K, V, visible)  # (batch, h, length of x, d_model / h)
         return self.W_O(results.transpose(1, 2).flatten(2))  # concatenated, projected
 
@@ -119,7 +120,9 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff)
         self.residuals = nn.ModuleList(Residual(d_model, dropout) for _ in range(3))
 
-    def forward(self, x: Tensor, causal: Tensor, memory: Tensor, visible: Tensor) -> Tensor:
+    def forward(
+        self, x: Tensor, causal: Tensor, memory: Tensor, visible: Tensor
+    ) -> Tensor:
         """Transform x, (batch, m, d_model); `visible` is a mask for the memory."""
         x = self.residuals[0](x, self.self_attention(x, x, causal))
         x = self.residuals[1](x, self.memory_attention(x, memory, visible))
@@ -141,10 +144,11 @@ class Embeddings(nn.Module):
     def __init__(self, vocabulary_size: int, d_model: int, dropout: float) -> None:
         super().__init__()
         self.d_model, self.dropout = d_model, nn.Dropout(dropout)
-        self.weight = nn.Parameter(torch.randn(vocabulary_size, d_model) * d_model**-0.5)
+        weight = torch.randn(vocabulary_size, d_model) * d_model**-0.5
+        self.weight = nn.Parameter(weight)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Embed tokens at their positions: (batch, length) to (batch, length, d_model)."""
+        """Embed tokens and positions: (batch, length) to (batch, length, d_model)."""
         x = self.weight[tokens] * math.sqrt(self.d_model)
         positions = positional_encoding(tokens.shape[1], self.d_model)
         return self.dropout(x + positions.to(x.device))
@@ -203,10 +207,11 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
 def train(
     model: Transformer, batches: Iterable[tuple[Tensor, Tensor]], warmup: int = 4000
 ) -> Iterator[float]:
-    """One step for each batch of source and target tokens; yields the losses, in nats."""
+    """One step per batch of source and target tokens; yields the losses, in nats."""
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
     for step, (source, target) in enumerate(batches, start=1):
-        optimizer.param_groups[0]["lr"] = learning_rate(step, model.embeddings.d_model, warmup)
+        rate = learning_rate(step, model.embeddings.d_model, warmup)
+        optimizer.param_groups[0]["lr"] = rate
         logits = model(source, target[:, :-1]).flatten(0, 1)  # read all but the last
         labels = target[:, 1:].flatten()  # predict all but the first
         loss = F.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=0.1)

@@ -1,4 +1,5 @@
-"""The vectors that chapter 3.2 draws: one sentence, one layer of the laboratory's model.
+"""The vectors that chapter 3.2 draws: one sentence, one layer of the laboratory's
+model.
 
 python bench/attention_steps.py
 """
@@ -15,7 +16,9 @@ def main() -> None:
     """Write the record, and print it."""
     steps = attention_steps(laboratory_model(), SENTENCE, LAYER)
     vectors = {"words": steps.words, "Q": steps.Q, "K": steps.K, "V": steps.V}
-    records.write("attention-steps", {"sentence": SENTENCE, "layer": LAYER, "steps": vectors})
+    records.write(
+        "attention-steps", {"sentence": SENTENCE, "layer": LAYER, "steps": vectors}
+    )
 
 
 if __name__ == "__main__":

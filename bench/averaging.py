@@ -1,14 +1,16 @@
-"""Whether averaging checkpoints and beam search each help, on Multi30k; book/runs/averaging-and-beam.json.
+"""Whether averaging checkpoints and beam search each help, on Multi30k.
 
 python bench/averaging.py [--minutes 9] [--out runs/averaging]
 
-One model (English to German, the preset `small`, 1,800 steps, a checkpoint every 60) translates the test set
-and the validation set, 2,014 sentences: greedily and with a beam of 4, with the last checkpoint and with the
-mean of the last five. Nothing was chosen on either set for this. It was written down before the training:
-the effect of the beam is what it adds to the mean, that of the mean what it adds to the beam. That each helps
-holds if both paired bootstrap intervals (95%, BLEU) lie above 0, fails if one lies below 0, and is undecided
-else. The gate: mean and beam together reach 30 BLEU on the test set. Called again after its minutes, the
-training goes on from where it was.
+One model (English to German, the preset `small`, 1,800 steps, a checkpoint every 60)
+translates the test set and the validation set, 2,014 sentences: greedily and with a
+beam of 4, with the last checkpoint and with the mean of the last five. Nothing was
+chosen on either set for this. It was written down before the training: the effect of
+the beam is what it adds to the mean, that of the mean what it adds to the beam. That
+each helps holds if both paired bootstrap intervals (95%, BLEU) lie above 0, fails if
+one lies below 0, and is undecided else. The gate: mean and beam together reach 30 BLEU
+on the test set. Called again after its minutes, the training goes on from where it was;
+the record is book/runs/averaging-and-beam.json.
 """
 
 import argparse
@@ -44,7 +46,9 @@ def effects_of(run: Path) -> dict[str, Any]:
     for name, average in (("last", 1), ("mean", LAST)):
         for kind, beam in (("greedy", 1), ("beam 4", 4)):
             translator = Translator.load(run, average, SearchConfig(beam=beam))
-            answers[f"{name}, {kind}"] = [text for pairs in sets for text in translator(pairs.source)]
+            answers[f"{name}, {kind}"] = [
+                text for pairs in sets for text in translator(pairs.source)
+            ]
     systems = {
         name: {
             "test": measure(texts[:n], german[:n])["BLEU"].value,
@@ -55,7 +59,9 @@ def effects_of(run: Path) -> dict[str, Any]:
     effects = {
         name: {
             metric: asdict(found)
-            for metric, found in measure(answers[one], german, against=answers[other]).items()
+            for metric, found in measure(
+                answers[one], german, against=answers[other]
+            ).items()
         }
         for name, (one, other) in EFFECTS.items()
     }
@@ -66,13 +72,24 @@ def main() -> None:
     """Train on, for so many minutes; once trained, write the record, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/averaging"))
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="of training, in this call")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="of training, in this call"
+    )
     arguments = parser.parse_args()
     keep_heap()
-    config = replace(recipe("small"), steps=STEPS, checkpoint_steps=APART, average=LAST, keep=LAST)
-    config = replace(config, minutes=arguments.minutes, sparse=True, checkpoint_minutes=10.0)
+    config = replace(
+        recipe("small"), steps=STEPS, checkpoint_steps=APART, average=LAST, keep=LAST
+    )
+    config = replace(
+        config, minutes=arguments.minutes, sparse=True, checkpoint_minutes=10.0
+    )
     train_model(
-        config, "multi30k", "en-de", arguments.out, resume=arguments.out.exists(), progress=Progress()
+        config,
+        "multi30k",
+        "en-de",
+        arguments.out,
+        resume=arguments.out.exists(),
+        progress=Progress(),
     )
     run = TrainedRun.read(arguments.out, 1)
     if run.description.step != STEPS:

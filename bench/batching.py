@@ -1,10 +1,12 @@
-"""Group real sentences into the paper's batches, count their tokens, and write book/runs/batching.json.
+"""Group real sentences into the paper's batches, count their tokens, and write
+book/runs/batching.json.
 
 python bench/batching.py
 
-Multi30k English-German, all 29,000 pairs of training; and the lengths of WMT's newstest2013 and newstest2014,
-drawn 200,000 times, since the training text itself is gigabytes. Every batch of an epoch is counted, with its
-padding and without, in one piece and in the eight that eight GPUs would share.
+Multi30k English-German, all 29,000 pairs of training; and the lengths of WMT's
+newstest2013 and newstest2014, drawn 200,000 times, since the training text itself is
+gigabytes. Every batch of an epoch is counted, with its padding and without, in one
+piece and in the eight that eight GPUs would share.
 """
 
 from collections import Counter
@@ -39,7 +41,9 @@ def counted(pairs: Pairs, size: int, drawn: int | None = None) -> dict[str, Any]
             work = batches[step]
             seen.update(work.numbers.tolist())
             sides = [(batch.source, batch.labels) for batch in work.micro_batches]
-            words.append([sum(int((s[k] != PAD_ID).sum()) for s in sides) for k in (0, 1)])
+            words.append(
+                [sum(int((s[k] != PAD_ID).sum()) for s in sides) for k in (0, 1)]
+            )
             places.append([sum(s[k].numel() for s in sides) for k in (0, 1)])
         found[f"in {pieces}"] = {
             "batches": len(words),
@@ -54,7 +58,10 @@ def counted(pairs: Pairs, size: int, drawn: int | None = None) -> dict[str, Any]
 
 def main() -> None:
     """Write the record, and print it."""
-    tests = [load_pairs("wmt14", "en-de", split) for split in ("newstest2013", "newstest2014")]
+    tests = [
+        load_pairs("wmt14", "en-de", split)
+        for split in ("newstest2013", "newstest2014")
+    ]
     english = [line for pairs in tests for line in pairs.source]
     news = Pairs(english, [line for pairs in tests for line in pairs.target])
     findings = {

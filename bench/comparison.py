@@ -1,15 +1,18 @@
-"""Race recurrent, convolutional and attentive models of equal size, and write book/runs/comparison.json.
+"""Race models of three kinds and of equal size, and write book/runs/comparison.json.
 
 python bench/comparison.py                  # about an hour and a half on one thread
 python bench/comparison.py --minutes 9      # a part of it; the next call goes on
 
-Every model gets the same effort of tuning: a grid of peak rates and warm-ups, judged on `val`. Its best
-setting is trained with five seeds. As training goes on, the mean of the last snapshots of the weights is
-validated; what counts is how many steps lead to a goal. Seconds a step are measured apart, the models taking
-turns on the same batches, in processor time, so that what else the machine does has no part in it.
+The models are recurrent, convolutional and attentive. Each gets the same effort of
+tuning: a grid of peak rates and warm-ups, judged on `val`. Its best setting is trained
+with five seeds. As training goes on, the mean of the last snapshots of the weights is
+validated; what counts is how many steps lead to a goal. Seconds a step are measured
+apart, the models taking turns on the same batches, in processor time, so that what else
+the machine does has no part in it.
 
-Every piece of the work is a file in runs/comparison, written when it is done. Several of these programs may
-work at a time: each takes what no other has. The record says what is done so far, and whether it is all.
+Every piece of the work is a file in runs/comparison, written when it is done. Several
+of these programs may work at a time: each takes what no other has. The record says what
+is done so far, and whether it is all.
 """
 
 import argparse
@@ -44,12 +47,15 @@ from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator, bleu
 
 MODELS = ["rnn-additive", "conv", "laboratory"]
-RATES, WARMUPS = [0.002, 0.005, 0.0125, 0.03], [100, 400]  # at the peak; steps until it is reached
+# At the peak, and the steps until it is reached.
+RATES, WARMUPS = [0.002, 0.005, 0.0125, 0.03], [100, 400]
 TRIAL, STEPS = 600, 2400  # steps of a run of the grid, and of the race
 SEEDS, GOALS = [1, 2, 3, 4, 5], [0.5, 0.35, 0.25]  # validation loss, nats a token
-EVERY, SNAPSHOT, MEAN = 100, 50, 4  # steps between validations, between snapshots; how many make the mean
+# Steps between validations and between snapshots, and how many make the mean.
+EVERY, SNAPSHOT, MEAN = 100, 50, 4
 SENTENCES = 300  # translated of each split at the end
-LENGTHS = [(1, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, 21), (22, 24)]  # 18 is the longest in training
+# In training 18 is the longest.
+LENGTHS = [(1, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, 21), (22, 24)]
 TURNS, ROUNDS = 12, 3  # batches that are timed for each seed, and how often each
 WORK = records.RUNS.parent.parent / "runs" / "comparison"
 
@@ -62,9 +68,13 @@ class Setting:
     warmup: int
 
     def of(self, name: str, seed: int, steps: int) -> TrainingConfig:
-        """The recipe of a model with this setting: the schedule is the paper's, but for its peak."""
+        """The recipe of a model with this setting: the schedule is the paper's, but for
+        its peak.
+        """
         config = recipe(name, seed=seed, steps=steps, warmup=self.warmup)
-        return replace(config, rate_factor=self.rate * (config.model.d_model * self.warmup) ** 0.5)
+        return replace(
+            config, rate_factor=self.rate * (config.model.d_model * self.warmup) ** 0.5
+        )
 
 
 @cache
@@ -79,20 +89,30 @@ def valid() -> list[Batch]:
     return validation_batches(corpus().valid, 2000, torch.device("cpu"))
 
 
-def averaged(model: EncoderDecoder, snapshots: deque[dict[str, torch.Tensor]]) -> EncoderDecoder:
+def averaged(
+    model: EncoderDecoder, snapshots: deque[dict[str, torch.Tensor]]
+) -> EncoderDecoder:
     """A model of its own, whose weights are the mean of the snapshots'."""
     mean = build(model.config)
     mean.load_state_dict(
-        {name: sum(each[name] for each in snapshots) / len(snapshots) for name in snapshots[0]}
+        {
+            name: sum(each[name] for each in snapshots) / len(snapshots)
+            for name in snapshots[0]
+        }
     )
     return mean.eval()
 
 
 def train(config: TrainingConfig) -> tuple[EncoderDecoder, list[list[float]], float]:
-    """The mean of the last snapshots; [step, loss] of such means on the way; seconds of training alone."""
+    """The mean of the last snapshots; [step, loss] of such means on the way; seconds of
+    training alone.
+    """
     torch.manual_seed(config.seed)
     model = build(config.model)
-    objective, optimizer = Objective(model, config.label_smoothing), make_optimizer(model)
+    objective, optimizer = (
+        Objective(model, config.label_smoothing),
+        make_optimizer(model),
+    )
     batches = training_batches(corpus().train, config, Workers())
     snapshots: deque[dict[str, torch.Tensor]] = deque(maxlen=MEAN)
     seconds, curve = 0.0, []
@@ -101,9 +121,13 @@ def train(config: TrainingConfig) -> tuple[EncoderDecoder, list[list[float]], fl
         training_step(objective, optimizer, work, step, config)
         seconds += time.process_time() - began
         if step % SNAPSHOT == 0:
-            snapshots.append({name: each.clone() for name, each in model.state_dict().items()})
+            snapshots.append(
+                {name: each.clone() for name, each in model.state_dict().items()}
+            )
         if step % EVERY == 0:
-            curve.append([step, round(validation_loss(averaged(model, snapshots), valid()), 4)])
+            curve.append(
+                [step, round(validation_loss(averaged(model, snapshots), valid()), 4)]
+            )
     return averaged(model, snapshots), curve, seconds
 
 
@@ -119,10 +143,14 @@ def tune(name: str, rate: float, warmup: int) -> dict[str, Any]:
 
 def best(name: str) -> Setting | None:
     """The setting with the least loss; None as long as the grid is not done."""
-    found = [read(f"tune-{name}-{rate}-{warmup}") for rate, warmup in product(RATES, WARMUPS)]
+    found = [
+        read(f"tune-{name}-{rate}-{warmup}") for rate, warmup in product(RATES, WARMUPS)
+    ]
     if None in found:
         return None
-    chosen = min(found, key=lambda point: math.inf if point["loss"] is None else point["loss"])
+    chosen = min(
+        found, key=lambda point: math.inf if point["loss"] is None else point["loss"]
+    )
     return Setting(chosen["rate"], chosen["warmup"])
 
 
@@ -132,7 +160,12 @@ def race(name: str, seed: int) -> dict[str, Any] | None:
     if setting is None:
         return None
     config = setting.of(name, seed, STEPS)
-    found = {"model": name, "seed": seed, "rate": setting.rate, "warmup": setting.warmup}
+    found = {
+        "model": name,
+        "seed": seed,
+        "rate": setting.rate,
+        "warmup": setting.warmup,
+    }
     found |= {"parameters": parameters(config.model)}
     try:
         model, curve, seconds = train(config)
@@ -140,17 +173,29 @@ def race(name: str, seed: int) -> dict[str, Any] | None:
         return found | {"curve": [], "steps_to": [None] * len(GOALS)}
     translator = Translator(model, corpus().vocabulary, SearchConfig(beam=1))
     pairs = {split: sample(SENTENCES, split=split) for split in ("test", "long")}
-    found |= {"seconds": round(seconds, 1), "steps_to": [steps_to(curve, goal) for goal in GOALS]}
+    found |= {
+        "seconds": round(seconds, 1),
+        "steps_to": [steps_to(curve, goal) for goal in GOALS],
+    }
     found |= {split: quality(translator, chosen) for split, chosen in pairs.items()}
-    return found | {"by_length": by_length(translator, [*pairs["test"], *pairs["long"]]), "curve": curve}
+    return found | {
+        "by_length": by_length(translator, [*pairs["test"], *pairs["long"]]),
+        "curve": curve,
+    }
 
 
 def steps_to(curve: list[list[float]], goal: float) -> float | None:
-    """Steps until the loss came down to a goal, on a line between two validations; None if it never did."""
+    """Steps until the loss came down to a goal, on a line between two validations; None
+    if it never did.
+    """
     before = curve[0]
     for point in curve:
         if point[1] <= goal:
-            share = (before[1] - goal) / (before[1] - point[1]) if point is not before else 1.0
+            share = (
+                (before[1] - goal) / (before[1] - point[1])
+                if point is not before
+                else 1.0
+            )
             return round(before[0] + share * (point[0] - before[0]), 1)
         before = point
     return None
@@ -158,7 +203,12 @@ def steps_to(curve: list[list[float]], goal: float) -> float | None:
 
 def quality(translator: Translator, pairs: list[Pair]) -> float:
     """BLEU on these pairs."""
-    return round(bleu(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])[0], 2)
+    return round(
+        bleu(
+            translator([pair.source for pair in pairs]), [pair.target for pair in pairs]
+        )[0],
+        2,
+    )
 
 
 def by_length(translator: Translator, pairs: list[Pair]) -> dict[str, float]:
@@ -171,27 +221,44 @@ def by_length(translator: Translator, pairs: list[Pair]) -> dict[str, float]:
 
 
 def joined_batches(seed: int) -> Batches:
-    """Batches of 1,000 tokens a side from sources of 60 to 100 tokens: 4 to 8 sentences in a row."""
+    """Batches of 1,000 tokens a side from sources of 60 to 100 tokens: 4 to 8 sentences
+    in a row.
+    """
     dice, drawn = random.Random(seed), iter(sample(4000, seed=seed))
     groups = [[next(drawn) for _ in range(dice.randint(4, 8))] for _ in range(500)]
     source, target = (
-        [" ".join(getattr(pair, side) for pair in group) for group in groups] for side in ("source", "target")
+        [" ".join(getattr(pair, side) for pair in group) for group in groups]
+        for side in ("source", "target")
     )
-    examples = encode_pairs(corpus().vocabulary, Pairs(source, target), 100, drop_too_long=True)
+    examples = encode_pairs(
+        corpus().vocabulary, Pairs(source, target), 100, drop_too_long=True
+    )
     examples = [example for example in examples if len(example[0]) >= 60]
-    return Batches(examples, lengths_of(examples), recipe("laboratory").batch_tokens, seed)
+    return Batches(
+        examples, lengths_of(examples), recipe("laboratory").batch_tokens, seed
+    )
 
 
 def timing(seed: int) -> dict[str, Any]:
-    """Seconds of processor time that a step takes each model, on the same batches, in turns."""
+    """Seconds of processor time that a step takes each model, on the same batches, in
+    turns.
+    """
     rivals = {}
     for name in MODELS:
         config = Setting(0.002, 400).of(name, seed, STEPS)
         torch.manual_seed(seed)
         model = build(config.model)
-        rivals[name] = Objective(model, config.label_smoothing), make_optimizer(model), config
+        rivals[name] = (
+            Objective(model, config.label_smoothing),
+            make_optimizer(model),
+            config,
+        )
     found: dict[str, Any] = {"seed": seed}
-    sources = {"short": training_batches(corpus().train, recipe("laboratory", seed=seed), Workers())}
+    sources = {
+        "short": training_batches(
+            corpus().train, recipe("laboratory", seed=seed), Workers()
+        )
+    }
     for kind, batches in (sources | {"long": joined_batches(seed)}).items():
         spent = {name: 0.0 for name in MODELS}
         for step in range(-1, TURNS + 1):  # the first two warm up
@@ -204,7 +271,10 @@ def timing(seed: int) -> dict[str, Any]:
             if step > 0:
                 spent = {name: spent[name] + least[name] / TURNS for name in MODELS}
         found[kind] = {name: round(seconds, 5) for name, seconds in spent.items()}
-        tokens = [batches[step + 2].micro_batches[0].source.shape[1] for step in range(1, TURNS + 1)]
+        tokens = [
+            batches[step + 2].micro_batches[0].source.shape[1]
+            for step in range(1, TURNS + 1)
+        ]
         found[f"{kind}_tokens"] = round(sum(tokens) / TURNS, 1)
     return found
 
@@ -217,10 +287,18 @@ def read(name: str) -> Any:
 
 def pieces() -> dict[str, Any]:
     """All the work in its order: names, and what does it."""
-    grid = [(rate, warmup, name) for rate, warmup, name in product(RATES, WARMUPS, MODELS)]
+    grid = [
+        (rate, warmup, name) for rate, warmup, name in product(RATES, WARMUPS, MODELS)
+    ]
     todo: dict[str, Any] = {f"timing-{seed}": (timing, seed) for seed in SEEDS}
-    todo |= {f"tune-{name}-{rate}-{warmup}": (tune, name, rate, warmup) for rate, warmup, name in grid}
-    return todo | {f"race-{name}-{seed}": (race, name, seed) for seed, name in product(SEEDS, MODELS)}
+    todo |= {
+        f"tune-{name}-{rate}-{warmup}": (tune, name, rate, warmup)
+        for rate, warmup, name in grid
+    }
+    return todo | {
+        f"race-{name}-{seed}": (race, name, seed)
+        for seed, name in product(SEEDS, MODELS)
+    }
 
 
 def do(name: str, function: Any, *arguments: Any) -> None:
@@ -237,11 +315,22 @@ def findings() -> dict[str, Any]:
     """What is done so far, for the record."""
     done = {name: found for name in pieces() if (found := read(name)) is not None}
     kinds = {
-        kind: [found for name, found in done.items() if name.startswith(kind)] for kind in ("tune", "race")
+        kind: [found for name, found in done.items() if name.startswith(kind)]
+        for kind in ("tune", "race")
     }
-    settings = {"rates": RATES, "warmups": WARMUPS, "trial": TRIAL, "steps": STEPS, "goals": GOALS}
+    settings = {
+        "rates": RATES,
+        "warmups": WARMUPS,
+        "trial": TRIAL,
+        "steps": STEPS,
+        "goals": GOALS,
+    }
     timings = [found for name, found in done.items() if name.startswith("timing")]
-    whole = {"complete": len(done) == len(pieces()), "settings": settings, "tuning": kinds["tune"]}
+    whole = {
+        "complete": len(done) == len(pieces()),
+        "settings": settings,
+        "tuning": kinds["tune"],
+    }
     return whole | {
         "timing": timings,
         "runs": sorted(kinds["race"], key=lambda run: MODELS.index(run["model"])),
@@ -251,7 +340,12 @@ def findings() -> dict[str, Any]:
 def main() -> None:
     """Do what is to be done, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after so many")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="begin nothing new after so many",
+    )
     end = time.monotonic() + 60 * parser.parse_args().minutes
     torch.set_num_threads(1)
     keep_heap()

@@ -1,15 +1,18 @@
-"""Decoding speed side by side: aiayn, MarianMT, a plain loop over torch.nn.Transformer, and CTranslate2.
+"""Decoding speed: aiayn, CTranslate2, MarianMT, a plain loop of torch.nn.Transformer.
 
-python bench/decoding.py [--shapes small base] [--beams 1 4] [--rounds 3] [--run FOLDER] [--record]
+python bench/decoding.py [--shapes small base] [--beams 1 4] [--rounds 3]
+                         [--run FOLDER] [--record]
 
-200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are random, and all
-write 40 tokens for each sentence, so that only the speed differs. aiayn and CTranslate2 have the same weights
-and must find the same translations. Each system is a process of its own; they take a pass one after another,
-in turn, another one first in each round. The plain loop keeps nothing from step to step, and is so slow that
-it gets one batch, once.
+200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are
+random, and all write 40 tokens for each sentence, so that only the speed differs. aiayn
+and CTranslate2 have the same weights and must find the same translations. Each system
+is a process of its own; they take a pass one after another, in turn, another one first
+in each round. The plain loop keeps nothing from step to step, and is so slow that it
+gets one batch, once.
 
-With --run, also the whole test set with the trained model of that folder, where sentences end when they end.
-Translations may differ there: CTranslate2 stops a search by another rule. Ours must then be the likelier one.
+With --run, also the whole test set with the trained model of that folder, where
+sentences end when they end. Translations may differ there: CTranslate2 stops a search
+by another rule. Ours must then be the likelier one.
 """
 
 import argparse
@@ -39,7 +42,8 @@ from aiayn.translation.search import expand
 
 SENTENCES, BATCH, LENGTH = 200, 32, 40
 TOKENS = 8000  # of a batch, where sentences end when they end
-Decode = Callable[[Tensor, int], list[list[int]]]  # of a batch of sources, with so many beams
+# Of a batch of sources, with so many beams.
+Decode = Callable[[Tensor, int], list[list[int]]]
 Found = tuple[str, float]  # a translation and its log probability
 
 
@@ -50,7 +54,9 @@ def learn_vocabulary() -> Vocabulary:
 
 
 def test_batches(vocabulary: Vocabulary) -> list[Tensor]:
-    """Sources of similar length; each is lengthened with its own words, so that none needs padding."""
+    """Sources of similar length; each is lengthened with its own words, so that none
+    needs padding.
+    """
     sentences = load_pairs("multi30k", "en-de", "test_2016_flickr").source[:SENTENCES]
     sources = sorted((row[:-1] for row in vocabulary.encode(list(sentences))), key=len)
     batches = []
@@ -83,7 +89,9 @@ def aiayn(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
         extra = LENGTH - (source.shape[1] - 1)
-        found = beam_search(model, source, SearchConfig(beams, alpha=0.0, extra_length=extra))
+        found = beam_search(
+            model, source, SearchConfig(beams, alpha=0.0, extra_length=extra)
+        )
         return [hypotheses[0].tokens for hypotheses in found]
 
     return decode
@@ -96,9 +104,14 @@ def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
     with tempfile.TemporaryDirectory() as folder:
         write_ctranslate2(random_model(config), vocabulary, Path(folder, "model"))
         program = ctranslate2.Translator(
-            str(Path(folder, "model")), compute_type="float32", intra_threads=torch.get_num_threads()
+            str(Path(folder, "model")),
+            compute_type="float32",
+            intra_threads=torch.get_num_threads(),
         )
-    numbers = {piece: token for token, piece in enumerate(vocabulary.pieces(list(range(len(vocabulary)))))}
+    numbers = {
+        piece: token
+        for token, piece in enumerate(vocabulary.pieces(list(range(len(vocabulary)))))
+    }
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
         found = program.translate_batch(
@@ -134,17 +147,24 @@ def marian(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
 
 
 def plain_loop(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
-    """What one writes around torch.nn.Transformer: the whole prefix anew at each step."""
+    """What one writes around torch.nn.Transformer: the whole prefix at each step."""
     model = TorchTransformer(config).eval()
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
-        memory = model.transformer.encoder(model.embed(source)).repeat_interleave(beams, 0)
-        prefixes, live = source.new_full((len(source), 1, 1), BOS_ID), torch.zeros(len(source), 1)
+        memory = model.transformer.encoder(model.embed(source)).repeat_interleave(
+            beams, 0
+        )
+        prefixes, live = (
+            source.new_full((len(source), 1, 1), BOS_ID),
+            torch.zeros(len(source), 1),
+        )
         for length in range(1, LENGTH + 1):
             rows = prefixes.flatten(0, 1)
             mask = nn.Transformer.generate_square_subsequent_mask(length)
             over = memory if length > 1 else memory[::beams]
-            hidden = model.transformer.decoder(model.embed(rows), over, mask, tgt_is_causal=True)
+            hidden = model.transformer.decoder(
+                model.embed(rows), over, mask, tgt_is_causal=True
+            )
             scores = hidden[:, -1] @ model.embeddings.weight.T
             scores[:, EOS_ID] = -torch.inf
             live, origin, token = expand(scores, live, beams)
@@ -154,7 +174,12 @@ def plain_loop(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
     return decode
 
 
-SYSTEMS = {"aiayn": aiayn, "marian": marian, "torch.nn": plain_loop, "ctranslate2": ctranslate2}
+SYSTEMS = {
+    "aiayn": aiayn,
+    "marian": marian,
+    "torch.nn": plain_loop,
+    "ctranslate2": ctranslate2,
+}
 
 
 @torch.inference_mode()
@@ -165,25 +190,38 @@ def work(
     batches: list[Tensor],
     connection: Connection,
 ) -> None:
-    """Be one of the systems: with so many beams, tell how long a pass took and what was written."""
+    """Be one of the systems: with so many beams, tell how long a pass took and what was
+    written.
+    """
     keep_heap()
-    fast = fast_products(torch.device("cpu"), config.d_model) if name == "aiayn" else contextlib.nullcontext()
+    fast = (
+        fast_products(torch.device("cpu"), config.d_model)
+        if name == "aiayn"
+        else contextlib.nullcontext()
+    )
     with fast:
         decode = SYSTEMS[name](config, vocabulary)
         while beams := connection.recv():
             began = time.perf_counter()
-            found = [decode(batch, beams) for batch in (batches[:1] if name == "torch.nn" else batches)]
+            found = [
+                decode(batch, beams)
+                for batch in (batches[:1] if name == "torch.nn" else batches)
+            ]
             seconds = time.perf_counter() - began
             tokens = [row for rows in found for row in rows]
             assert all(len(row) == LENGTH for row in tokens)
             connection.send((seconds, tokens))
 
 
-def processes(names: Iterable[str], target: Callable[..., None], *given: object) -> dict[str, Connection]:
-    """Start one for each name, which is told its name, what is given, and where to answer.
+def processes(
+    names: Iterable[str], target: Callable[..., None], *given: object
+) -> dict[str, Connection]:
+    """Start one for each name, which is told its name, what is given, and where to
+    answer.
 
-    Side by side in one process, CTranslate2 slows the others: threads of both are more than the cores, and
-    are then put to sleep between products (2.0 seconds for the test set became 3.4).
+    Side by side in one process, CTranslate2 slows the others: threads of both are more
+    than the cores, and are then put to sleep between products (2.0 seconds for the test
+    set became 3.4).
     """
     context, ends = multiprocessing.get_context("spawn"), {}
     for name in names:
@@ -193,7 +231,11 @@ def processes(names: Iterable[str], target: Callable[..., None], *given: object)
 
 
 def race(
-    config: TransformerConfig, vocabulary: Vocabulary, batches: list[Tensor], beams: int, rounds: int
+    config: TransformerConfig,
+    vocabulary: Vocabulary,
+    batches: list[Tensor],
+    beams: int,
+    rounds: int,
 ) -> dict[str, float]:
     """Output tokens per second of each system; and the share of equal translations."""
     ends = processes(SYSTEMS, work, config, vocabulary, batches)
@@ -211,7 +253,9 @@ def race(
                 seconds[name].append(took)
     for end in ends.values():
         end.send(0)
-    found = {name: round(counts[name] / statistics.median(seconds[name])) for name in SYSTEMS}
+    found = {
+        name: round(counts[name] / statistics.median(seconds[name])) for name in SYSTEMS
+    }
     pairs = zip(written["aiayn"], written["ctranslate2"], strict=True)
     equal = sum(one == other for one, other in pairs) / len(written["aiayn"])
     return found | {"as ctranslate2": round(equal, 3)}
@@ -241,7 +285,9 @@ def translate_theirs(translator: Translator) -> Callable[[], list[Found]]:
     with tempfile.TemporaryDirectory() as folder:
         write_ctranslate2(translator.model, vocabulary, Path(folder, "model"))
         program = ctranslate2.Translator(
-            str(Path(folder, "model")), compute_type="float32", intra_threads=torch.get_num_threads()
+            str(Path(folder, "model")),
+            compute_type="float32",
+            intra_threads=torch.get_num_threads(),
         )
 
     def translate() -> list[Found]:
@@ -254,7 +300,9 @@ def translate_theirs(translator: Translator) -> Callable[[], list[Found]]:
             batch_type="tokens",
             return_scores=True,
         )
-        texts = (vocabulary.processor.DecodePieces(each.hypotheses[0]) for each in found)
+        texts = (
+            vocabulary.processor.DecodePieces(each.hypotheses[0]) for each in found
+        )
         return [(text, each.scores[0]) for text, each in zip(texts, found, strict=True)]
 
     return translate
@@ -266,7 +314,9 @@ REAL = {"aiayn": translate_ours, "ctranslate2": translate_theirs}
 def work_for_real(name: str, run: Path, connection: Connection) -> None:
     """Be one of the two: tell how long the test set took, and the translations."""
     keep_heap()
-    translator = Translator.load(run, search=SearchConfig(beam=4, alpha=0.0), device="cpu")
+    translator = Translator.load(
+        run, search=SearchConfig(beam=4, alpha=0.0), device="cpu"
+    )
     translate = REAL[name](translator)
     while connection.recv():
         began = time.perf_counter()
@@ -275,7 +325,9 @@ def work_for_real(name: str, run: Path, connection: Connection) -> None:
 
 
 def real_work(run: Path, rounds: int) -> dict[str, float]:
-    """Sentences per second on the whole test set with a trained model, ours and CTranslate2's."""
+    """Sentences per second on the whole test set with a trained model, ours and
+    CTranslate2's.
+    """
     ends = processes(REAL, work_for_real, run)
     seconds: dict[str, list[float]] = {name: [] for name in REAL}
     best: dict[str, list[Found]] = {}
@@ -289,7 +341,10 @@ def real_work(run: Path, rounds: int) -> dict[str, float]:
         end.send(False)
     pairs = list(zip(best["aiayn"], best["ctranslate2"], strict=True))
     differ = [(one[1], other[1]) for one, other in pairs if one[0] != other[0]]
-    speed = {name: round(len(pairs) / statistics.median(found), 1) for name, found in seconds.items()}
+    speed = {
+        name: round(len(pairs) / statistics.median(found), 1)
+        for name, found in seconds.items()
+    }
     return speed | {
         "sentences": len(pairs),
         "as ctranslate2": round(1 - len(differ) / len(pairs), 3),
@@ -301,26 +356,43 @@ def real_work(run: Path, rounds: int) -> dict[str, float]:
 def main() -> None:
     """Measure, print, and record on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument(
+        "--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES)
+    )
     parser.add_argument("--beams", nargs="+", type=int, default=[1, 4])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--run", type=Path, help="a folder with a model trained on Multi30k")
-    parser.add_argument("--record", action="store_true", help="write book/runs/decoding-speed.json")
+    parser.add_argument(
+        "--run", type=Path, help="a folder with a model trained on Multi30k"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="write book/runs/decoding-speed.json"
+    )
     arguments = parser.parse_args()
     records.check_peers()
     keep_heap()
     vocabulary = learn_vocabulary()
     batches, fixed = test_batches(vocabulary), []
-    print(f"{'':10}" + "".join(f"{name:>13}" for name in SYSTEMS) + "   output tokens/s")
+    print(
+        f"{'':10}" + "".join(f"{name:>13}" for name in SYSTEMS) + "   output tokens/s"
+    )
     for shape in arguments.shapes:
         for beams in arguments.beams:
             found = race(SHAPES[shape], vocabulary, batches, beams, arguments.rounds)
             fixed.append({"shape": shape, "beam": beams} | found)
-            print(f"{shape} {beams:<4} " + "".join(f"{found[name]:>13,}" for name in SYSTEMS), end="   ")
+            print(
+                f"{shape} {beams:<4} "
+                + "".join(f"{found[name]:>13,}" for name in SYSTEMS),
+                end="   ",
+            )
             peers = (found["aiayn"] / found[name] for name in ("marian", "ctranslate2"))
             print("{:.2f} x marian, {:.2f} x ctranslate2,".format(*peers), end=" ")
             print(f"{found['as ctranslate2']:.0%} the same", flush=True)
-    findings = {"sentences": SENTENCES, "batch": BATCH, "length": LENGTH, "fixed": fixed}
+    findings = {
+        "sentences": SENTENCES,
+        "batch": BATCH,
+        "length": LENGTH,
+        "fixed": fixed,
+    }
     if arguments.run is not None:
         findings["real"] = real_work(arguments.run, arguments.rounds)
         print("the whole test set, sentences/s:", findings["real"])

@@ -1,10 +1,11 @@
-"""Ask the heads of several trainings of the laboratory's model what chapter 8 asks; book/runs/heads.json.
+"""Ask the heads of several trainings what chapter 8 asks; book/runs/heads.json.
 
 python bench/heads.py [--seeds 1 2 3 4 5] [--steps 2400] [--again]
 
-A training takes the first 2,400 of the recipe's 4,400 steps, 5 to 8 minutes of one core. A model that is in
-the cache is not trained again, and a seed that is in the record is left out unless it is asked for with
---again: the script may be stopped at any time.
+The model is the laboratory's. A training takes the first 2,400 of the recipe's 4,400
+steps, 5 to 8 minutes of one core. A model that is in the cache is not trained again,
+and a seed that is in the record is left out unless it is asked for with --again: the
+script may be stopped at any time.
 """
 
 import argparse
@@ -52,8 +53,12 @@ STEPS = 2400  # of the 4,400 of the recipe
 
 
 def tasks(model: Translator) -> dict[str, Any]:
-    """What the heads of the encoder do, and those that look across; whether they differ."""
-    choose, score = (examples_of(model, sample(TASKS, 5, split)) for split in ("valid", "test"))
+    """What the heads of the encoder do, and those that look across; whether they
+    differ.
+    """
+    choose, score = (
+        examples_of(model, sample(TASKS, 5, split)) for split in ("valid", "test")
+    )
     found: dict[str, Any] = {"asked": {}, "agreement": {}}
     for kind in ("encoder", "cross"):
         found["agreement"][kind] = round(agreement(score, kind), 4)
@@ -82,20 +87,32 @@ class Far(NamedTuple):
 
 
 def attending(
-    choose: dict[int, list[Example]], score: dict[int, list[Example]], name: str, untrained: float = 0.0
+    choose: dict[int, list[Example]],
+    score: dict[int, list[Example]],
+    name: str,
+    untrained: float = 0.0,
 ) -> Far:
-    """From the verb; `untrained` is the share of the best head of an untrained model."""
+    """From the verb; `untrained` is the share of an untrained model's best head."""
     means, clear = [], []
     for found in (choose, score):
         each = far_shares(found, name)
         share = torch.stack([*each.values()]).mean(dim=0)
-        others = torch.stack([*far_shares(found, name, others=True).values()]).mean(dim=0)
+        others = torch.stack([*far_shares(found, name, others=True).values()]).mean(
+            dim=0
+        )
         means.append((share, others))
         clear.append(share - others.clamp(min=max(untrained, 1 / len(each))) >= 0.1)
     layer = int((clear[0].sum(dim=1) + means[0][0].mean(dim=1)).argmax())
     best = best_head(means[0][0], "encoder")
     found_share, found_others = (float(mean[best[1:]]) for mean in means[1])
-    return Far(layer, int(clear[1][layer].sum()), best, found_share, found_others, 1 / len(each))
+    return Far(
+        layer,
+        int(clear[1][layer].sum()),
+        best,
+        found_share,
+        found_others,
+        1 / len(each),
+    )
 
 
 def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
@@ -108,18 +125,29 @@ def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
     for name in ("complement", "particle"):
         floor = untrained[name]["share"] if untrained else 0.0
         seen = attending(choose, score, name, floor)
-        rounded = {field: round(getattr(seen, field), 4) for field in ("share", "others", "rule")}
-        found[name] = {"layer": seen.layer, "attend": seen.attend, "best": list(seen.best[1:]), **rounded}
+        rounded = {
+            field: round(getattr(seen, field), 4)
+            for field in ("share", "others", "rule")
+        }
+        found[name] = {
+            "layer": seen.layer,
+            "attend": seen.attend,
+            "best": list(seen.best[1:]),
+            **rounded,
+        }
     for way, (name, back) in WAYS.items():
         means = [
-            torch.stack([*far_shares(some, name, back).values()]).mean(dim=0) for some in (choose, score)
+            torch.stack([*far_shares(some, name, back).values()]).mean(dim=0)
+            for some in (choose, score)
         ]
         found[way] = round(float(means[1][best_head(means[0], "encoder")[1:]]), 4)
     return found
 
 
-def at_pronouns(kind: Kind, choose: list[Example], score: list[Example]) -> tuple[Head, dict[str, Any]]:
-    """What the best head of that kind looks at where the pronoun is read, or written."""
+def at_pronouns(
+    kind: Kind, choose: list[Example], score: list[Example]
+) -> tuple[Head, dict[str, Any]]:
+    """What the best head of that kind looks at where the pronoun is read or written."""
     question = antecedent if kind == "encoder" else from_target(antecedent)
     head = best_head(share_right(ask(choose, question, kind, nouns)), kind)
     asked, everywhere = ask(score, question, kind, nouns), ask(score, question, kind)
@@ -135,20 +163,32 @@ def at_pronouns(kind: Kind, choose: list[Example], score: list[Example]) -> tupl
 
 def right(model: Transformer, vocabulary: Vocabulary, pairs: list[Pair]) -> float:
     """The share of pronouns that are written right, the words before them given."""
-    batch, places = pair_batch(vocabulary, pairs), [pronoun_place(vocabulary, pair) for pair in pairs]
+    batch, places = (
+        pair_batch(vocabulary, pairs),
+        [pronoun_place(vocabulary, pair) for pair in pairs],
+    )
     with torch.no_grad():
         guesses = model(batch.source, batch.target).argmax(dim=-1)
     rows = range(len(places))
-    return round(float((guesses[rows, places] == batch.labels[rows, places]).float().mean()), 4)
+    return round(
+        float((guesses[rows, places] == batch.labels[rows, places]).float().mean()), 4
+    )
 
 
 def pronouns(model: Translator) -> dict[str, Any]:
-    """Who finds the noun; and how many pronouns are right without it, by both ablations."""
+    """Who finds the noun; and how many pronouns are right without it, by both
+    ablations.
+    """
     network, vocabulary = model.model, model.vocabulary
     assert isinstance(network, Transformer)
-    choose, score = (examples_of(model, sample(PRONOUNS, seed, "pronouns")) for seed in (6, 7))
+    choose, score = (
+        examples_of(model, sample(PRONOUNS, seed, "pronouns")) for seed in (6, 7)
+    )
     cases = ask(score, antecedent, candidates=nouns)
-    found: dict[str, Any] = {"chance": round(chance(cases), 4), "nearest": round(nearest_before(cases), 4)}
+    found: dict[str, Any] = {
+        "chance": round(chance(cases), 4),
+        "nearest": round(nearest_before(cases), 4),
+    }
     _, found["encoder"] = at_pronouns("encoder", choose, score)
     finder, found["cross"] = at_pronouns("cross", choose, score)
     pairs = [example.pair for example in score]
@@ -163,19 +203,29 @@ def pronouns(model: Translator) -> dict[str, Any]:
     return found
 
 
-def measured(model: Translator, untrained: dict[str, Any] | None = None) -> dict[str, Any]:
+def measured(
+    model: Translator, untrained: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """All figures of one model."""
     there = untrained["far"] if untrained else None
-    return {"tasks": tasks(model), "far": far(model, there), "pronouns": pronouns(model)}
+    return {
+        "tasks": tasks(model),
+        "far": far(model, there),
+        "pronouns": pronouns(model),
+    }
 
 
 def run(seed: int, steps: int) -> dict[str, Any]:
     """A training and an untrained model of the same shape."""
-    network, vocabulary = cached_model(replace(recipe("laboratory", seed=seed), steps=steps), "en-de")
+    network, vocabulary = cached_model(
+        replace(recipe("laboratory", seed=seed), steps=steps), "en-de"
+    )
     assert isinstance(network, Transformer)
     translator = Translator(network, vocabulary)
     pairs = sample(TRANSLATED, split="test")
-    score = bleu(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])[0]
+    score = bleu(
+        translator([pair.source for pair in pairs]), [pair.target for pair in pairs]
+    )[0]
     torch.manual_seed(seed)
     twin = measured(Translator(Transformer(network.config).eval(), vocabulary))
     return {
@@ -199,7 +249,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--steps", type=int, default=STEPS, help="of each training")
-    parser.add_argument("--again", action="store_true", help="those, too, that are in the record")
+    parser.add_argument(
+        "--again", action="store_true", help="those, too, that are in the record"
+    )
     arguments = parser.parse_args()
     keep_heap()
     for seed in arguments.seeds:
@@ -208,7 +260,12 @@ def main() -> None:
             with FileLock(cache_folder() / "heads.lock"):
                 runs = [each for each in recorded() if each["seed"] != seed] + [found]
                 runs.sort(key=lambda each: each["seed"])
-                sentences = {"tasks": TASKS, "far": FAR, "pronouns": PRONOUNS, "translated": TRANSLATED}
+                sentences = {
+                    "tasks": TASKS,
+                    "far": FAR,
+                    "pronouns": PRONOUNS,
+                    "translated": TRANSLATED,
+                }
                 records.write("heads", {"sentences": sentences, "runs": runs})
 
 

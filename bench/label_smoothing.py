@@ -1,16 +1,21 @@
 """Train with and without label smoothing, and write book/runs/label-smoothing.json.
 
 python bench/label_smoothing.py [--seeds 1 2 3]
-python bench/label_smoothing.py --data multi30k        # book/runs/label-smoothing-multi30k.json; many hours
-python bench/label_smoothing.py --data variants        # book/runs/label-smoothing-variants.json; goes on
+python bench/label_smoothing.py --data multi30k        # many hours
+python bench/label_smoothing.py --data variants        # goes on
 python bench/label_smoothing.py --seeds 1 --steps 60   # a trial: printed, not written
 
-`variants` is the laboratory with several right translations: where a German word has a synonym, that one
-stands in two cases of five, by chance. 40,000 pairs, dropout 0.1, 2800 steps, five seeds; accuracy on 5000
-unseen sentences. Written run by run; what the record has is not run again.
+The other data have records of their own, label-smoothing-multi30k.json and
+label-smoothing-variants.json.
 
-All that is measured is measured on the mean of the run's last checkpoints. Perplexity is the true one, of the
-plain loss; accuracy is the share of tokens that are the likeliest when the right ones before them are given.
+`variants` is the laboratory with several right translations: where a German word has a
+synonym, that one stands in two cases of five, by chance. 40,000 pairs, dropout 0.1,
+2800 steps, five seeds; accuracy on 5000 unseen sentences. Written run by run; what the
+record has is not run again.
+
+All that is measured is measured on the mean of the run's last checkpoints. Perplexity
+is the true one, of the plain loss; accuracy is the share of tokens that are the
+likeliest when the right ones before them are given.
 """
 
 import argparse
@@ -42,23 +47,27 @@ EPSILONS = 0.0, 0.1
 # Words that may stand for each other in every sentence of the laboratory, form by form.
 SYNONYMS = dict(
     pair.split("=")
-    for pair in """weil=da Weil=Da schon=bereits sehr=überaus jetzt=nun Warum=Wieso obwohl=obgleich
-    Obwohl=Obgleich fraß=verschlang fraßen=verschlangen Samstag=Sonnabend Arzt=Doktor Arztes=Doktors
-    Ärzte=Doktoren Ärzten=Doktoren Großvater=Opa Großvaters=Opas Großmutter=Oma Dieb=Räuber
-    Diebes=Räubers Diebe=Räuber Dieben=Räubern Pferd=Ross Pferdes=Rosses Pferde=Rosse Pferden=Rossen
-    Frau=Dame Frauen=Damen Krankenschwester=Pflegerin Krankenschwestern=Pflegerinnen
-    Schriftstellerin=Autorin Schriftstellerinnen=Autorinnen Sofa=Kanapee Sofas=Kanapees Karotte=Möhre
-    Karotten=Möhren Schublade=Lade Schubladen=Laden Kutsche=Droschke Kutschen=Droschken Junge=Bub
-    Jungen=Buben Geschichte=Erzählung Geschichten=Erzählungen""".split()
+    for pair in """weil=da Weil=Da schon=bereits sehr=überaus jetzt=nun Warum=Wieso
+    obwohl=obgleich Obwohl=Obgleich fraß=verschlang fraßen=verschlangen
+    Samstag=Sonnabend Arzt=Doktor Arztes=Doktors Ärzte=Doktoren Ärzten=Doktoren
+    Großvater=Opa Großvaters=Opas Großmutter=Oma Dieb=Räuber Diebes=Räubers Diebe=Räuber
+    Dieben=Räubern Pferd=Ross Pferdes=Rosses Pferde=Rosse Pferden=Rossen Frau=Dame
+    Frauen=Damen Krankenschwester=Pflegerin Krankenschwestern=Pflegerinnen
+    Schriftstellerin=Autorin Schriftstellerinnen=Autorinnen Sofa=Kanapee Sofas=Kanapees
+    Karotte=Möhre Karotten=Möhren Schublade=Lade Schubladen=Laden Kutsche=Droschke
+    Kutschen=Droschken Junge=Bub Jungen=Buben Geschichte=Erzählung
+    Geschichten=Erzählungen""".split()
 )
 STEMS = dict(
     pair.split("=")
-    for pair in """groß=riesig klein=winzig lecker=köstlich schwach=kraftlos gefährlich=riskant klug=gescheit
-    traurig=betrübt glücklich=froh schmal=eng seltsam=merkwürdig wütend=zornig schön=hübsch
-    interessant=spannend""".split()
+    for pair in """groß=riesig klein=winzig lecker=köstlich schwach=kraftlos
+    gefährlich=riskant klug=gescheit traurig=betrübt glücklich=froh schmal=eng
+    seltsam=merkwürdig wütend=zornig schön=hübsch interessant=spannend""".split()
 )
 SYNONYMS |= {
-    one + end: other + end for one, other in STEMS.items() for end in ("", "e", "en", "em", "er", "es")
+    one + end: other + end
+    for one, other in STEMS.items()
+    for end in ("", "e", "en", "em", "er", "es")
 }
 SHARE = 0.4  # of the cases in which the synonym stands
 SIZES = {"train": 40_000, "valid": 1000, "test": 5000}
@@ -66,19 +75,27 @@ TESTS = {"laboratory": ["test", "novel", "long"], "multi30k": ["test_2016_flickr
 
 
 def drawn(split: str) -> Pairs:
-    """The laboratory's pairs, where each word that has a synonym gave way to it by chance."""
+    """The laboratory's pairs, where each word that has a synonym gave way to it by
+    chance.
+    """
     chance = Random(f"{split} variants").random
     german = []
     pairs = sample(SIZES[split], split=split)
     english = [pair.source for pair in pairs]
     for pair in pairs:
         words = re.split(r"(\w+)", pair.target)
-        german.append("".join(SYNONYMS[w] if w in SYNONYMS and chance() < SHARE else w for w in words))
+        german.append(
+            "".join(
+                SYNONYMS[w] if w in SYNONYMS and chance() < SHARE else w for w in words
+            )
+        )
     return Pairs(english, german, f"{split}, English", f"{split}, German")
 
 
 @torch.inference_mode()
-def teacher_forced(model: EncoderDecoder, vocabulary: Vocabulary, pairs: Pairs) -> tuple[float, float, int]:
+def teacher_forced(
+    model: EncoderDecoder, vocabulary: Vocabulary, pairs: Pairs
+) -> tuple[float, float, int]:
     """Perplexity and accuracy on pairs, and their tokens."""
     examples = encode_pairs(vocabulary, pairs, max_length=1000)
     nll, right, words = 0.0, 0, 0
@@ -105,45 +122,85 @@ def run(config: TrainingConfig, data: str) -> dict[str, float]:
     found = {"perplexity": perplexity, "accuracy": accuracy}
     for split in TESTS[data]:
         pairs = load_pairs(data, "en-de", split)
-        found[f"bleu_{split}"] = bleu(translator(list(pairs.source)), list(pairs.target))[0]
-    settings = {"seed": config.seed, "epsilon": config.label_smoothing, "minutes": round(minutes, 2)}
+        found[f"bleu_{split}"] = bleu(
+            translator(list(pairs.source)), list(pairs.target)
+        )[0]
+    settings = {
+        "seed": config.seed,
+        "epsilon": config.label_smoothing,
+        "minutes": round(minutes, 2),
+    }
     return settings | {name: round(value, 4) for name, value in found.items()}
 
 
 def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, float]:
-    """Train on `drawn` pairs, then measure; how flat the validation loss is at the end comes with it."""
+    """Train on `drawn` pairs, then measure; how flat the validation loss is at the end
+    comes with it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
         learned = pairs["train"], pairs["valid"]
         train_model(config, learned, "en-de", Path(folder, "run"), progress=Progress())
         minutes = (time.process_time() - began) / 60
-        validated = list(Metrics(Path(folder, "run"), writes=False).validations().values())
+        validated = list(
+            Metrics(Path(folder, "run"), writes=False).validations().values()
+        )
         translator = Translator.load(Path(folder, "run"))
     test = pairs["test"]
-    perplexity, accuracy, tokens = teacher_forced(translator.model, translator.vocabulary, test)
+    perplexity, accuracy, tokens = teacher_forced(
+        translator.model, translator.vocabulary, test
+    )
     score = bleu(translator(list(test.source[:1000])), list(test.target[:1000]))[0]
     found = {"perplexity": perplexity, "accuracy": accuracy, "bleu_test": score}
     found |= {"validated_at_three_quarters": validated[len(validated) * 3 // 4 - 1]}
     found |= {"validated_at_end": validated[-1]}  # perplexities
-    settings = {"seed": config.seed, "epsilon": config.label_smoothing, "cpu_minutes": round(minutes, 2)}
-    return settings | {name: round(value, 5) for name, value in found.items()} | {"tokens": tokens}
+    settings = {
+        "seed": config.seed,
+        "epsilon": config.label_smoothing,
+        "cpu_minutes": round(minutes, 2),
+    }
+    return (
+        settings
+        | {name: round(value, 5) for name, value in found.items()}
+        | {"tokens": tokens}
+    )
 
 
 def variants(seeds: list[int], epsilons: list[float], steps: int | None) -> None:
-    """All runs that the record lacks; it is read anew before each is added, for others may write it too."""
+    """All runs that the record lacks; it is read anew before each is added, for others
+    may write it too.
+    """
     file = records.RUNS / "label-smoothing-variants.json"
 
     def recorded() -> list[dict[str, float]]:
-        return json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() and not steps else []
+        return (
+            json.loads(file.read_text(encoding="utf-8"))["runs"]
+            if file.exists() and not steps
+            else []
+        )
 
     shape = recipe("laboratory")
-    config = replace(shape, model=replace(shape.model, dropout=0.1), steps=steps or 2800)
-    about = {"data": "variants", "steps": config.steps, "dropout": 0.1, "pairs": SIZES, "share": SHARE}
+    config = replace(
+        shape, model=replace(shape.model, dropout=0.1), steps=steps or 2800
+    )
+    about = {
+        "data": "variants",
+        "steps": config.steps,
+        "dropout": 0.1,
+        "pairs": SIZES,
+        "share": SHARE,
+    }
     pairs = {split: drawn(split) for split in SIZES}
     for seed, epsilon in ((seed, epsilon) for seed in seeds for epsilon in epsilons):
-        if not any((run["seed"], run["epsilon"]) == (seed, epsilon) for run in recorded()):
-            found = run_variants(replace(config, label_smoothing=epsilon, seed=seed), pairs)
-            runs = sorted([*recorded(), found], key=lambda run: (run["seed"], run["epsilon"]))
+        if not any(
+            (run["seed"], run["epsilon"]) == (seed, epsilon) for run in recorded()
+        ):
+            found = run_variants(
+                replace(config, label_smoothing=epsilon, seed=seed), pairs
+            )
+            runs = sorted(
+                [*recorded(), found], key=lambda run: (run["seed"], run["epsilon"])
+            )
             if steps:
                 print(json.dumps(found))
             else:
@@ -160,7 +217,9 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_heap()
     if arguments.data == "variants":
-        variants(arguments.seeds or [1, 2, 3, 4, 5], arguments.epsilons, arguments.steps)
+        variants(
+            arguments.seeds or [1, 2, 3, 4, 5], arguments.epsilons, arguments.steps
+        )
         return
     config = recipe(arguments.data)
     config = replace(config, steps=arguments.steps or config.steps)

@@ -1,9 +1,9 @@
-"""Train the laboratory's model with several seeds, score it, and write book/runs/laboratory-model.json.
+"""Train the laboratory's model with several seeds; book/runs/laboratory-model.json.
 
 python bench/laboratory_model.py [--seeds 1 2 3]
 
-A run has BLEU on test, novel and long, chrF beside it (`test_chrf`), and the shares of right pronouns;
-`spread` has each one's mean over the seeds and its standard deviation.
+A run has BLEU on test, novel and long, chrF beside it (`test_chrf`), and the shares of
+right pronouns; `spread` has each one's mean over the seeds and its standard deviation.
 """
 
 import argparse
@@ -26,7 +26,9 @@ PAIRS = 1000
 def chrf(translator: Translator, split: str) -> float:
     """Of as many pairs as BLEU is."""
     pairs = sample(PAIRS, split=split)
-    found = measure(translator([pair.source for pair in pairs]), [pair.target for pair in pairs])
+    found = measure(
+        translator([pair.source for pair in pairs]), [pair.target for pair in pairs]
+    )
     return found["chrF"].value
 
 
@@ -38,7 +40,9 @@ def run(seed: int) -> dict[str, float]:
         translator = Translator(*laboratory_model(seed))
         minutes = (time.monotonic() - began) / 60
     found = scores(translator, PAIRS)
-    found |= {f"{split}_chrf": chrf(translator, split) for split in ("test", "novel", "long")}
+    found |= {
+        f"{split}_chrf": chrf(translator, split) for split in ("test", "novel", "long")
+    }
     return {"seed": seed, "minutes": round(minutes, 2)} | {
         name: round(each, 4) for name, each in found.items()
     }
@@ -48,7 +52,10 @@ def spread(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """Of each measure the mean over the seeds, and the standard deviation."""
     names = [name for name in runs[0] if name not in ("seed", "minutes")]
     values = {name: [run[name] for run in runs] for name in names}
-    return {name: {"mean": round(mean(v), 4), "sd": round(stdev(v), 4)} for name, v in values.items()}
+    return {
+        name: {"mean": round(mean(v), 4), "sd": round(stdev(v), 4)}
+        for name, v in values.items()
+    }
 
 
 def main() -> None:

@@ -1,13 +1,16 @@
-"""Time layers of recurrence against layers of self-attention where n < d, and write book/runs/layers.json.
+"""Time recurrence against self-attention where n < d, and write book/runs/layers.json.
 
-python bench/layers.py [--rounds 5]                     # some minutes a round; goes on where it was stopped
-python bench/layers.py --threads 2                      # layers-2-threads.json; an idle machine only
+python bench/layers.py [--rounds 5]                     # some minutes a round
+python bench/layers.py --threads 2                      # layers-2-threads.json
 python bench/layers.py --device cuda                    # layers-cuda.json
 python bench/layers.py --rounds 1 --widths 128 --trial  # printed, not written
 
-The two of a pair take turns, a few calls each, so that whatever else the machine does disturbs both alike.
-On one thread the clock is the processor's own, which stands still while others have it. What is kept of each
-round is the middle one of the turns' ratios: how many times as long recurrence takes.
+The first goes on where it was stopped; the second is for an idle machine only.
+
+The two of a pair take turns, a few calls each, so that whatever else the machine does
+disturbs both alike. On one thread the clock is the processor's own, which stands still
+while others have it. What is kept of each round is the middle one of the turns' ratios:
+how many times as long recurrence takes.
 """
 
 import argparse
@@ -28,9 +31,11 @@ from aiayn.fast_paths import keep_heap
 from aiayn.model import MultiHeadAttention
 from aiayn.model.cache import KeyValueCache
 
-BATCHES = {128: (1, 16, 64), 256: (1, 16), 512: (1,)}  # sequences at once, for each width d
+# Sequences at once, for each width d.
+BATCHES = {128: (1, 16, 64), 256: (1, 16), 512: (1,)}
 MULTIPLES = 1 / 16, 1 / 4, 3 / 4  # n / d
-TURNS, ENOUGH = 3, 0.004  # turns of each in a round, and the seconds that a turn should last
+# Turns of each in a round, and the seconds that a turn should last.
+TURNS, ENOUGH = 3, 0.004
 KEYS = "pair", "mode", "d", "n", "batch"
 
 
@@ -65,7 +70,9 @@ def train(layer: nn.Module, x: Tensor) -> None:
 
 
 class Reserved(KeyValueCache):
-    """A cache with places for all positions from the start, so that none is copied again."""
+    """A cache with places for all positions from the start, so that none is copied
+    again.
+    """
 
     def __init__(self, n: int) -> None:
         super().__init__()
@@ -79,7 +86,10 @@ class Reserved(KeyValueCache):
                 keys.new_empty(rows, h, self.n, keys.shape[-1]),
                 keys.new_empty(rows, h, self.n, values.shape[-1]),
             )
-        self.kept[0][:, :, self.used], self.kept[1][:, :, self.used] = keys[:, :, 0], values[:, :, 0]
+        self.kept[0][:, :, self.used], self.kept[1][:, :, self.used] = (
+            keys[:, :, 0],
+            values[:, :, 0],
+        )
         self.used += 1
         return self.kept[0][:, :, : self.used], self.kept[1][:, :, : self.used]
 
@@ -101,7 +111,9 @@ MODES = {"reading": torch.no_grad()(read), "training": train, "writing": write}
 
 
 def clock(device: str, threads: int) -> Callable[[], float]:
-    """Time on a GPU when it has done what it was told; on one thread, the time that the processor gave us."""
+    """Time on a GPU when it has done what it was told; on one thread, the time that the
+    processor gave us.
+    """
 
     def when_done() -> float:
         torch.cuda.synchronize()
@@ -112,7 +124,9 @@ def clock(device: str, threads: int) -> Callable[[], float]:
     return time.process_time if threads == 1 else time.perf_counter
 
 
-def ratio(slow: Callable[[], Any], fast: Callable[[], Any], now: Callable[[], float]) -> float:
+def ratio(
+    slow: Callable[[], Any], fast: Callable[[], Any], now: Callable[[], float]
+) -> float:
     """How many times as long `slow` takes: the median over turns."""
 
     def lasts(call: Callable[[], Any], number: int) -> float:
@@ -122,18 +136,33 @@ def ratio(slow: Callable[[], Any], fast: Callable[[], Any], now: Callable[[], fl
         return (now() - began) / number
 
     fast(), slow()
-    numbers = [max(1, min(200, int(ENOUGH / max(lasts(call, 1), 1e-6)))) for call in (slow, fast)]
-    return statistics.median(lasts(slow, numbers[0]) / lasts(fast, numbers[1]) for _ in range(TURNS))
+    numbers = [
+        max(1, min(200, int(ENOUGH / max(lasts(call, 1), 1e-6))))
+        for call in (slow, fast)
+    ]
+    return statistics.median(
+        lasts(slow, numbers[0]) / lasts(fast, numbers[1]) for _ in range(TURNS)
+    )
 
 
-def one_round(number: int, device: str, widths: list[int]) -> dict[tuple[Any, ...], float]:
+def one_round(
+    number: int, device: str, widths: list[int]
+) -> dict[tuple[Any, ...], float]:
     """The ratio in each cell of the table, from the seed `number`."""
     torch.manual_seed(number)
     now, found = clock(device, torch.get_num_threads()), {}
     for d, pair in product(widths, PAIRS):
         layers = PAIRS[pair](d)
-        for multiple, batch, (mode, work) in product(MULTIPLES, BATCHES[d], MODES.items()):
-            x = torch.randn(batch, int(multiple * d), d, device=device, requires_grad=mode == "training")
+        for multiple, batch, (mode, work) in product(
+            MULTIPLES, BATCHES[d], MODES.items()
+        ):
+            x = torch.randn(
+                batch,
+                int(multiple * d),
+                d,
+                device=device,
+                requires_grad=mode == "training",
+            )
             slow, fast = (partial(work, layer.to(device), x) for layer in layers)
             found[pair, mode, d, x.shape[1], batch] = round(ratio(slow, fast, now), 3)
     return found
@@ -145,24 +174,39 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--widths", type=int, nargs="+", default=list(BATCHES), choices=list(BATCHES))
+    parser.add_argument(
+        "--widths", type=int, nargs="+", default=list(BATCHES), choices=list(BATCHES)
+    )
     parser.add_argument("--trial", action="store_true", help="print, and write nothing")
     arguments = parser.parse_args()
     keep_heap()
     torch.set_num_threads(arguments.threads)
     machine = torch.cuda.get_device_name() if arguments.device == "cuda" else None
-    name = "layers" + "-cuda" * bool(machine) + f"-{arguments.threads}-threads" * (arguments.threads > 1)
+    name = (
+        "layers"
+        + "-cuda" * bool(machine)
+        + f"-{arguments.threads}-threads" * (arguments.threads > 1)
+    )
     path = records.RUNS / f"{name}.json"
-    cells = json.loads(path.read_text())["cells"] if path.exists() and not arguments.trial else []
+    cells = (
+        json.loads(path.read_text())["cells"]
+        if path.exists() and not arguments.trial
+        else []
+    )
     table = {tuple(cell[key] for key in KEYS): cell["ratios"] for cell in cells}
     for number in range(min(map(len, table.values()), default=0), arguments.rounds):
         for key, found in one_round(number, arguments.device, arguments.widths).items():
             table.setdefault(key, []).append(found)
-        cells = [dict(zip(KEYS, key, strict=True)) | {"ratios": ratios} for key, ratios in table.items()]
+        cells = [
+            dict(zip(KEYS, key, strict=True)) | {"ratios": ratios}
+            for key, ratios in table.items()
+        ]
         if arguments.trial:
             print(*cells, sep="\n")
         else:
-            records.write(name, {"threads": arguments.threads, "cells": cells}, machine=machine)
+            records.write(
+                name, {"threads": arguments.threads, "cells": cells}, machine=machine
+            )
 
 
 if __name__ == "__main__":

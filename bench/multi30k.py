@@ -1,10 +1,11 @@
-"""Train on Multi30k as Wu and others (2021) did, score the test set, and write book/runs/multi30k-PAIR.json.
+"""Train on Multi30k as Wu and others (2021) did; book/runs/multi30k-PAIR.json.
 
 python bench/multi30k.py [--pair en-de] [--out runs/multi30k]
 
-The recipe is the preset `multi30k`, the beam is theirs, 5. They divide scores by the length; our penalty has
-another form, so that its alpha is chosen on the validation set. It takes hours on two cores; called again
-after an interruption, it goes on from the last checkpoint.
+The recipe is the preset `multi30k`, the beam is theirs, 5. They divide scores by the
+length; our penalty has another form, so that its alpha is chosen on the validation set.
+It takes hours on two cores; called again after an interruption, it goes on from the
+last checkpoint.
 """
 
 import argparse
@@ -26,13 +27,23 @@ ALPHAS = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
 def curve(metrics: Path) -> list[tuple[int, float]]:
     """Steps, and the perplexity on the validation set that they had led to."""
-    rows = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
-    return [(row["step"], row["validation_perplexity"]) for row in rows if "validation_perplexity" in row]
+    rows = [
+        json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()
+    ]
+    return [
+        (row["step"], row["validation_perplexity"])
+        for row in rows
+        if "validation_perplexity" in row
+    ]
 
 
-def bleu_of(run: Path, alpha: float, split: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def bleu_of(
+    run: Path, alpha: float, split: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `aiayn evaluate` finds on a part of the corpus, and BLEU by form."""
-    record = score(run, SearchConfig(beam=5, alpha=alpha), tests=(None, None, split), forms=True)
+    record = score(
+        run, SearchConfig(beam=5, alpha=alpha), tests=(None, None, split), forms=True
+    )
     (found,) = record["bleu"].values()
     return record, found
 
@@ -41,20 +52,34 @@ def main() -> None:
     """Write the record, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", choices=["en-de", "en-fr"], default="en-de")
-    parser.add_argument("--out", type=Path, default=Path("runs/multi30k"), help="-PAIR is added to it")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/multi30k"), help="-PAIR is added to it"
+    )
     arguments = parser.parse_args()
     keep_heap()
     run = arguments.out.with_name(f"{arguments.out.name}-{arguments.pair}")
-    train_model(recipe("multi30k"), "multi30k", arguments.pair, run, resume=run.exists(), progress=Progress())
+    train_model(
+        recipe("multi30k"),
+        "multi30k",
+        arguments.pair,
+        run,
+        resume=run.exists(),
+        progress=Progress(),
+    )
     points = curve(run / "metrics.jsonl")
     valid = {alpha: bleu_of(run, alpha, "val")[1][FORM]["value"] for alpha in ALPHAS}
     alpha = max(valid, key=valid.__getitem__)
     record, found = bleu_of(run, alpha, SPLIT)
     findings = {
-        "equals": f"aiayn train --data multi30k --pair {arguments.pair} --config multi30k --out RUN && "
-        f"aiayn evaluate RUN --split {SPLIT} --beam 5 --alpha {alpha} --forms",
+        "equals": (
+            f"aiayn train --data multi30k --pair {arguments.pair} --config multi30k"
+            " --out RUN"
+            f" && aiayn evaluate RUN --split {SPLIT} --beam 5 --alpha {alpha} --forms"
+        ),
         "alpha": alpha,
-        "bleu_on_val_by_alpha": {str(each): round(value, 2) for each, value in valid.items()},
+        "bleu_on_val_by_alpha": {
+            str(each): round(value, 2) for each, value in valid.items()
+        },
         "minutes": round(record["minutes"], 1),
         "steps": max(step for step, _ in points),
         "checkpoints": record["checkpoints"],
@@ -63,8 +88,10 @@ def main() -> None:
             name: {key: round(each[key], 2) for key in ("value", "low", "high")}
             for name, each in record["measured"].items()
         },
-        "signatures": {form: each["signature"] for form, each in found.items()}
-        | {"chrF": record["measured"]["chrF"]["signature"]},
+        "signatures": (
+            {form: each["signature"] for form, each in found.items()}
+            | {"chrF": record["measured"]["chrF"]["signature"]}
+        ),
         "curve": points,
     }
     records.write(f"multi30k-{arguments.pair}", findings)

@@ -2,10 +2,11 @@
 
 python bench/pages.py [--site _build/html] [--record] [PAGE ...]
 
-A page is loaded with an empty cache, from a server on this machine that compresses as a host on the web
-would, by a browser whose processor is slowed down four times. Nothing is clicked or scrolled; what the page
-loads when it rests counts. One that comes near a limit is loaded twice more; the median counts.
-Ends with an error if a page weighs or takes more than it may. With --record, book/runs/pages.json is written.
+A page is loaded with an empty cache, from a server on this machine that compresses as a
+host on the web would, by a browser whose processor is slowed down four times. Nothing
+is clicked or scrolled; what the page loads when it rests counts. One that comes near a
+limit is loaded twice more; the median counts. Ends with an error if a page weighs or
+takes more than it may. With --record, book/runs/pages.json is written.
 """
 
 import argparse
@@ -27,22 +28,27 @@ from playwright.sync_api import Browser
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 from browser import NoBrowser, chromium
 
-WEIGHT, PAINT = 1_500_000, 1500.0  # bytes and milliseconds: the most that a page may need
+# The most that a page may need, in bytes and milliseconds.
+WEIGHT, PAINT = 1_500_000, 1500.0
 NEAR = 0.6  # of these limits
 SLOWDOWN, LOADS = 4, 3
 COMPRESSED = (".html", ".css", ".js", ".json", ".svg", ".txt", ".csv")
 
-# Both are told to the page's own observers, because the browser keeps no list that could be asked for later.
+# Both are told to the page's own observers, because the browser keeps no list that
+# could be asked for later.
 OBSERVE = """
 window.paints = []; window.shifts = [];
-new PerformanceObserver((list) => list.getEntries().forEach((entry) => paints.push([entry.startTime,
-  entry.element?.tagName.toLowerCase() ?? "?"]))).observe({type: "largest-contentful-paint", buffered: true});
+new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
+  paints.push([entry.startTime, entry.element?.tagName.toLowerCase() ?? "?"]);
+})).observe({type: "largest-contentful-paint", buffered: true});
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
   if (!entry.hadRecentInput) shifts.push([entry.startTime, entry.value]);
 })).observe({type: "layout-shift", buffered: true});
 """
 # Charts are drawn when the page rests: what they need counts.
-DRAWN = '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
+DRAWN = (
+    '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
+)
 
 
 class Page(NamedTuple):
@@ -88,7 +94,9 @@ class Compressing(SimpleHTTPRequestHandler):
 @contextmanager
 def served(site: Path) -> Iterator[str]:
     """The site's address while it is served."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Compressing, directory=site)) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Compressing, directory=site)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -97,7 +105,8 @@ def served(site: Path) -> Iterator[str]:
 def largest_window(shifts: Sequence[tuple[float, float]]) -> float:
     """The cumulative layout shift: the largest sum of shifts in one burst.
 
-    A burst ends with a second of rest, or after five (https://web.dev/articles/cls). Times are milliseconds.
+    A burst ends with a second of rest, or after five (https://web.dev/articles/cls).
+    Times are milliseconds.
     """
     best = burst = 0.0
     began = last = -float("inf")
@@ -136,7 +145,9 @@ def load(browser: Browser, address: str, name: str) -> Page:
     shifts: list[tuple[float, float]] = page.evaluate("shifts")
     context.close()
     weight = sum(size for request, size in sizes.items() if request in asked)
-    return Page(name, int(weight), len(asked), paint, painted, round(largest_window(shifts), 3))
+    return Page(
+        name, int(weight), len(asked), paint, painted, round(largest_window(shifts), 3)
+    )
 
 
 def measured(browser: Browser, address: str, name: str) -> Page:
@@ -148,9 +159,9 @@ def measured(browser: Browser, address: str, name: str) -> Page:
 
 
 def typical(loads: Sequence[Page]) -> Page:
-    """The load of median paint, with the most that any of them transferred and shifted."""
+    """The load of median paint, with the most that any of them loaded and shifted."""
     middle = statistics.median_low(load.paint_ms for load in loads)
-    (first, *_) = (load for load in loads if load.paint_ms == middle)
+    first, *_ = (load for load in loads if load.paint_ms == middle)
     return first._replace(
         bytes=max(load.bytes for load in loads),
         requests=max(load.requests for load in loads),
@@ -161,22 +172,35 @@ def typical(loads: Sequence[Page]) -> Page:
 
 def faults(pages: Sequence[Page]) -> list[str]:
     """What is more than a page may need."""
-    heavy = [f"{page.page} weighs {page.bytes:,} bytes" for page in pages if page.bytes > WEIGHT]
+    heavy = [
+        f"{page.page} weighs {page.bytes:,} bytes"
+        for page in pages
+        if page.bytes > WEIGHT
+    ]
     return heavy + [
-        f"{page.page} paints at {page.paint_ms:.0f} ms" for page in pages if page.paint_ms > PAINT
+        f"{page.page} paints at {page.paint_ms:.0f} ms"
+        for page in pages
+        if page.paint_ms > PAINT
     ]
 
 
 def names(site: Path) -> list[str]:
     """The site's pages, without those that only lead to another."""
-    paths = (path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts)
-    pages = [path for path in paths if 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()]
+    paths = (
+        path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts
+    )
+    pages = [
+        path
+        for path in paths
+        if 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()
+    ]
     return [path.relative_to(site).as_posix() for path in pages]
 
 
 def row(page: Page) -> str:
     """A line of the table."""
-    figures = f"{page.bytes / 1000:8,.0f} {page.requests:9} {page.paint_ms:8.0f} {page.shift:7.3f}"
+    weight = f"{page.bytes / 1000:8,.0f} {page.requests:9}"
+    figures = f"{weight} {page.paint_ms:8.0f} {page.shift:7.3f}"
     return f"{page.page:48} {figures}  {page.painted}"
 
 
@@ -195,8 +219,12 @@ def main() -> None:
     """Print the table; with --record, write it down."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--site", type=Path, default=Path("_build/html"))
-    parser.add_argument("--record", action="store_true", help="write book/runs/pages.json")
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as book/index.html; else all")
+    parser.add_argument(
+        "--record", action="store_true", help="write book/runs/pages.json"
+    )
+    parser.add_argument(
+        "pages", nargs="*", metavar="PAGE", help="such as book/index.html; else all"
+    )
     arguments = parser.parse_args()
     if not arguments.site.is_dir():
         sys.exit(f"no site in {arguments.site}: run `make book`")
@@ -207,7 +235,10 @@ def main() -> None:
         sys.exit(f"pages cannot be measured: {error}")
     load_average = [round(before, 1), round(os.getloadavg()[0], 1)]
     cores = os.cpu_count() or 1
-    print(f"\nload average {load_average[0]} before, {load_average[1]} after, on {cores} cores")
+    print(
+        f"\nload average {load_average[0]} before, {load_average[1]} after,"
+        f" on {cores} cores"
+    )
     if max(load_average) > cores:
         print("The machine was busy: paints came later than they would on a quiet one.")
     wrong = faults(pages)

@@ -1,11 +1,12 @@
-"""Train parsers of equal size, attentive and recurrent, and write book/runs/parsing.json.
+"""Train parsers of equal size, attentive and recurrent; book/runs/parsing.json.
 
-python bench/parsing.py --record [--seeds 1 2 3]     # a quarter of an hour on two cores
-python bench/parsing.py --seeds 1 --steps 100        # a trial on few sentences: printed, not written
+python bench/parsing.py --record [--seeds 1 2 3]  # a quarter of an hour on two cores
+python bench/parsing.py --seeds 1 --steps 100     # a trial: printed, not written
 
-All learn by the recipe `parser` from the laboratory's trees, the same sentences in the same order, as many
-steps. A process has one thread, and there is one for each core. What is done stays in runs/parsing until the
-record is whole: called again after an interruption, it goes on.
+All learn by the recipe `parser` from the laboratory's trees, the same sentences in the
+same order, as many steps. A process has one thread, and there is one for each core.
+What is done stays in runs/parsing until the record is whole: called again after an
+interruption, it goes on.
 """
 
 import argparse
@@ -45,11 +46,16 @@ def configuration(name: str, seed: int, steps: int | None) -> TrainingConfig:
     return replace(parser, model=shape, steps=steps or parser.steps)
 
 
-def measured(folder: Path, constrained: bool, trial: bool) -> dict[str, dict[str, float]]:
+def measured(
+    folder: Path, constrained: bool, trial: bool
+) -> dict[str, dict[str, float]]:
     """Scores on each split; shares are per cent."""
     parser, found = Parser.load(folder, constrained=constrained), {}
     for split, sentences in SPLITS.items():
-        gold = [read_tree(pair.tree) for pair in sample(10 if trial else sentences, split=split)]
+        gold = [
+            read_tree(pair.tree)
+            for pair in sample(10 if trial else sentences, split=split)
+        ]
         parses = parser([tree.words() for tree in gold])
         scores, trees = evalb(gold, parses), sum(parse is not None for parse in parses)
         found[split] = {
@@ -71,11 +77,21 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
     torch.set_num_threads(1)
     keep_heap()
     config, trial = configuration(name, seed, steps), steps is not None
-    train_model(config, "laboratory", "en-trees", folder, resume=True, progress=Progress())
+    train_model(
+        config, "laboratory", "en-trees", folder, resume=True, progress=Progress()
+    )
     perplexities = Metrics(folder).validations()
-    found = {"model": name, "seed": seed, "parameters": parameters(config.model), "steps": config.steps}
+    found = {
+        "model": name,
+        "seed": seed,
+        "parameters": parameters(config.model),
+        "steps": config.steps,
+    }
     found |= {"perplexity": round(perplexities[max(perplexities)], 4)}
-    found |= {"constrained": measured(folder, True, trial), "free": measured(folder, False, trial)}
+    found |= {
+        "constrained": measured(folder, True, trial),
+        "free": measured(folder, False, trial),
+    }
     write_atomically(done, json.dumps(found).encode())
     return found
 
@@ -83,16 +99,27 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
 def main() -> None:
     """Write the record, or print what a trial found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--record", action="store_true", help="write book/runs/parsing.json")
+    parser.add_argument(
+        "--record", action="store_true", help="write book/runs/parsing.json"
+    )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--steps", type=int, help="so few, for a trial")
     arguments = parser.parse_args()
     if arguments.record and (arguments.steps is not None or arguments.models != MODELS):
-        parser.error("a record is of all models and all steps: leave --models and --steps away")
-    jobs = [(name, seed, arguments.steps) for seed in arguments.seeds for name in arguments.models]
+        parser.error(
+            "a record is of all models and all steps: leave --models and --steps away"
+        )
+    jobs = [
+        (name, seed, arguments.steps)
+        for seed in arguments.seeds
+        for name in arguments.models
+    ]
     context = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as trial, ProcessPoolExecutor(available_cpus(), context) as pool:
+    with (
+        tempfile.TemporaryDirectory() as trial,
+        ProcessPoolExecutor(available_cpus(), context) as pool,
+    ):
         work = WORK if arguments.record else Path(trial)
         folders = [work / f"{name}-{seed}" for name, seed, _ in jobs]
         runs = list(pool.map(run, *zip(*jobs, strict=True), folders))

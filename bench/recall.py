@@ -2,9 +2,10 @@
 
 python bench/recall.py        # a few minutes on one thread
 
-The game, the players and their training are the chapter's own cells. Each has the four facts of the chapter;
-the RNN without attention also plays with a single one, to tell the distance of a fact from their number. What
-is done stays in runs/recall until the record is written: called again after an interruption, it goes on.
+The game, the players and their training are the chapter's own cells. Each has the four
+facts of the chapter; the RNN without attention also plays with a single one, to tell
+the distance of a fact from their number. What is done stays in runs/recall until the
+record is written: called again after an interruption, it goes on.
 """
 
 import json
@@ -22,17 +23,26 @@ from aiayn.model.recurrent import RecurrentConfig, RecurrentModel
 from aiayn.training.optimizer import make_optimizer, set_rate
 
 SEEDS = [1, 2, 3, 4, 5]
-GAMES = [("Transformer", 4), ("RNN with attention", 4), ("RNN", 4), ("RNN", 1)]  # each with so many facts
+# Each with so many facts.
+GAMES = [("Transformer", 4), ("RNN with attention", 4), ("RNN", 4), ("RNN", 1)]
 CHAPTER = records.RUNS.parent / "01-introduction.ipynb"
 WORK = records.RUNS.parent.parent / "runs" / "recall"
-NEEDED: list[Any] = [torch, Transformer, TransformerConfig, RecurrentConfig, RecurrentModel]
+NEEDED: list[Any] = [
+    torch,
+    Transformer,
+    TransformerConfig,
+    RecurrentConfig,
+    RecurrentModel,
+]
 NEEDED += [make_optimizer, set_rate]
 
 
 def chapter() -> dict[str, Any]:
     """The names that the chapter's cells define."""
     found: dict[str, Any] = {each.__name__: each for each in NEEDED} | {"F": F}
-    cells = {cell.id: cell.source for cell in nbformat.read(CHAPTER, as_version=4).cells}
+    cells = {
+        cell.id: cell.source for cell in nbformat.read(CHAPTER, as_version=4).cells
+    }
     for name in ("game", "learn", "players"):
         exec(compile(cells[name], f"cell {name}", "exec"), found)
     return found
@@ -46,7 +56,9 @@ def main() -> None:
     for (name, load), seed in product(GAMES, SEEDS):
         path = WORK / f"{name.replace(' ', '-')}-{load}-{seed}.json"
         if not path.exists():
-            shares = {str(k): round(share, 4) for k, share in play(name, load, seed).items()}
+            shares = {
+                str(k): round(share, 4) for k, share in play(name, load, seed).items()
+            }
             found = {"model": name, "load": load, "seed": seed, "right": shares}
             write_atomically(path, json.dumps(found).encode())
         runs.append(json.loads(path.read_text(encoding="utf-8")))

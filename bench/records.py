@@ -1,4 +1,6 @@
-"""What every record in book/runs says of itself: the command, the machine, the commit, the day."""
+"""What every record in book/runs says of itself: the command, the machine, the commit,
+the day.
+"""
 
 import json
 import os
@@ -17,27 +19,40 @@ RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 
 
 def processor() -> str:
-    """The name that the processor gives itself; where it gives none, its architecture."""
+    """The name that the processor gives itself, or else its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.machine()
-    names = {line.partition(":")[2].strip() for line in lines if line.startswith("model name")}
+    names = {
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.startswith("model name")
+    }
     return ", ".join(sorted(names)) or platform.machine()
 
 
 def check_peers() -> None:
-    """End with a word on what to do if a program that is measured against is not installed."""
-    if missing := [name for name in ("ctranslate2", "transformers") if find_spec(name) is None]:
-        sys.exit(f"{', '.join(missing)}: not installed; first pip install -e '.[bench]'")
+    """End with a word on what to do if a program that is measured against is not
+    installed.
+    """
+    if missing := [
+        name for name in ("ctranslate2", "transformers") if find_spec(name) is None
+    ]:
+        sys.exit(
+            f"{', '.join(missing)}: not installed; first pip install -e '.[bench]'"
+        )
 
 
-START = provenance(["python", *sys.argv])  # when the program starts: commits may come while it runs
+# When the program starts: commits may come while it runs.
+START = provenance(["python", *sys.argv])
 
 
 def write(name: str, findings: dict[str, Any], machine: str | None = None) -> None:
     """Write book/runs/NAME.json, whole or not at all, and print it."""
     here = f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
-    text = json.dumps(START | {"machine": machine or here} | findings, indent=1, ensure_ascii=False)
+    text = json.dumps(
+        START | {"machine": machine or here} | findings, indent=1, ensure_ascii=False
+    )
     write_atomically(RUNS / f"{name}.json", f"{text}\n".encode())
     print(text)

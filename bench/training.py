@@ -1,12 +1,14 @@
-"""Training speed side by side: aiayn, torch.nn.Transformer, MarianMT, and the machine's matrix products.
+"""Training speed: aiayn, torch.nn.Transformer, MarianMT, this machine's products.
 
 python bench/training.py [--shapes small base] [--rounds 9] [--record]
 
-All take the same steps on the same batches of Multi30k in float32 on the CPU, with the same optimizer; each
-in a process of its own, one after another in turn. A ratio is that of the medians. "products" takes the dense
-products of the same model alone, forwards and backwards, padding left out, with either library that PyTorch
-brings: what no program on this machine can be faster than. "torch.nn + oneDNN" is the peer with the one
-switch that a user can set without touching the model. Memory is a process's peak, less what importing takes.
+All take the same steps on the same batches of Multi30k in float32 on the CPU, with the
+same optimizer; each in a process of its own, one after another in turn. A ratio is that
+of the medians. "products" takes the dense products of the same model alone, forwards
+and backwards, padding left out, with either library that PyTorch brings: what no
+program on this machine can be faster than. "torch.nn + oneDNN" is the peer with the one
+switch that a user can set without touching the model. Memory is a process's peak, less
+what importing takes.
 """
 
 import argparse
@@ -76,7 +78,10 @@ def aiayn(config: TransformerConfig) -> Step:
     """This package."""
     model = Transformer(config)
     return stepper(
-        model, lambda batch: batch_loss(model, batch, SMOOTHING)[0] / (batch.labels != PAD_ID).sum()
+        model,
+        lambda batch: (
+            batch_loss(model, batch, SMOOTHING)[0] / (batch.labels != PAD_ID).sum()
+        ),
     )
 
 
@@ -88,7 +93,12 @@ def aiayn_in_pieces(config: TransformerConfig) -> Step:
         words = (batch.labels != PAD_ID).sum()
         total = torch.zeros((), requires_grad=True)
         for k in range(MICRO_BATCHES):
-            piece = Batch(*(side[k::MICRO_BATCHES] for side in (batch.source, batch.target, batch.labels)))
+            piece = Batch(
+                *(
+                    side[k::MICRO_BATCHES]
+                    for side in (batch.source, batch.target, batch.labels)
+                )
+            )
             found = batch_loss(model, piece, SMOOTHING)[0] / words
             found.backward()
             total = total + found.detach()
@@ -100,7 +110,10 @@ def aiayn_in_pieces(config: TransformerConfig) -> Step:
 def smoothed(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
     """The peers' loss: torch's own."""
     return nn.functional.cross_entropy(
-        logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD_ID, label_smoothing=SMOOTHING
+        logits.flatten(0, 1),
+        batch.labels.flatten(),
+        ignore_index=PAD_ID,
+        label_smoothing=SMOOTHING,
     )
 
 
@@ -113,13 +126,25 @@ class TorchTransformer(nn.Module):
         nn.init.normal_(self.embeddings.weight, std=config.d_model**-0.5)
         self.dropout, self.scale = nn.Dropout(config.dropout), config.d_model**0.5
         self.transformer = nn.Transformer(
-            config.d_model, config.h, config.N, config.N, config.d_ff, config.dropout, batch_first=True
+            config.d_model,
+            config.h,
+            config.N,
+            config.N,
+            config.d_ff,
+            config.dropout,
+            batch_first=True,
         )
-        angles = torch.arange(512.0)[:, None] * 1e4 ** -(torch.arange(0, config.d_model, 2) / config.d_model)
-        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+        angles = torch.arange(512.0)[:, None] * 1e4 ** -(
+            torch.arange(0, config.d_model, 2) / config.d_model
+        )
+        self.register_buffer(
+            "positions", torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+        )
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self.dropout(self.embeddings(tokens) * self.scale + self.positions[: tokens.shape[1]])
+        return self.dropout(
+            self.embeddings(tokens) * self.scale + self.positions[: tokens.shape[1]]
+        )
 
     def forward(self, batch: Batch) -> torch.Tensor:
         n = batch.target.shape[1]
@@ -147,7 +172,9 @@ def marian_model(config: TransformerConfig) -> nn.Module:
 
     layers = dict(encoder_layers=config.N, decoder_layers=config.N)
     heads = dict(encoder_attention_heads=config.h, decoder_attention_heads=config.h)
-    widths = dict(encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff, d_model=config.d_model)
+    widths = dict(
+        encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff, d_model=config.d_model
+    )
     return MarianMTModel(
         MarianConfig(
             vocab_size=config.vocabulary_size,
@@ -171,7 +198,10 @@ def marian(config: TransformerConfig) -> Step:
     def loss(batch: Batch) -> torch.Tensor:
         mask = (batch.source != PAD_ID).long()
         found = model(
-            input_ids=batch.source, attention_mask=mask, decoder_input_ids=batch.target, use_cache=False
+            input_ids=batch.source,
+            attention_mask=mask,
+            decoder_input_ids=batch.target,
+            use_cache=False,
         )
         return smoothed(found.logits, batch)
 
@@ -179,22 +209,31 @@ def marian(config: TransformerConfig) -> Step:
 
 
 def products(config: TransformerConfig) -> Step:
-    """The dense products alone: forward, gradient of the input, gradient of the weights."""
+    """The dense products alone: forward, gradient of the input, gradient of the
+    weights.
+    """
     d, width = config.d_model, config.d_ff
     encoder = [(d, 3 * d), (d, d), (d, width), (width, d)] * config.N
-    decoder = [(d, 3 * d), (d, d), (d, d), (d, d), (d, width), (width, d)] * config.N  # + K, V of the memory
+    # The products of K and V of the memory come below.
+    decoder = [(d, 3 * d), (d, d), (d, d), (d, d), (d, width), (width, d)] * config.N
     sides = [
         ("source", [*encoder, *[(d, 2 * d)] * config.N]),
         ("labels", [*decoder, (d, config.vocabulary_size)]),
     ]
-    weights = {shape: torch.randn(shape[1], shape[0]) for _, shapes in sides for shape in shapes}
+    weights = {
+        shape: torch.randn(shape[1], shape[0])
+        for _, shapes in sides
+        for shape in shapes
+    }
     room = {shape: torch.empty_like(weight) for shape, weight in weights.items()}
 
     def step(batch: Batch) -> float:
         for side, shapes in sides:
             rows = int((getattr(batch, side) != PAD_ID).sum())
             memory = {
-                size: (torch.ones(rows, size), torch.empty(rows, size)) for pair in shapes for size in pair
+                size: (torch.ones(rows, size), torch.empty(rows, size))
+                for pair in shapes
+                for size in pair
             }
             for shape in shapes:
                 (x, dx), (dy, y) = memory[shape[0]], memory[shape[1]]
@@ -218,15 +257,23 @@ SYSTEMS: dict[str, Callable[[TransformerConfig], Step]] = {
 PEERS = ("torch.nn", "marian")
 
 
-def work(name: str, config: TransformerConfig, batches: list[Batch], connection: Connection) -> None:
-    """Be one of the systems, in a process of its own: take a round when asked, tell how long it took."""
+def work(
+    name: str, config: TransformerConfig, batches: list[Batch], connection: Connection
+) -> None:
+    """Be one of the systems, in a process of its own: take a round when asked, tell how
+    long it took.
+    """
     torch.manual_seed(1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ours = name.startswith("aiayn")
     if ours:
         keep_heap()  # as its command line does; peers run as they come
     fast = ours or name.endswith("oneDNN")
-    with fast_products(torch.device("cpu"), config.d_model) if fast else contextlib.nullcontext():
+    with (
+        fast_products(torch.device("cpu"), config.d_model)
+        if fast
+        else contextlib.nullcontext()
+    ):
         step = SYSTEMS[name](config)
         while connection.recv():
             began = time.perf_counter()
@@ -237,12 +284,18 @@ def work(name: str, config: TransformerConfig, batches: list[Batch], connection:
             connection.send((seconds, peak / 1024))
 
 
-def race(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[str, dict[str, float]]:
-    """Median speed over rounds, each of one pass over the batches by each system in turn; peak memory."""
+def race(
+    config: TransformerConfig, batches: list[Batch], rounds: int
+) -> dict[str, dict[str, float]]:
+    """Median speed over rounds, each of one pass over the batches by each system in
+    turn; peak memory.
+    """
     context, ends = multiprocessing.get_context("spawn"), {}
     for name in SYSTEMS:
         ends[name], theirs = context.Pipe()
-        context.Process(target=work, args=(name, config, batches, theirs), daemon=True).start()
+        context.Process(
+            target=work, args=(name, config, batches, theirs), daemon=True
+        ).start()
     tokens = sum(batch.tokens for batch in batches)
     seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
     peak = dict.fromkeys(SYSTEMS, 0.0)
@@ -256,7 +309,10 @@ def race(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[s
     for end in ends.values():
         end.send(False)
     return {
-        name: {"tokens_per_second": round(tokens / statistics.median(found)), "MiB": round(peak[name])}
+        name: {
+            "tokens_per_second": round(tokens / statistics.median(found)),
+            "MiB": round(peak[name]),
+        }
         for name, found in seconds.items()
     }
 
@@ -264,38 +320,59 @@ def race(config: TransformerConfig, batches: list[Batch], rounds: int) -> dict[s
 def report(shape: str, rows: dict[str, dict[str, float]]) -> dict[str, float]:
     """Print the table of a model's shape; the ratios that it comes down to."""
     speed = {name: row["tokens_per_second"] for name, row in rows.items()}
-    print(f"\n{shape:20} {'tokens/s':>9} {'of MKL':>8} {'of oneDNN':>10} {'peak MiB':>9}")
+    print(
+        f"\n{shape:20} {'tokens/s':>9} {'of MKL':>8} {'of oneDNN':>10} {'peak MiB':>9}"
+    )
     for name, row in rows.items():
-        shares = (speed[name] / speed[f"products, {library}"] for library in ("MKL", "oneDNN"))
-        print("  {:18} {:>9,} {:>8.0%} {:>10.0%} {:>9,}".format(name, speed[name], *shares, row["MiB"]))
+        shares = (
+            speed[name] / speed[f"products, {library}"] for library in ("MKL", "oneDNN")
+        )
+        print(
+            "  {:18} {:>9,} {:>8.0%} {:>10.0%} {:>9,}".format(
+                name, speed[name], *shares, row["MiB"]
+            )
+        )
     ratios = {
         "speed": speed["aiayn"] / max(speed[peer] for peer in PEERS),
         "speed, same products": speed["aiayn"] / speed["torch.nn + oneDNN"],
         "of products": speed["aiayn"] / speed["products, oneDNN"],
         "memory": rows["aiayn"]["MiB"] / min(rows[peer]["MiB"] for peer in PEERS),
-        "speed in pieces": speed["aiayn, 4 pieces"] / max(speed[peer] for peer in PEERS),
-        "memory in pieces": rows["aiayn, 4 pieces"]["MiB"] / min(rows[peer]["MiB"] for peer in PEERS),
+        "speed in pieces": (
+            speed["aiayn, 4 pieces"] / max(speed[peer] for peer in PEERS)
+        ),
+        "memory in pieces": (
+            rows["aiayn, 4 pieces"]["MiB"] / min(rows[peer]["MiB"] for peer in PEERS)
+        ),
     }
-    print(
-        "  aiayn: {:.2f} x the speed of the faster peer, {:.2f} x that of torch.nn with the same products,\n"
+    summary = (
+        "  aiayn: {:.2f} x the speed of the faster peer,"
+        " {:.2f} x that of torch.nn with the same products,\n"
         "  {:.0%} of the machine's limit; {:.2f} x the memory of the smaller peer;\n"
-        "  in 4 pieces {:.2f} x the speed and {:.2f} x the memory".format(*ratios.values())
+        "  in 4 pieces {:.2f} x the speed and {:.2f} x the memory"
     )
+    print(summary.format(*ratios.values()))
     return {name: round(ratio, 3) for name, ratio in ratios.items()}
 
 
 def main() -> None:
     """Measure, print, and record on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument(
+        "--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES)
+    )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--batches", type=int, default=4)
-    parser.add_argument("--record", action="store_true", help="write book/runs/training-speed.json")
+    parser.add_argument(
+        "--record", action="store_true", help="write book/runs/training-speed.json"
+    )
     arguments = parser.parse_args()
     records.check_peers()
     batches = multi30k_batches(arguments.batches)
     words = sum(batch.tokens for batch in batches)
-    print(f"{len(batches)} batches, {words:,} tokens on both sides, {torch.get_num_threads()} threads")
+    print(
+        f"{len(batches)} batches, {words:,} tokens on both sides,"
+        f" {torch.get_num_threads()} threads"
+    )
     found = {}
     for shape in arguments.shapes:
         rows = race(SHAPES[shape], batches, arguments.rounds)

@@ -4,10 +4,11 @@ tests/exercises/CHAPTER.py holds the answers. Each begins at a line such as
 
     # %% exercise 1, wrong: forgets the scaling
 
-and takes the place of the exercise's stub. A wrong one makes the check raise an AssertionError that says why,
-or the error that its title names in parentheses. Of the chapter only those cells run that the exercises
-read from, and an exported cell not even then: what it defines comes from the package. What stands before
-the first answer runs before the first exercise, in place of cells that bind the same names.
+and takes the place of the exercise's stub. A wrong one makes the check raise an
+AssertionError that says why, or the error that its title names in parentheses. Of the
+chapter only those cells run that the exercises read from, and an exported cell not even
+then: what it defines comes from the package. What stands before the first answer runs
+before the first exercise, in place of cells that bind the same names.
 """
 
 import ast
@@ -55,7 +56,11 @@ class Exercise:
     def try_out(self, answer: str) -> None:
         """Run the stub, the answer and the check; raises what the check raises."""
         namespace = dict(self.namespace)
-        for name, source in (("stub", self.stub), ("answer", answer), ("check", self.check)):
+        for name, source in (
+            ("stub", self.stub),
+            ("answer", answer),
+            ("check", self.check),
+        ):
             exec(compile(source, name, "exec"), namespace)
 
 
@@ -88,7 +93,9 @@ def free_names(source: str) -> set[str]:
                 case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
                     later.update(used_names(ast.unparse(node)))  # when it is called
                     bound.update([] if isinstance(node, ast.Lambda) else [node.name])
-                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                case (
+                    ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()
+                ):
                     free.update(used_names(ast.unparse(node)) - bound)
                 case ast.Import() | ast.ImportFrom():
                     bound.update(bound_names(ast.unparse(node)))
@@ -99,7 +106,11 @@ def free_names(source: str) -> set[str]:
                 case ast.Assign(targets=targets, value=value):
                     visit(value, *targets)
                 case ast.AugAssign(target=target, value=value):
-                    names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+                    names = {
+                        node.id
+                        for node in ast.walk(target)
+                        if isinstance(node, ast.Name)
+                    }
                     free.update(names - bound)
                     visit(value, target)
                 case ast.For(target=target, iter=values, body=body, orelse=orelse):
@@ -111,8 +122,12 @@ def free_names(source: str) -> set[str]:
     return (free | later - bound) - set(dir(builtins))
 
 
-def needed(sources: list[str], asked: list[tuple[int, str]], given: set[str]) -> set[int]:
-    """Which of the sources have to run before others can; `asked`: a place and the source there."""
+def needed(
+    sources: list[str], asked: list[tuple[int, str]], given: set[str]
+) -> set[int]:
+    """Which of the sources have to run before others can; `asked`: a place and the
+    source there.
+    """
     bound = [set(bound_names(source)) for source in sources]
     waiting, found = list(asked), set[int]()
     while waiting:
@@ -137,7 +152,9 @@ def exercises(chapter: Path) -> list[Exercise]:
     path = FOLDER / f"{chapter.stem}.py"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     head = TITLE.split(text)[0]
-    checks = [k for k, cell in enumerate(code) if "check" in cell.metadata.get("tags", [])]
+    checks = [
+        k for k, cell in enumerate(code) if "check" in cell.metadata.get("tags", [])
+    ]
     # Stub, solution and check are the three cells in a row.
     asked = [(checks[0] - 2, head)]
     asked += [(k - 2, "\n".join(sources[k - 2 : k + 1])) for k in checks]
@@ -151,7 +168,9 @@ def exercises(chapter: Path) -> list[Exercise]:
         if k + 2 == checks[0]:
             exec(compile(head, path.name, "exec"), namespace)
         if k + 2 in checks:
-            found.append(Exercise(source, sources[k + 1], sources[k + 2], dict(namespace)))
+            found.append(
+                Exercise(source, sources[k + 1], sources[k + 2], dict(namespace))
+            )
         if k in run:
             exec(compile(source, f"{chapter.stem}, {code[k].id}", "exec"), namespace)
     return found

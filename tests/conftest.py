@@ -1,4 +1,6 @@
-"""What every test shares: shapes checked at run time, a fresh random state, and the folder of real data."""
+"""What every test shares: shapes checked at run time, a fresh random state, and the
+folder of real data.
+"""
 
 import io
 import os
@@ -14,15 +16,18 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
-# From here on importing the package makes it check the shapes in its annotations. As for mypy, an int will do
-# where a float is asked for.
-install_import_hook("aiayn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+# From here on importing the package makes it check the shapes in its annotations. As
+# for mypy, an int will do where a float is asked for.
+install_import_hook(
+    "aiayn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+)
 
 # How long an example takes says how busy the machine is, and nothing of the code.
 hypothesis.settings.register_profile("aiayn", deadline=None)
 hypothesis.settings.load_profile("aiayn")
 
-# A shell has what it starts in the background ignore interrupts, and so would all that the tests start.
+# A shell has what it starts in the background ignore interrupts, and so would all that
+# the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -39,26 +44,42 @@ def fresh_state() -> Iterator[None]:
 
 @pytest.fixture
 def one_thread(fresh_state: None) -> None:
-    """For models as small as the tests' a second thread costs more than it brings: 54 s where one takes 8."""
+    """For models as small as the tests' a second thread costs more than it brings: 54 s
+    where one takes 8.
+    """
     torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder named by AIAYN_DATA, which holds multi30k/ and wmt/; without it the test is skipped."""
+    """The folder named by AIAYN_DATA, which holds multi30k/ and wmt/; without it the
+    test is skipped.
+    """
     folder = os.environ.get("AIAYN_DATA")
     if not folder:
-        pytest.skip("needs real data: AIAYN_DATA names no folder that holds multi30k/ and wmt/")
+        pytest.skip(
+            "needs real data: AIAYN_DATA names no folder that holds multi30k/ and wmt/"
+        )
     assert Path(folder, "multi30k").is_dir(), f"AIAYN_DATA={folder} holds no multi30k/"
     return Path(folder)
 
 
 @pytest.fixture(scope="session")
 def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a corpus of eight sentences, the same for training, validation and test."""
+    """A folder with a corpus of eight sentences, the same for training, validation and
+    test.
+    """
     folder = tmp_path_factory.mktemp("sentences")
-    english = [f"The {a} is {b}." for a in ("dog", "cake") for b in ("tired", "sour", "old", "new")]
-    german = [f"{a} ist {b}." for a in ("Der Hund", "Der Kuchen") for b in ("müde", "sauer", "alt", "neu")]
+    english = [
+        f"The {a} is {b}."
+        for a in ("dog", "cake")
+        for b in ("tired", "sour", "old", "new")
+    ]
+    german = [
+        f"{a} ist {b}."
+        for a in ("Der Hund", "Der Kuchen")
+        for b in ("müde", "sauer", "alt", "neu")
+    ]
     for split in ("train", "val", "test"):
         (folder / f"{split}.en").write_text("\n".join(english) + "\n", encoding="utf-8")
         (folder / f"{split}.de").write_text("\n".join(german) + "\n", encoding="utf-8")
@@ -67,7 +88,9 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Chromium. Where there is none, tests are skipped, but not those that are marked as the browser's."""
+    """Chromium. Where there is none, tests are skipped, but not those that are marked
+    as the browser's.
+    """
     from browser import NoBrowser, chromium
 
     with ExitStack() as stack:
@@ -103,7 +126,9 @@ def aiayn(
 
 @pytest.fixture
 def descriptions_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Which descriptions of checkpoints were read, each as often as it was, by whoever did."""
+    """Which descriptions of checkpoints were read, each as often as it was, by whoever
+    did.
+    """
     read, read_text = list[Path](), Path.read_text
 
     def noted(path: Path, *arguments: Any, **named: Any) -> str:

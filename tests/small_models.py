@@ -1,4 +1,6 @@
-"""Small models of every architecture for the tests: all that the book can build, in every form it has."""
+"""Small models of every architecture for the tests: all that the book can build, in
+every form it has.
+"""
 
 from dataclasses import replace
 from typing import Any, get_args
@@ -31,7 +33,13 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "odd-heads": {"h": 3, "d_k": 7, "d_v": 9},
     "bias": {"attention_bias": True},
     "two-embeddings": {"share_embeddings": False},
-    "all-at-once": {"positions": "relative", "score": "additive", "norm": "pre", "d_k": 6, "d_v": 10},
+    "all-at-once": {
+        "positions": "relative",
+        "score": "additive",
+        "norm": "pre",
+        "d_k": 6,
+        "d_v": 10,
+    },
 }
 CONVOLUTIONS: dict[str, dict[str, Any]] = {
     "contiguous": {},
@@ -42,13 +50,21 @@ CONVOLUTIONS: dict[str, dict[str, Any]] = {
 }
 SHAPES: dict[str, ModelConfig] = {
     **{name: replace(TRANSFORMER, **changes) for name, changes in TRANSFORMERS.items()},
-    **{name: replace(CONVOLUTIONAL, **changes) for name, changes in CONVOLUTIONS.items()},
-    **{f"recurrent-{looks}": replace(RECURRENT, attention=looks) for looks in get_args(Looks)},
+    **{
+        name: replace(CONVOLUTIONAL, **changes)
+        for name, changes in CONVOLUTIONS.items()
+    },
+    **{
+        f"recurrent-{looks}": replace(RECURRENT, attention=looks)
+        for looks in get_args(Looks)
+    },
 }
 
 
 def moved(shape: ModelConfig) -> EncoderDecoder:
-    """A model that runs without dropout, all its parameters moved: no gain is 1 and no bias is 0."""
+    """A model that runs without dropout, all its parameters moved: no gain is 1 and no
+    bias is 0.
+    """
     model = build(shape).eval().requires_grad_(False)
     for parameter in model.parameters():
         parameter += 0.1 * torch.randn(parameter.shape)
@@ -57,7 +73,9 @@ def moved(shape: ModelConfig) -> EncoderDecoder:
 
 def sentences(*lengths: int) -> Tensor:
     """Random tokens, a row for each length, filled up with padding, which is 0."""
-    return torch.stack([F.pad(torch.randint(1, V, (n,)), (0, max(lengths) - n)) for n in lengths])
+    return torch.stack(
+        [F.pad(torch.randint(1, V, (n,)), (0, max(lengths) - n)) for n in lengths]
+    )
 
 
 def close(found: Tensor, expected: Tensor, tolerance: float = 1e-5) -> None:

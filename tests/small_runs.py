@@ -1,4 +1,6 @@
-"""Runs of a tiny model for the tests of training: in this process, and in others that can be killed."""
+"""Runs of a tiny model for the tests of training: in this process, and in others that
+can be killed.
+"""
 
 import json
 import multiprocessing
@@ -23,23 +25,59 @@ from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
-QUICK = TrainingConfig(TINY, steps=6, batch_tokens=60, warmup=4, checkpoint_minutes=1000.0, keep=2, average=2)
-NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
+QUICK = TrainingConfig(
+    TINY,
+    steps=6,
+    batch_tokens=60,
+    warmup=4,
+    checkpoint_minutes=1000.0,
+    keep=2,
+    average=2,
+)
+NUMBERS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+]
+ZAHLEN = [
+    "eins",
+    "zwei",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+]
 CLOCKS = {"minutes", "tokens_per_second", "utilisation"}
 
 Tensors = dict[str, torch.Tensor]
 
 
 def write_corpus(folder: Path, seed: int = 0) -> Path:
-    """Three to five number words and their translations: 60 pairs to train on, 10 to validate."""
+    """Three to five number words and their translations: 60 pairs to train on, 10 to
+    validate.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(seed)
     for split, size in (("train", 60), ("val", 10)):
-        rows = [[draw.randrange(10) for _ in range(draw.randint(3, 5))] for _ in range(size)]
+        rows = [
+            [draw.randrange(10) for _ in range(draw.randint(3, 5))] for _ in range(size)
+        ]
         for language, words in (("en", NUMBERS), ("de", ZAHLEN)):
             lines = [" ".join(words[k] for k in row) + "\n" for row in rows]
-            (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf-8")
+            (folder / f"{split}.{language}").write_text(
+                "".join(lines), encoding="utf-8"
+            )
     return folder
 
 
@@ -53,12 +91,17 @@ def complaint(action: Callable[..., Any], *arguments: Any, **named: Any) -> str:
 
 def lines(out: Path) -> list[dict[str, float]]:
     """All that a run wrote down."""
-    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 def timeless(out: Path) -> list[dict[str, float]]:
     """The same without what depends on the clock."""
-    return [{key: value for key, value in line.items() if key not in CLOCKS} for line in lines(out)]
+    return [
+        {key: value for key, value in line.items() if key not in CLOCKS}
+        for line in lines(out)
+    ]
 
 
 def kept(out: Path) -> list[int]:
@@ -68,39 +111,63 @@ def kept(out: Path) -> list[int]:
 
 def tensors(out: Path, name: str = "model") -> Tensors:
     """The tensors in a file of the newest checkpoint."""
-    return safetensors.torch.load_file(list_checkpoints(out)[-1] / f"{name}.safetensors")
+    return safetensors.torch.load_file(
+        list_checkpoints(out)[-1] / f"{name}.safetensors"
+    )
 
 
 def same(one: Tensors, other: Tensors) -> bool:
     """Bit for bit."""
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(
+        torch.equal(one[name], other[name]) for name in one
+    )
 
 
 def same_end(one: Path, other: Path) -> bool:
-    """Whether two runs stand at the same step, with the same weights and the same state of Adam."""
+    """Whether two runs stand at the same step, with the same weights and the same state
+    of Adam.
+    """
     at_one_step = list_checkpoints(one)[-1].name == list_checkpoints(other)[-1].name
-    return at_one_step and all(same(tensors(one, n), tensors(other, n)) for n in ("model", "optimizer"))
+    return at_one_step and all(
+        same(tensors(one, n), tensors(other, n)) for n in ("model", "optimizer")
+    )
 
 
-# Other processes: copies of one that has imported everything once, and that never ran a thread
+# Other processes: copies of one that imported everything once and never ran a thread
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["__main__", "aiayn.training.loop", "pytest", "torch._dynamo"])
+forks.set_forkserver_preload(
+    ["__main__", "aiayn.training.loop", "pytest", "torch._dynamo"]
+)
 
 
 def start(
-    action: Callable[..., Any], *arguments: Any, log: Path, options: Any = None, **environment: Any
+    action: Callable[..., Any],
+    *arguments: Any,
+    log: Path,
+    options: Any = None,
+    **environment: Any,
 ) -> BaseProcess:
-    """Begin `action(*arguments, **options)` in another process; what it prints goes to the end of a file."""
+    """Begin `action(*arguments, **options)` in another process; what it prints goes to
+    the end of a file.
+    """
     environment = {"AIAYN_CACHE": os.environ.get("AIAYN_CACHE", "")} | environment
     process = forks.Process(
-        target=_run, args=(action, arguments, options or {}, log, environment), daemon=True
+        target=_run,
+        args=(action, arguments, options or {}, log, environment),
+        daemon=True,
     )
     process.start()
     return process
 
 
-def _run(action: Callable[..., Any], arguments: Any, options: Any, log: Path, environment: Any) -> None:
+def _run(
+    action: Callable[..., Any],
+    arguments: Any,
+    options: Any,
+    log: Path,
+    environment: Any,
+) -> None:
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
@@ -123,7 +190,11 @@ def finish(process: BaseProcess, seconds: float = 300) -> int:
     return process.exitcode
 
 
-def wait_for(condition: Callable[[], Any], process: BaseProcess | None = None, seconds: float = 300) -> None:
+def wait_for(
+    condition: Callable[[], Any],
+    process: BaseProcess | None = None,
+    seconds: float = 300,
+) -> None:
     """Wait until something is true, or the process has ended."""
     limit = time.monotonic() + seconds
     while not condition() and (process is None or process.is_alive()):
@@ -131,8 +202,12 @@ def wait_for(condition: Callable[[], Any], process: BaseProcess | None = None, s
         time.sleep(0.002)
 
 
-def small_train(config: TrainingConfig, corpus: Path, out: Path, **options: Any) -> None:
-    """`train` with a line of metrics every five steps, and without measuring how fast the machine is."""
+def small_train(
+    config: TrainingConfig, corpus: Path, out: Path, **options: Any
+) -> None:
+    """`train` with a line of metrics every five steps, and without measuring how fast
+    the machine is.
+    """
     aiayn.training.loop.LOG_STEPS = 5
     aiayn.training.loop.hardware_peak = lambda workers: 1e9
     train_model(config, str(corpus), "en-de", out, **options)
@@ -141,7 +216,9 @@ def small_train(config: TrainingConfig, corpus: Path, out: Path, **options: Any)
 def start_workers(
     number: int, config: TrainingConfig, corpus: Path, out: Path, **options: Any
 ) -> list[BaseProcess]:
-    """Let so many processes train one model together, as torchrun would; `out.rank.log` is what one says."""
+    """Let so many processes train one model together, as torchrun would; `out.rank.log`
+    is what one says.
+    """
     port = free_port()
     return [
         start(

@@ -1,4 +1,4 @@
-"""The built site for everyone: axe on every page, the keyboard alone, zoom, spacing, colours, data."""
+"""The built site for everyone: axe on every page, keyboard, zoom, spacing, data."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,25 +26,34 @@ MODULES = [
     "api/index.html",
     "api/model.transformer.html",
 ]
-AXE_PAGES = [name for name in PAGES if name in MODULES or not name.startswith(("aiayn/", "api/"))]
-# A chapter has ten thousand coloured pieces of code, of few kinds: axe would look at them for half a minute.
-# One of each kind stays. Formulas have their text's colour; charts' are looked at below, as axe cannot.
+AXE_PAGES = [
+    name for name in PAGES if name in MODULES or not name.startswith(("aiayn/", "api/"))
+]
+# A chapter has ten thousand coloured pieces of code, of few kinds: axe would look at
+# them for half a minute. One of each kind stays. Formulas have their text's colour;
+# charts' are looked at below, as axe cannot.
 LIGHTEN = """
 () => {
-  document.querySelectorAll("mjx-container, .aiayn-view").forEach((node) => node.replaceChildren());
+  for (const node of document.querySelectorAll("mjx-container, .aiayn-view"))
+    node.replaceChildren();
   const kinds = new Set();
   for (const piece of document.querySelectorAll(".highlight pre span"))
     if (kinds.has(piece.className)) piece.replaceWith(piece.textContent);
     else kinds.add(piece.className);
 }
 """
-STILL = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+STILL = """
+() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(done)))
+"""
 
-# Words (4.5) and marks (3) of charts against what is behind them. Marks that show a number by their shade, or
-# stand back by their opacity, are fainter the less they mean; axes and data say it too.
+# Words (4.5) and marks (3) of charts against what is behind them. Marks that show a
+# number by their shade, or stand back by their opacity, are fainter the less they mean;
+# axes and data say it too.
 CONTRAST = r"""
 () => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const canvas = document.createElement("canvas")
+    .getContext("2d", { willReadFrequently: true });
   const rgba = (colour, opacity) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
@@ -52,7 +61,8 @@ CONTRAST = r"""
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, (a / 255) * opacity];
   };
-  const over = ([r, g, b, a], below) => [r, g, b].map((c, k) => c * a + below[k] * (1 - a));
+  const over = ([r, g, b, a], below) =>
+    [r, g, b].map((c, k) => c * a + below[k] * (1 - a));
   const luminance = (colour) => colour.slice(0, 3).map((c) => c / 255)
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
     .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
@@ -66,16 +76,19 @@ CONTRAST = r"""
       product *= Number(getComputedStyle(at).opacity);
     return product;
   };
-  const paper = rgba(getComputedStyle(document.documentElement).getPropertyValue("--aiayn-paper").trim(), 1);
+  const root = getComputedStyle(document.documentElement);
+  const paper = rgba(root.getPropertyValue("--aiayn-paper").trim(), 1);
   const faults = new Set();
   for (const chart of document.querySelectorAll(".aiayn-chart")) {
     const svg = chart.querySelector("svg.marks");
     const spec = chart.querySelector(".aiayn-spec").textContent;
-    const shapes = [...svg.querySelectorAll(".role-mark :is(path, rect)")].map((shape) => {
+    const shapes = [];
+    for (const shape of svg.querySelectorAll(".role-mark :is(path, rect)")) {
       const { fill, fillOpacity } = getComputedStyle(shape);
-      const colour = fill === "none" ? [0, 0, 0, 0] : rgba(fill, opacity(shape, fillOpacity));
-      return [shape, colour, shape.getBoundingClientRect()];
-    }).filter(([, colour]) => colour[3]);
+      if (fill === "none") continue;
+      const colour = rgba(fill, opacity(shape, fillOpacity));
+      if (colour[3]) shapes.push([shape, colour, shape.getBoundingClientRect()]);
+    }
     const name = chart.getAttribute("aria-label").slice(0, 50);
     for (const text of svg.querySelectorAll("text")) {
       if (!text.textContent.trim()) continue;
@@ -84,43 +97,54 @@ CONTRAST = r"""
       const middle = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2);
       let ground = paper;
       for (const [shape, colour, { left, right, top, bottom }] of shapes) {
-        if (middle.x < left || middle.x > right || middle.y < top || middle.y > bottom) continue;
-        if (shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_PRECEDING) continue;
+        if (middle.x < left || middle.x > right) continue;
+        if (middle.y < top || middle.y > bottom) continue;
+        const order = shape.compareDocumentPosition(text);
+        if (order & Node.DOCUMENT_POSITION_PRECEDING) continue;
         if (shape.isPointInFill(middle.matrixTransform(shape.getScreenCTM().inverse())))
           ground = over(colour, ground);
       }
-      const found = ratio(over(rgba(style.fill, opacity(text, style.fillOpacity)), ground), ground);
-      if (found < 4.49) faults.add(`${name}: words "${text.textContent}" ${style.fill} ${found.toFixed(2)}`);
+      const ink = rgba(style.fill, opacity(text, style.fillOpacity));
+      const found = ratio(over(ink, ground), ground), words = text.textContent;
+      if (found < 4.49)
+        faults.add(`${name}: words "${words}" ${style.fill} ${found.toFixed(2)}`);
     }
     const shaded = /"(color|fill|stroke)":\{[^}]*"type":"(quantitative|ordinal)"/;
-    if (shaded.test(spec) || /"(opacity|fillOpacity)"|"rgba|"scheme"/.test(spec)) continue;
+    const faint = /"(opacity|fillOpacity)"|"rgba|"scheme"/;
+    if (shaded.test(spec) || faint.test(spec)) continue;
     for (const shape of svg.querySelectorAll(".role-mark :is(path, rect, line)")) {
       const style = getComputedStyle(shape);
       const paints = ["fill", "stroke"].filter((kind) => style[kind] !== "none")
-        .map((kind) => [style[kind], opacity(shape, style[`${kind}Opacity`])]).filter(([, seen]) => seen);
-      const ratios = paints.map(([colour, seen]) => ratio(over(rgba(colour, seen), paper), paper));
+        .map((kind) => [style[kind], opacity(shape, style[`${kind}Opacity`])])
+        .filter(([, seen]) => seen);
+      const ratios = paints
+        .map(([colour, seen]) => ratio(over(rgba(colour, seen), paper), paper));
       const best = Math.max(...ratios, 0);
-      if (paints.length && best < 2.99) faults.add(`${name}: marks ${paints[0]} ${best.toFixed(2)}`);
+      if (paints.length && best < 2.99)
+        faults.add(`${name}: marks ${paints[0]} ${best.toFixed(2)}`);
     }
   }
   return [...faults];
 }
 """
 
-# What a reader with a mouse can press, turn or scroll, and how it stands with the focus.
+# What a reader with a mouse can press, turn or scroll, and what the focus does there.
 STOPS = """
 () => {
   const inputs = "a[href], button, input, select, textarea, summary, [tabindex='0']";
-  const seen = (node) => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length
-    && !node.closest("[inert], .sr-only");
-  const stops = [...document.querySelectorAll(inputs)].filter((node) => seen(node) && !node.disabled
-    && node.tabIndex >= 0 && !(node.type === "radio" && !node.checked));
+  const seen = (node) => node.checkVisibility({ visibilityProperty: true })
+    && node.getClientRects().length && !node.closest("[inert], .sr-only");
+  const stops = [...document.querySelectorAll(inputs)].filter((node) =>
+    seen(node) && !node.disabled && node.tabIndex >= 0
+    && !(node.type === "radio" && !node.checked));
   stops.forEach((node, number) => node.dataset.stop = number);
   const scrolls = (node) => node.scrollWidth > node.clientWidth + 1
     && ["auto", "scroll"].includes(getComputedStyle(node).overflowX);
-  const cut = [...document.querySelectorAll("main *")].filter((node) => seen(node) && scrolls(node)
-    && node.tabIndex < 0 && !node.querySelector("[data-stop]"));
-  return [stops.map((node) => node.outerHTML.slice(0, 160)), cut.map((node) => node.outerHTML.slice(0, 160))];
+  const cut = [...document.querySelectorAll("main *")].filter((node) =>
+    seen(node) && scrolls(node) && node.tabIndex < 0
+    && !node.querySelector("[data-stop]"));
+  const start = (node) => node.outerHTML.slice(0, 160);
+  return [stops.map(start), cut.map(start)];
 }
 """
 FOCUSED = """
@@ -128,31 +152,42 @@ FOCUSED = """
   const node = document.activeElement;
   if (!node || node === document.body) return [null, true];
   const marked = (each) => {
-    const { outlineStyle, outlineWidth, boxShadow, opacity, strokeWidth } = getComputedStyle(each);
-    const ring = (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none"
-      || (each.localName === "rect" && parseFloat(strokeWidth) >= 3);
-    return ring && opacity !== "0";
+    const style = getComputedStyle(each);
+    const ring = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0)
+      || style.boxShadow !== "none"
+      || (each.localName === "rect" && parseFloat(style.strokeWidth) >= 3);
+    return ring && style.opacity !== "0";
   };
   const { opacity } = getComputedStyle(node);
-  const holder = node.parentElement;
-  return [node.dataset.stop, opacity !== "0" && [node, holder, ...node.querySelectorAll("*")].some(marked)];
+  const around = [node, node.parentElement, ...node.querySelectorAll("*")];
+  return [node.dataset.stop, opacity !== "0" && around.some(marked)];
 }
 """
 
 SPACING = """
-* { letter-spacing: 0.12em !important; line-height: 1.5 !important; word-spacing: 0.16em !important; }
+* {
+  letter-spacing: 0.12em !important;
+  line-height: 1.5 !important;
+  word-spacing: 0.16em !important;
+}
 p { margin-bottom: 2em !important; }
 """
 CUT = """
-() => [...document.querySelectorAll("main :is(p, li, h1, h2, h3, h4, summary, button, td, th, figcaption)")]
-  .filter((node) => node.checkVisibility() && !node.closest(".sr-only, .aiayn-attention"))
+() => [...document.querySelectorAll(
+  "main :is(p, li, h1, h2, h3, h4, summary, button, td, th, figcaption)",
+)]
+  .filter((node) => node.checkVisibility())
+  .filter((node) => !node.closest(".sr-only, .aiayn-attention"))
   .filter((node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowY))
   .filter((node) => node.scrollHeight > node.clientHeight + 2)
   .map((node) => `cut: ${node.outerHTML.slice(0, 120)}`)
 """
 SIDEWAYS = "document.documentElement.scrollWidth > innerWidth"
 OPEN_DATA = """
-() => document.querySelectorAll("details.aiayn-data").forEach((details) => details.open = true)
+() => {
+  for (const details of document.querySelectorAll("details.aiayn-data"))
+    details.open = true;
+}
 """
 
 
@@ -160,7 +195,9 @@ OPEN_DATA = """
 def page(browser: Browser) -> Iterator[Page]:
     """A wide window in which nothing moves, as some readers ask of their system."""
     page = browser.new_page(
-        viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce"
+        viewport={"width": 1400, "height": 900},
+        color_scheme="light",
+        reduced_motion="reduce",
     )
     page.set_default_timeout(60_000)  # the machine may be busy
     yield page
@@ -180,7 +217,8 @@ def findings(page: Page) -> list[str]:
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     violations = Axe().run(page, options=options).response["violations"]
     return [
-        f"{violation['id']} ({violation['impact']}): {node['html'][:160]} {node['target']}"
+        f"{violation['id']} ({violation['impact']}): {node['html'][:160]}"
+        f" {node['target']}"
         for violation in violations
         for node in violation["nodes"]
     ]
@@ -188,7 +226,7 @@ def findings(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("name", AXE_PAGES)
 def test_axe_finds_nothing(page: Page, name: str) -> None:
-    """Neither axe nor a look at the charts' colours finds a fault, in light or in dark."""
+    """Neither axe nor a look at the charts' colours finds a fault, in light or dark."""
     visit(page, name)
     found = [f"light: {each}" for each in page.evaluate(CONTRAST)]
     page.evaluate(DARK)
@@ -214,7 +252,7 @@ def test_axe_finds_nothing(page: Page, name: str) -> None:
     ],
 )
 def test_the_keyboard_reaches_everything(page: Page, name: str, theme: str) -> None:
-    """The Tab key comes to all that a mouse can use, and the reader sees where it is."""
+    """The Tab key reaches all that a mouse can use, and the reader sees where it is."""
     visit(page, name)
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     page.wait_for_function(DRAWN)
@@ -229,10 +267,14 @@ def test_the_keyboard_reaches_everything(page: Page, name: str, theme: str) -> N
             reached.add(int(number))
             if not visible:
                 unseen.add(int(number))
-    # What the front page says of a block gives way to what it says of the next; what it showed at first comes
-    # back with Escape, as tests/test_front_page.py tries.
+    # What the front page says of a block gives way to what it says of the next; what it
+    # showed at first comes back with Escape, as tests/test_front_page.py tries.
     left = [number for number in range(len(stops)) if number not in reached]
-    assert not [stops[number] for number in left if page.locator(f"[data-stop='{number}']").is_visible()]
+    assert not [
+        stops[number]
+        for number in left
+        if page.locator(f"[data-stop='{number}']").is_visible()
+    ]
     assert not [stops[number] for number in unseen], "has the focus, and nobody sees it"
 
 
@@ -255,12 +297,14 @@ def test_search_theme_and_folds_by_keyboard(page: Page) -> None:
     page.locator(".skip-link a").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.querySelector('#main-content').contains(document.activeElement)")
+    assert page.evaluate(
+        "document.querySelector('#main-content').contains(document.activeElement)"
+    )
 
 
 @pytest.mark.parametrize("name", CHART_PAGES)
 def test_charts_have_their_data(page: Page, name: str) -> None:
-    """Under every chart a reader can open the numbers that it shows; none is longer than it may be."""
+    """Under every chart a reader can open its numbers, not more than it may have."""
     visit(page, name)
     charts = page.locator(".aiayn-chart").count()
     page.evaluate(OPEN_DATA)
@@ -268,7 +312,9 @@ def test_charts_have_their_data(page: Page, name: str) -> None:
     for number in range(charts):
         data = page.locator("details.aiayn-data").nth(number)
         rows = data.locator("tbody tr").count()
-        assert 0 < rows <= 100 * data.locator("table").count(), f"{name}: chart {number} has {rows} rows"
+        assert 0 < rows <= 100 * data.locator("table").count(), (
+            f"{name}: chart {number} has {rows} rows"
+        )
         assert data.locator("th").first.text_content()
     assert not page.evaluate(SIDEWAYS)
 
@@ -291,7 +337,8 @@ def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
 
 @pytest.mark.parametrize("name", AXE_PAGES)
 def test_zoom_and_spacing(page: Page, name: str) -> None:
-    """At 200%, and with the wider spacing that some readers set (WCAG 1.4.12), nothing is cut off.
+    """At 200%, and with the wider spacing that some readers set (WCAG 1.4.12), nothing
+    is cut off.
 
     A window of 1400 pixels is 700 wide when all in it is twice as large.
     """
@@ -309,24 +356,31 @@ def test_nothing_moves_for_who_asks_so(page: Page) -> None:
     """With reduced motion no element of a page has a transition, and links jump."""
     visit(page, "book/03-2-attention.html")
     moving = """[...document.querySelectorAll("*")].filter((node) => {
-      const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(node);
-      return animationName !== "none" || parseFloat(transitionDuration) > 0 && getComputedStyle(node)
-        .transitionProperty !== "none" || scrollBehavior === "smooth";
+      const style = getComputedStyle(node);
+      return style.animationName !== "none" || style.scrollBehavior === "smooth"
+        || (parseFloat(style.transitionDuration) > 0
+          && style.transitionProperty !== "none");
     }).length"""
     assert page.evaluate(moving) == 0
 
 
 def test_charts_and_drawings_keep_their_ground_in_forced_colours(page: Page) -> None:
-    """Where the reader's system sets all colours, charts stand on the paper that theirs were chosen for."""
+    """Where the reader's system sets all colours, charts stand on the paper that theirs
+    were chosen for.
+    """
     page.emulate_media(forced_colors="active")
     visit(page, "book/03-2-attention.html")
     for kind in (".aiayn-view", ".aiayn-drawing"):
-        style = page.locator(kind).first.evaluate("(node) => getComputedStyle(node).backgroundColor")
+        style = page.locator(kind).first.evaluate(
+            "(node) => getComputedStyle(node).backgroundColor"
+        )
         assert style not in ("rgba(0, 0, 0, 0)", "transparent"), kind
     icon = page.locator("button .fa-expand, a .fa-github").first
     assert icon.evaluate("(node) => getComputedStyle(node).maskImage") != "none"
-    ink = "() => getComputedStyle(document.body).color"  # what the system calls CanvasText
-    assert icon.evaluate("(node) => getComputedStyle(node).backgroundColor") == page.evaluate(ink)
+    ink = "() => getComputedStyle(document.body).color"  # the system's CanvasText
+    assert icon.evaluate(
+        "(node) => getComputedStyle(node).backgroundColor"
+    ) == page.evaluate(ink)
     page.emulate_media(forced_colors="none")
 
 

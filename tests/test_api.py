@@ -1,4 +1,6 @@
-"""The reference of the package on the built site, and the ways between it, the chapters and the source."""
+"""The reference of the package on the built site, and the ways between it, the chapters
+and the source.
+"""
 
 import ast
 import re
@@ -20,8 +22,12 @@ pytestmark = [
 ]
 
 PACKAGE = Path(__file__).parent.parent / "aiayn"
-MODULES = [path.relative_to(PACKAGE).with_suffix("") for path in sorted(PACKAGE.rglob("*.py"))]
-CHAPTERS = [page for page in PAGES if (PACKAGE.parent / page).with_suffix(".ipynb").is_file()]
+MODULES = [
+    path.relative_to(PACKAGE).with_suffix("") for path in sorted(PACKAGE.rglob("*.py"))
+]
+CHAPTERS = [
+    page for page in PAGES if (PACKAGE.parent / page).with_suffix(".ipynb").is_file()
+]
 
 
 def qualified(module: Path) -> str:
@@ -37,7 +43,9 @@ def reference(module: Path) -> Path:
 
 def public_names(module: Path) -> list[str]:
     """What a module lists in `__all__`."""
-    for node in ast.parse((PACKAGE / module).with_suffix(".py").read_text(encoding="utf-8")).body:
+    for node in ast.parse(
+        (PACKAGE / module).with_suffix(".py").read_text(encoding="utf-8")
+    ).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
     return []
@@ -53,10 +61,14 @@ def targets(page: Path, links: list[lxml.html.HtmlElement]) -> list[str]:
 
 @pytest.mark.parametrize("module", MODULES, ids=qualified)
 def test_every_public_name_has_an_entry(module: Path) -> None:
-    """A name that a module defines is described on its page; one that it hands on leads to where it is."""
+    """A name that a module defines is described on its page; one that it hands on leads
+    to where it is.
+    """
     page = reference(module)
     names = public_names(module)
-    handed_on = [name for name in names if f"{qualified(module)}.{name}" not in anchors(page)]
+    handed_on = [
+        name for name in names if f"{qualified(module)}.{name}" not in anchors(page)
+    ]
     if module.name != "__init__":
         assert not handed_on
     for name in handed_on:
@@ -67,23 +79,27 @@ def test_every_public_name_has_an_entry(module: Path) -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=qualified)
 def test_every_entry_leads_to_its_cell_and_source(module: Path) -> None:
-    """The line below a signature leads to the cell of the chapter, and to the same place in the source."""
+    """The line below a signature leads to the cell of the chapter, and to the same
+    place in the source.
+    """
     page = reference(module)
     entries = parsed(page).xpath("//dl[contains(@class, 'py')][not(ancestor::dl)]")
     for entry in entries:
         line = entry.find_class("aiayn-place")[0]
-        links = line.xpath("./a[contains(@class, 'reference')][not(contains(@class, 'aiayn-name'))]")
+        links = line.xpath(
+            "./a[contains(@class, 'reference')][not(contains(@class, 'aiayn-name'))]"
+        )
         cell, source = targets(page, links)
         assert re.fullmatch(r"\.\./book/[\w-]+\.html#cell-[\w-]+", cell)
-        assert (
-            source
-            == f"../aiayn/{'.'.join(module.parts).removesuffix('.__init__')}.html#{cell.partition('#')[2]}"
-        )
+        name = ".".join(module.parts).removesuffix(".__init__")
+        assert source == f"../aiayn/{name}.html#{cell.partition('#')[2]}"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_badge_leads_to_source_and_reference(chapter: str) -> None:
-    """Above an exported cell stand two links: to its text in the package, and to what is said of it."""
+    """Above an exported cell stand two links: to its text in the package, and to what
+    is said of it.
+    """
     page = SITE.resolve() / chapter
     for badge in parsed(page).find_class("aiayn-badge"):
         cell = badge.getparent().get("id")
@@ -93,15 +109,22 @@ def test_every_badge_leads_to_source_and_reference(chapter: str) -> None:
         assert about.startswith("../api/")
         if "#" in about:  # the entry leads back to this very cell
             path, _, place = about.partition("#")
-            entry = parsed((page.parent / path).resolve()).get_element_by_id(place).getparent()
+            entry = (
+                parsed((page.parent / path).resolve())
+                .get_element_by_id(place)
+                .getparent()
+            )
             assert entry.xpath(
-                f".//p[contains(@class, 'aiayn-place')]/a[contains(@href, '{chapter}#{cell}')]"
+                ".//p[contains(@class, 'aiayn-place')]"
+                f"/a[contains(@href, '{chapter}#{cell}')]"
             )
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_mentions(chapter: str) -> None:
-    """A chapter's text leads to an entry once, and not from a heading or from within another link."""
+    """A chapter's text leads to an entry once, and not from a heading or from within
+    another link.
+    """
     page = SITE.resolve() / chapter
     links = parsed(page).find_class("aiayn-name")
     if links:
@@ -113,7 +136,9 @@ def test_mentions(chapter: str) -> None:
 
 
 def test_mentions_are_of_the_name_that_is_meant() -> None:
-    """Names of the package are found, with arguments or without; ordinary words and tags are left alone."""
+    """Names of the package are found, with arguments or without; ordinary words and
+    tags are left alone.
+    """
     found = {
         (chapter, link.text_content(), link.get("href").partition("#")[2])
         for chapter in CHAPTERS
@@ -135,7 +160,9 @@ def test_mentions_are_of_the_name_that_is_meant() -> None:
         "aiayn evaluate --average 20",
         "aiayn-evaluate",
     ) not in found  # mentioned before
-    assert not {"train", "attention", "step", "IN", "aiayn"} & {text for _, text, _ in found}
+    assert not {"train", "attention", "step", "IN", "aiayn"} & {
+        text for _, text, _ in found
+    }
 
 
 def test_signatures_show_shapes_and_defaults() -> None:
@@ -146,20 +173,37 @@ def test_signatures_show_shapes_and_defaults() -> None:
     search = parsed(SITE.resolve() / "api" / "translation.search.html")
     assert (
         "search: SearchConfig = PAPER_SEARCH"
-        in search.get_element_by_id("aiayn.translation.search.beam_search").text_content()
+        in search.get_element_by_id(
+            "aiayn.translation.search.beam_search"
+        ).text_content()
     )
-    config = parsed(SITE.resolve() / "api" / "model.configuration.html").get_element_by_id(
-        "aiayn.model.configuration.TransformerConfig"
-    )
+    config = parsed(
+        SITE.resolve() / "api" / "model.configuration.html"
+    ).get_element_by_id("aiayn.model.configuration.TransformerConfig")
     assert "d_model: int = 512" in config.text_content()  # inherited
     assert 'norm: Norm = "post"' in config.text_content()
 
 
 @pytest.mark.parametrize(
-    "verb", ["train", "launch", "translate", "evaluate", "convert", "parse", "sweep", "plan", "sample"]
+    "verb",
+    [
+        "train",
+        "launch",
+        "translate",
+        "evaluate",
+        "convert",
+        "parse",
+        "sweep",
+        "plan",
+        "sample",
+    ],
 )
-def test_the_command_line_has_every_option(verb: str, aiayn: Callable[..., tuple[Any, str, str]]) -> None:
-    """Every option that a verb's own help tells of is on the page, and the verb can be linked to."""
+def test_the_command_line_has_every_option(
+    verb: str, aiayn: Callable[..., tuple[Any, str, str]]
+) -> None:
+    """Every option that a verb's own help tells of is on the page, and the verb can be
+    linked to.
+    """
     _, told, _ = aiayn(verb, "--help")
     page = parsed(SITE.resolve() / "api" / "command-line.html")
     (section,) = page.xpath(f"//section[@id='aiayn-{verb}']")
@@ -167,7 +211,9 @@ def test_the_command_line_has_every_option(verb: str, aiayn: Callable[..., tuple
     assert shown == set(re.findall(r"(?<![\w-])--[a-z][\w-]*", told)) - {"--help"}
 
 
-def test_the_command_line_has_every_verb(aiayn: Callable[..., tuple[Any, str, str]]) -> None:
+def test_the_command_line_has_every_verb(
+    aiayn: Callable[..., tuple[Any, str, str]],
+) -> None:
     """The page has a section for each verb that the program knows."""
     _, told, _ = aiayn("--help")
     verbs = re.findall(r"^  (\w+)  ", told, re.MULTILINE)
@@ -176,13 +222,18 @@ def test_the_command_line_has_every_verb(aiayn: Callable[..., tuple[Any, str, st
 
 
 def test_other_books_can_link_to_it() -> None:
-    """Sphinx's inventory knows names where they are defined, at the doors of rooms, and in `aiayn`."""
+    """Sphinx's inventory knows names where they are defined, at the doors of rooms, and
+    in `aiayn`.
+    """
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
     front = inventory["py:class"]["aiayn.Transformer"]
-    assert front[2].endswith("api/model.transformer.html#aiayn.model.transformer.Transformer")
+    assert front[2].endswith(
+        "api/model.transformer.html#aiayn.model.transformer.Transformer"
+    )
     assert "aiayn.model.attention.MultiHeadAttention" in inventory["py:class"]
-    assert inventory["py:class"]["aiayn.model.Transformer"][2] == front[2]  # at the door of its room
+    # At the door of its room.
+    assert inventory["py:class"]["aiayn.model.Transformer"][2] == front[2]
 
 
 def test_search_finds_a_class(browser: Browser, address: str) -> None:
@@ -190,7 +241,8 @@ def test_search_finds_a_class(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}search.html?q=MultiHeadAttention")
     entry = page.locator(
-        "#search-results a[href*='api/model.attention.html#aiayn.model.attention.MultiHeadAttention']"
+        "#search-results"
+        " a[href*='api/model.attention.html#aiayn.model.attention.MultiHeadAttention']"
     )
     expect(entry.first).to_be_visible(timeout=60_000)
     page.close()

@@ -1,4 +1,6 @@
-"""What all models have in common: blind to padding and the future, the same word by word, searched alike."""
+"""What all models have in common: blind to padding and the future, the same word by
+word, searched alike.
+"""
 
 import math
 from dataclasses import replace
@@ -38,7 +40,11 @@ from aiayn.training.checkpoint import save_checkpoint
 from aiayn.translation import SearchConfig, Translator, beam_search
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-KINDS = {"transformer": TRANSFORMER, "convolutional": CONVOLUTIONAL, "recurrent": RECURRENT}
+KINDS = {
+    "transformer": TRANSFORMER,
+    "convolutional": CONVOLUTIONAL,
+    "recurrent": RECURRENT,
+}
 
 
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
@@ -60,11 +66,16 @@ def test_a_later_target_token_changes_nothing_before_it(model: EncoderDecoder) -
         assert not torch.equal(changed[:, j], logits[:, j])
 
 
-def test_a_sentence_alone_or_among_longer_ones_is_the_same(model: EncoderDecoder) -> None:
+def test_a_sentence_alone_or_among_longer_ones_is_the_same(
+    model: EncoderDecoder,
+) -> None:
     source, target = sentences(7, 1, 4), sentences(6, 3, 1)
     together = model(F.pad(source, (0, 5)), F.pad(target, (0, 2)))
     for row, (n, m) in enumerate([(7, 6), (1, 3), (4, 1)]):
-        close(together[row, :m], model(source[row : row + 1, :n], target[row : row + 1, :m])[0])
+        close(
+            together[row, :m],
+            model(source[row : row + 1, :n], target[row : row + 1, :m])[0],
+        )
 
 
 def test_padding_changes_no_gradient(model: EncoderDecoder) -> None:
@@ -82,7 +93,9 @@ def test_padding_changes_no_gradient(model: EncoderDecoder) -> None:
 # The same word by word
 
 
-@pytest.mark.parametrize("chunks", [[1] * 8, [3, 1, 1, 1, 1, 1], [8], [2, 4, 2]], ids=str)
+@pytest.mark.parametrize(
+    "chunks", [[1] * 8, [3, 1, 1, 1, 1, 1], [8], [2, 4, 2]], ids=str
+)
 def test_steps_are_teacher_forcing(model: EncoderDecoder, chunks: list[int]) -> None:
     source, target = sentences(7, 1, 4), sentences(8, 8, 8)
     expected, state, end = model(source, target), model.start(source), 0
@@ -91,7 +104,9 @@ def test_steps_are_teacher_forcing(model: EncoderDecoder, chunks: list[int]) -> 
         end += n
 
 
-def test_beams_branch_are_reordered_and_their_sentences_leave(model: EncoderDecoder) -> None:
+def test_beams_branch_are_reordered_and_their_sentences_leave(
+    model: EncoderDecoder,
+) -> None:
     source, beams = sentences(7, 4, 5), sentences(3, 3, 3)
     state = model.start(source)
     close(model.step(beams, state), model(source, beams)[:, -1])
@@ -99,28 +114,44 @@ def test_beams_branch_are_reordered_and_their_sentences_leave(model: EncoderDeco
     rows = torch.tensor([0, 0, 1, 1, 2, 2])  # two for each sentence
     beams = torch.cat([beams[rows], sentences(*[1] * 6)], dim=1)
     state.select(rows)
-    close(model.step(beams[:, -1:], state), model(source.repeat_interleave(2, 0), beams)[:, -1])
+    close(
+        model.step(beams[:, -1:], state),
+        model(source.repeat_interleave(2, 0), beams)[:, -1],
+    )
 
-    rows = torch.tensor([1, 1, 2, 3, 5, 4])  # the first sentence drops a beam and doubles the other
+    # The first sentence drops a beam and doubles the other.
+    rows = torch.tensor([1, 1, 2, 3, 5, 4])
     beams = torch.cat([beams[rows], sentences(*[1] * 6)], dim=1)
     state.select(rows)
-    close(model.step(beams[:, -1:], state), model(source.repeat_interleave(2, 0), beams)[:, -1])
+    close(
+        model.step(beams[:, -1:], state),
+        model(source.repeat_interleave(2, 0), beams)[:, -1],
+    )
 
     stay, rows = torch.tensor([0, 2]), torch.tensor([0, 1, 4, 5])
     beams = torch.cat([beams[rows], sentences(*[1] * 4)], dim=1)
     state.select(rows)
-    close(model.step(beams[:, -1:], state), model(source[stay].repeat_interleave(2, 0), beams)[:, -1])
+    close(
+        model.step(beams[:, -1:], state),
+        model(source[stay].repeat_interleave(2, 0), beams)[:, -1],
+    )
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_search_finds_what_teacher_forcing_scores(model: EncoderDecoder, beam: int) -> None:
-    """Alone or in a batch the same hypotheses, with the log probabilities of teacher forcing."""
+def test_a_search_finds_what_teacher_forcing_scores(
+    model: EncoderDecoder, beam: int
+) -> None:
+    """Alone or in a batch the same hypotheses, with the log probabilities of teacher
+    forcing.
+    """
     model, lengths = model.double(), (6, 1, 17, 4)
     source = F.pad(sentences(*lengths), (0, 1))
     for row, n in enumerate(lengths):
         source[row, n] = EOS_ID
     search = SearchConfig(beam=beam, extra_length=8, n_best=beam)
-    for row, (n, found) in enumerate(zip(lengths, beam_search(model, source, search), strict=True)):
+    for row, (n, found) in enumerate(
+        zip(lengths, beam_search(model, source, search), strict=True)
+    ):
         (alone,) = beam_search(model, source[row : row + 1, : n + 1], search)
         assert [each.tokens for each in alone] == [each.tokens for each in found]
         for hypothesis in found:
@@ -132,15 +163,24 @@ def test_a_search_finds_what_teacher_forcing_scores(model: EncoderDecoder, beam:
 
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-def test_beam_search_finds_what_the_literal_search_finds(shape: ModelConfig, beam: int) -> None:
+def test_beam_search_finds_what_the_literal_search_finds(
+    shape: ModelConfig, beam: int
+) -> None:
     model = moved(replace(shape, vocabulary_size=7)).double()
     model.target_embeddings.weight *= 2  # more decided
-    sources = [[4, EOS_ID], [5, 4, 5, 5, 4, 4, 5, EOS_ID], [5, 4, EOS_ID], [4, 4, 4, 5, EOS_ID]]
+    sources = [
+        [4, EOS_ID],
+        [5, 4, 5, 5, 4, 4, 5, EOS_ID],
+        [5, 4, EOS_ID],
+        [4, 4, 4, 5, EOS_ID],
+    ]
     search = SearchConfig(beam, extra_length=3, n_best=1)
     found = beam_search(model, pad(sources), search)
     for source, hypotheses in zip(sources, found, strict=True):
         if beam == 1:  # greedy search ends where the end is the likeliest
-            assert_same(hypotheses, beam_search(model, torch.tensor([source]), search)[0])
+            assert_same(
+                hypotheses, beam_search(model, torch.tensor([source]), search)[0]
+            )
         else:
             assert_same(hypotheses, literal_search(model, source, search))
 
@@ -162,25 +202,43 @@ def test_beam_search_finds_what_the_literal_search_finds(shape: ModelConfig, bea
         ),
         (TransformerConfig(), {"d_model": 100, "d_k": 16}, "give d_k and d_v"),
         (TransformerConfig(), {"pad_id": 37000}, "pad_id=37000"),
-        (TransformerConfig(), {"positions": "sinusoid"}, "positions='sinusoid': must be one of sinusoidal"),
+        (
+            TransformerConfig(),
+            {"positions": "sinusoid"},
+            "positions='sinusoid': must be one of sinusoidal",
+        ),
         (TransformerConfig(), {"score": "cosine"}, "score='cosine'"),
         (TransformerConfig(), {"norm": "none"}, "norm='none'"),
-        (ConvolutionalConfig(), {"kernel": 4}, "kernel=4: the encoder's layers are centred"),
+        (
+            ConvolutionalConfig(),
+            {"kernel": 4},
+            "kernel=4: the encoder's layers are centred",
+        ),
         (ConvolutionalConfig(), {"kernel": 0}, "kernel=0: must be at least 1"),
         (ConvolutionalConfig(), {"growth": 0}, "growth=0: must be at least 1"),
         (ConvolutionalConfig(), {"N": 0}, "N=0: must be at least 1"),
         (ConvolutionalConfig(), {"max_length": 0}, "max_length=0: must be at least 1"),
-        (ConvolutionalConfig(), {"growth": 2, "N": 40}, "growth=2, N=40: .* take fewer layers"),
+        (
+            ConvolutionalConfig(),
+            {"growth": 2, "N": 40},
+            "growth=2, N=40: .* take fewer layers",
+        ),
         (ConvolutionalConfig(), {"dropout": 2.0}, "dropout=2.0"),
         (RecurrentConfig(), {"d_state": 7}, "d_state=7: must be even"),
         (RecurrentConfig(), {"d_state": 0}, "d_state=0: must be at least 1"),
-        (RecurrentConfig(), {"attention": "luong"}, "attention='luong': must be one of none, additive"),
+        (
+            RecurrentConfig(),
+            {"attention": "luong"},
+            "attention='luong': must be one of none, additive",
+        ),
         (RecurrentConfig(), {"d_model": 0}, "d_model=0: must be at least 1"),
         (RecurrentConfig(), {"dropout": 2.0}, "dropout=2.0"),
     ],
     ids=str,
 )
-def test_what_cannot_be_built_is_refused(shape: ModelConfig, wrong: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_built_is_refused(
+    shape: ModelConfig, wrong: dict[str, Any], message: str
+) -> None:
     for name, value in wrong.items():  # past the run-time type check, which is first
         object.__setattr__(shape, name, value)
     with pytest.raises(ValueError, match=message):
@@ -192,20 +250,32 @@ def test_a_configuration_survives_being_written_down(shape: ModelConfig) -> None
     assert understand(describe(shape)) == shape
 
 
-@pytest.mark.parametrize("name", ["conv", "rnn", "rnn-additive", "rnn-dot", "rnn-general"])
-def test_a_recipe_has_about_the_parameters_of_the_laboratory_transformer(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["conv", "rnn", "rnn-additive", "rnn-dot", "rnn-general"]
+)
+def test_a_recipe_has_about_the_parameters_of_the_laboratory_transformer(
+    name: str,
+) -> None:
     model = recipe(name).model
     assert type(model) in (ConvolutionalConfig, RecurrentConfig)
-    assert math.isclose(parameters(model), parameters(config("laboratory")), rel_tol=0.05)
+    assert math.isclose(
+        parameters(model), parameters(config("laboratory")), rel_tol=0.05
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if name not in TRANSFORMERS])
 def test_the_work_is_what_torch_counts(name: str) -> None:
     """For Transformers see test_hardware.py."""
     model = moved(SHAPES[name])
-    for n, m in [(7, 5), (1, 2), (3, 12)]:  # where n = m, a GRU gets a kernel of which nothing is counted
-        with torch.no_grad(), FlopCounterMode(display=False) as counter, recorded_attention(model):
-            model(sentences(n, n), sentences(m, m))  # written out, as the fused kernel is not counted
+    # Where n = m, a GRU gets a kernel of which nothing is counted.
+    for n, m in [(7, 5), (1, 2), (3, 12)]:
+        with (
+            torch.no_grad(),
+            FlopCounterMode(display=False) as counter,
+            recorded_attention(model),
+        ):
+            # Written out, as the fused kernel is not counted.
+            model(sentences(n, n), sentences(m, m))
         assert counter.get_total_flops() == 2 * model.config.forward_flops(n, m)
 
 
@@ -221,7 +291,9 @@ def test_dropout_is_for_training_only(model: EncoderDecoder) -> None:
 
 
 def test_a_checkpoint_holds_all_of_it(model: EncoderDecoder, tmp_path: Path) -> None:
-    vocabulary = train_vocabulary(["the cat sat on a small old mat and the dog saw it"], V)
+    vocabulary = train_vocabulary(
+        ["the cat sat on a small old mat and the dog saw it"], V
+    )
     save_checkpoint(tmp_path / "model", model, vocabulary, {"average": 1})
     loaded, _ = load_checkpoint([tmp_path / "model"])
     assert loaded.config == model.config and type(loaded) is type(model)
@@ -248,7 +320,9 @@ def test_a_run_that_was_interrupted_ends_as_one_that_was_not(
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-def test_every_parameter_learns(shape: ModelConfig, corpus: Path, tmp_path: Path) -> None:
+def test_every_parameter_learns(
+    shape: ModelConfig, corpus: Path, tmp_path: Path
+) -> None:
     settings = replace(QUICK, model=replace(shape, vocabulary_size=60), steps=2)
     train_model(settings, str(corpus), "en-de", tmp_path / "run")
     torch.manual_seed(settings.seed)

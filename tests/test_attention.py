@@ -1,4 +1,6 @@
-"""Attention: as torch computes it, blind to what is hidden, the same with a cache, or watched."""
+"""Attention: as torch computes it, blind to what is hidden, the same with a cache, or
+watched.
+"""
 
 import math
 from typing import Any
@@ -41,10 +43,14 @@ def agree(a: Tensor, b: Tensor, tolerance: float = 1e-6) -> bool:
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
-def heads(n: int = 5, m: int = 7, d_k: int = 6, d_v: int = 9, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+def heads(
+    n: int = 5, m: int = 7, d_k: int = 6, d_v: int = 9, seed: int = 0
+) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of two sentences and three heads."""
     Q, K, V = (2, 3, n, d_k), (2, 3, m, d_k), (2, 3, m, d_v)
     return normal(*Q, seed=seed), normal(*K, seed=seed + 1), normal(*V, seed=seed + 2)
@@ -58,14 +64,23 @@ def layer(*args: Any, **kwargs: Any) -> MultiHeadAttention:
 
 
 def test_a_causal_mask_shows_each_position_itself_and_what_came_before() -> None:
-    assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert causal_mask(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
+    assert causal_mask(3).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+    assert causal_mask(2, 4).tolist() == [
+        [True, True, True, False],
+        [True, True, True, True],
+    ]
     assert causal_mask(1, 4).all()
 
 
 @few
 @given(n=st.integers(1, 8), earlier=st.integers(0, 8))
-def test_the_last_queries_of_a_causal_mask_are_its_last_rows(n: int, earlier: int) -> None:
+def test_the_last_queries_of_a_causal_mask_are_its_last_rows(
+    n: int, earlier: int
+) -> None:
     assert torch.equal(causal_mask(n, n + earlier), causal_mask(n + earlier)[earlier:])
 
 
@@ -118,31 +133,50 @@ def test_a_query_that_sees_nothing_is_nan_written_out_and_zero_in_the_kernel() -
 def masks(n: int, m: int) -> dict[str, Tensor | None]:
     some = torch.rand(2, 1, n, m, generator=torch.Generator().manual_seed(5)) < 0.6
     some[..., 0] = True
-    return {"none": None, "causal": causal_mask(n, m), "padding": some[:, :, :1], "any": some}
+    return {
+        "none": None,
+        "causal": causal_mask(n, m),
+        "padding": some[:, :, :1],
+        "any": some,
+    }
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "padding", "any"])
 @pytest.mark.parametrize("scale", [None, 1.0])
-def test_attend_is_the_paper_s_formula_and_torch_s_kernel(mask: str, scale: float | None) -> None:
+def test_attend_is_the_paper_s_formula_and_torch_s_kernel(
+    mask: str, scale: float | None
+) -> None:
     Q, K, V = heads()
     visible = masks(5, 7)[mask]
-    ours, weights = attend(Q, K, V, visible, unscaled_dot_product if scale else scaled_dot_product)
-    assert agree(ours, F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, scale=scale))
+    ours, weights = attend(
+        Q, K, V, visible, unscaled_dot_product if scale else scaled_dot_product
+    )
+    assert agree(
+        ours, F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, scale=scale)
+    )
     for b in range(2):
         for head in range(3):
-            scores = Q[b, head] @ K[b, head].T * (1 / math.sqrt(6) if scale is None else scale)
+            scores = (
+                Q[b, head]
+                @ K[b, head].T
+                * (1 / math.sqrt(6) if scale is None else scale)
+            )
             if visible is not None:
                 hidden = ~visible.expand(2, 3, 5, 7)[b, head]
                 scores[hidden] = -math.inf
             row = scores.exp() / scores.exp().sum(1, keepdim=True)
-            assert agree(weights[b, head], row) and agree(ours[b, head], row @ V[b, head])
+            assert agree(weights[b, head], row) and agree(
+                ours[b, head], row @ V[b, head]
+            )
 
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("mask", ["none", "padding", "any"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (3, 7), (1, 7), (1, 1)])
-def test_watching_changes_nothing(score: Any, mask: str, causal: bool, n: int, m: int) -> None:
+def test_watching_changes_nothing(
+    score: Any, mask: str, causal: bool, n: int, m: int
+) -> None:
     Q, K, V = heads(n, m)
     visible = masks(n, m)[mask]
     model = nn.ModuleDict({"attention": attention_kernel(score, 3, 6).double()})
@@ -174,8 +208,13 @@ def test_additive_score_is_bahdanau_s_network() -> None:
     for head in range(3):
         for i in range(5):
             for j in range(7):
-                hidden = score.W_q[head].T @ Q[1, head, i] + score.W_k[head].T @ K[1, head, j]
-                assert agree(ours[1, head, i, j], score.v[head].flatten() @ hidden.tanh(), 1e-12)
+                hidden = (
+                    score.W_q[head].T @ Q[1, head, i]
+                    + score.W_k[head].T @ K[1, head, j]
+                )
+                assert agree(
+                    ours[1, head, i, j], score.v[head].flatten() @ hidden.tanh(), 1e-12
+                )
 
 
 def test_general_score_is_luong_s() -> None:
@@ -194,7 +233,10 @@ def test_gradients_of_every_score_are_right(score: Any) -> None:
     visible = torch.tensor([[True, True, False, True], [False, True, True, False]])
     assert torch.autograd.gradcheck(lambda Q, K, V: module(Q, K, V, visible), (Q, K, V))
     module(Q, K, V).sum().backward()
-    assert all(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters())
+    assert all(
+        parameter.grad is not None and parameter.grad.any()
+        for parameter in module.parameters()
+    )
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -207,7 +249,9 @@ def test_scores_start_at_about_one_unless_unscaled(score: Any, h: int) -> None:
 
 
 class Distances(RelativePositions):
-    """The simplest terms that distance may add: a number for each distance, and a vector for it."""
+    """The simplest terms that distance may add: a number for each distance, and a
+    vector for it.
+    """
 
     def __init__(self) -> None:
         super().__init__(1, 1)
@@ -222,12 +266,14 @@ class Distances(RelativePositions):
         return (torch.arange(m) - torch.arange(m - n, m)[:, None]).double()
 
 
-def test_relative_terms_enter_scores_before_the_scale_and_values_after_the_weights() -> None:
+def test_relative_terms_enter_before_the_scale_and_after_the_weights() -> None:
     Q, K, V = heads(n=4, m=4)
     relative = Distances()
     ours, weights = RelativeAttention(relative).attend(Q, K, V, causal_mask(4))
     distances = relative.distances(4, 4)
-    scores = ((Q @ K.transpose(-2, -1) + distances) / math.sqrt(6)).masked_fill(~causal_mask(4), -math.inf)
+    scores = ((Q @ K.transpose(-2, -1) + distances) / math.sqrt(6)).masked_fill(
+        ~causal_mask(4), -math.inf
+    )
     assert agree(weights, scores.softmax(-1))
     assert agree(ours, weights @ V + (weights * distances).sum(-1, keepdim=True))
     assert agree(RelativeAttention(relative)(Q, K, V, causal=True), ours)
@@ -239,18 +285,26 @@ def test_relative_terms_enter_scores_before_the_scale_and_values_after_the_weigh
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("h", [1, 2, 8])
-@pytest.mark.parametrize("use", ["self", "self, causal", "self, padding", "cross", "cross, padding"])
+@pytest.mark.parametrize(
+    "use", ["self", "self, causal", "self, padding", "cross", "cross, padding"]
+)
 def test_multi_head_attention_is_torch_s(use: str, h: int, bias: bool) -> None:
     ours = layer(32, h, bias=bias)
     theirs = nn.MultiheadAttention(32, h, bias=bias, batch_first=True).double()
-    state = {"in_proj_weight": ours.projections.weight, "out_proj.weight": ours.W_O.weight}
+    state = {
+        "in_proj_weight": ours.projections.weight,
+        "out_proj.weight": ours.W_O.weight,
+    }
     if bias:
         nn.init.normal_(ours.projections.bias)
         nn.init.normal_(ours.W_O.bias)
         state |= {"in_proj_bias": ours.projections.bias, "out_proj.bias": ours.W_O.bias}
     theirs.load_state_dict(state)
 
-    x, memory = normal(3, 5, 32).requires_grad_(), normal(3, 9, 32, seed=1).requires_grad_()
+    x, memory = (
+        normal(3, 5, 32).requires_grad_(),
+        normal(3, 9, 32, seed=1).requires_grad_(),
+    )
     keys = memory if "cross" in use else x
     causal, visible, padding = "causal" in use, None, None
     if "padding" in use:
@@ -258,50 +312,78 @@ def test_multi_head_attention_is_torch_s(use: str, h: int, bias: bool) -> None:
         padding = torch.arange(keys.shape[1]) >= lengths[:, None]
         visible = ~padding[:, None, None, :]
     a = ours(x, memory if "cross" in use else None, visible, causal)
-    b, _ = theirs(x, keys, keys, key_padding_mask=padding, attn_mask=~causal_mask(5) if causal else None)
+    b, _ = theirs(
+        x,
+        keys,
+        keys,
+        key_padding_mask=padding,
+        attn_mask=~causal_mask(5) if causal else None,
+    )
     assert agree(a, b)
 
     direction = normal(*a.shape, seed=3)
     wanted = [x, *([memory] if "cross" in use else [])]
     for mine, other in zip(
-        torch.autograd.grad(a, [*wanted, ours.projections.weight, ours.W_O.weight], direction),
-        torch.autograd.grad(b, [*wanted, theirs.in_proj_weight, theirs.out_proj.weight], direction),
+        torch.autograd.grad(
+            a, [*wanted, ours.projections.weight, ours.W_O.weight], direction
+        ),
+        torch.autograd.grad(
+            b, [*wanted, theirs.in_proj_weight, theirs.out_proj.weight], direction
+        ),
         strict=True,
     ):
         assert agree(mine, other)
 
 
 @few
-@given(h=st.integers(1, 4), d_k=st.integers(1, 5), d_v=st.integers(1, 5), cross=st.booleans())
-def test_it_is_a_loop_over_heads_of_any_width(h: int, d_k: int, d_v: int, cross: bool) -> None:
+@given(
+    h=st.integers(1, 4),
+    d_k=st.integers(1, 5),
+    d_v=st.integers(1, 5),
+    cross=st.booleans(),
+)
+def test_it_is_a_loop_over_heads_of_any_width(
+    h: int, d_k: int, d_v: int, cross: bool
+) -> None:
     attention = layer(7, h, d_k, d_v)
     x, memory = normal(2, 4, 7), normal(2, 6, 7, seed=1)
     keys = memory if cross else x
     W_Q, W_K, W_V = (
-        part.unflatten(0, (h, -1)) for part in attention.projections.weight.split([h * d_k, h * d_k, h * d_v])
+        part.unflatten(0, (h, -1))
+        for part in attention.projections.weight.split([h * d_k, h * d_k, h * d_v])
     )
     loop = [
-        F.scaled_dot_product_attention(x @ W_Q[i].T, keys @ W_K[i].T, keys @ W_V[i].T, scale=d_k**-0.5)
+        F.scaled_dot_product_attention(
+            x @ W_Q[i].T, keys @ W_K[i].T, keys @ W_V[i].T, scale=d_k**-0.5
+        )
         for i in range(h)
     ]
-    assert agree(attention(x, memory if cross else None), torch.cat(loop, -1) @ attention.W_O.weight.T)
+    assert agree(
+        attention(x, memory if cross else None),
+        torch.cat(loop, -1) @ attention.W_O.weight.T,
+    )
 
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
-    attention = MultiHeadAttention(16, 4, kernel=attention_kernel(score, 4, 4)).to(dtype)
+    attention = MultiHeadAttention(16, 4, kernel=attention_kernel(score, 4, 4)).to(
+        dtype
+    )
     x, other = normal(2, 6, 16).to(dtype), normal(2, 6, 16, seed=9).to(dtype)
     later = torch.cat([x[:, :4], other[:, 4:]], dim=1)
-    assert torch.equal(attention(x, causal=True)[:, :4], attention(later, causal=True)[:, :4])
+    assert torch.equal(
+        attention(x, causal=True)[:, :4], attention(later, causal=True)[:, :4]
+    )
     visible = (torch.arange(6) < 4)[None, None, None].expand(2, 1, 1, 6)
     query = normal(2, 3, 16, seed=8).to(dtype)
     assert torch.equal(attention(query, x, visible), attention(query, later, visible))
 
 
 def test_a_mask_of_floats_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Added to the scores, as torch would take it, ones and zeros would hide nothing."""
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+    """Added to the scores, as torch would do, ones and zeros would hide nothing."""
+    # As it is outside these tests.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(TypeError, match=r"visible is torch\.float64: give a bool"):
         FusedAttention()(*heads(), normal(5, 7))
 
@@ -309,7 +391,8 @@ def test_a_mask_of_floats_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_score_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(
-        ValueError, match="score='aditive': must be one of scaled, unscaled, general, additive"
+        ValueError,
+        match="score='aditive': must be one of scaled, unscaled, general, additive",
     ):
         attention_kernel("aditive", 2, 8)  # type: ignore[arg-type]
 
@@ -319,7 +402,10 @@ def test_projections_start_as_one_matrix() -> None:
     bound = math.sqrt(6 / (64 + 32 + 32 + 128))
     for weight in projections.weight.split([32, 32, 128]):
         assert 0.98 * bound < weight.abs().max() <= bound
-    assert not projections.bias.any() and not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
+    assert (
+        not projections.bias.any()
+        and not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
+    )
 
 
 def test_some_of_the_projections_are_the_same_as_all() -> None:
@@ -327,44 +413,71 @@ def test_some_of_the_projections_are_the_same_as_all() -> None:
     nn.init.normal_(projections.bias)
     x = normal(2, 4, 6)
     whole = projections.project(x)
-    assert [tuple(part.shape) for part in whole] == [(2, 2, 4, 3), (2, 2, 4, 3), (2, 2, 4, 5)]
+    assert [tuple(part.shape) for part in whole] == [
+        (2, 2, 4, 3),
+        (2, 2, 4, 3),
+        (2, 2, 4, 5),
+    ]
     (Q,), (K, V) = projections.project(x, slice(1)), projections.project(x, slice(1, 3))
     assert all(agree(a, b, 1e-12) for a, b in zip(whole, (Q, K, V), strict=True))
 
 
 def test_a_width_that_does_not_divide_is_refused() -> None:
-    with pytest.raises(ValueError, match="d_model=10 does not divide into h=4 heads: give d_k and d_v"):
+    with pytest.raises(
+        ValueError, match="d_model=10 does not divide into h=4 heads: give d_k and d_v"
+    ):
         MultiHeadAttention(10, 4)
     with pytest.raises(ValueError, match="d_model=10"):
         MultiHeadAttention(10, 4, d_k=3)
-    assert MultiHeadAttention(10, 4, d_k=3, d_v=2)(torch.randn(1, 2, 10)).shape == (1, 2, 10)
+    assert MultiHeadAttention(10, 4, d_k=3, d_v=2)(torch.randn(1, 2, 10)).shape == (
+        1,
+        2,
+        10,
+    )
 
 
 # The cache
 
 
 @few
-@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), score=st.sampled_from(SCORES))
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    score=st.sampled_from(SCORES),
+)
 def test_decoding_in_pieces_is_decoding_at_once(sizes: list[int], score: Any) -> None:
     attention = layer(8, 2, d_v=3, d_k=4, kernel=attention_kernel(score, 2, 4))
     cache = KeyValueCache()
     x = normal(2, sum(sizes), 8)
     with torch.no_grad():
-        pieces = [attention(piece, causal=True, cache=cache) for piece in x.split(sizes, dim=1)]
+        pieces = [
+            attention(piece, causal=True, cache=cache)
+            for piece in x.split(sizes, dim=1)
+        ]
         assert agree(torch.cat(pieces, dim=1), attention(x, causal=True))
     assert cache.length == sum(sizes)
 
 
 @few
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=8), data=st.data())
-def test_a_cache_holds_what_was_appended_in_the_rows_selected(sizes: list[int], data: st.DataObject) -> None:
-    cache, keys, values = KeyValueCache(), torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)
+def test_a_cache_holds_what_was_appended_in_the_rows_selected(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    cache, keys, values = (
+        KeyValueCache(),
+        torch.empty(2, 3, 0, 4),
+        torch.empty(2, 3, 0, 5),
+    )
     for size in sizes:
         more = torch.randn(len(keys), 3, size, 4), torch.randn(len(keys), 3, size, 5)
-        keys, values = torch.cat([keys, more[0]], dim=2), torch.cat([values, more[1]], dim=2)
+        keys, values = (
+            torch.cat([keys, more[0]], dim=2),
+            torch.cat([values, more[1]], dim=2),
+        )
         returned = cache.append(*more)
         assert torch.equal(returned[0], keys) and torch.equal(returned[1], values)
-        rows = torch.tensor(data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=4)))
+        rows = torch.tensor(
+            data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=4))
+        )
         cache.select(rows)
         keys, values = keys[rows], values[rows]
         assert cache.kept is not None
@@ -378,7 +491,9 @@ def test_an_empty_cache_has_no_rows_to_select() -> None:
     assert cache.length == 0 and cache.kept is None
 
 
-def test_keys_and_values_of_the_memory_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_values_of_the_memory_are_computed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     attention, cache, memory = layer(8, 2), KeyValueCache(), normal(2, 5, 8)
     x = normal(2, 3, 8, seed=1)
     without = attention(x, memory)
@@ -418,7 +533,10 @@ class Two(nn.Module):
 
 
 def watched(model: Two) -> list[bool]:
-    return [isinstance(layer.attention, RecordedAttention) for layer in (model.first, model.second)]
+    return [
+        isinstance(layer.attention, RecordedAttention)
+        for layer in (model.first, model.second)
+    ]
 
 
 def test_recorded_weights_have_names_and_are_those_of_the_last_call() -> None:

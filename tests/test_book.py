@@ -1,4 +1,6 @@
-"""The exporter, claims and charts: what their chapter promises, and each message an author may meet."""
+"""The exporter, claims and charts: what their chapter promises, and each message an
+author may meet.
+"""
 
 import ast
 import json
@@ -16,22 +18,41 @@ from aiayn.book import BookError, claim, export
 from aiayn.charts import PALETTE, chart_bundle, rounded
 
 ROOT = Path(__file__).resolve().parent.parent
-GREET = 'def greet(name: str) -> str:\n    """Say hello in German."""\n    return f"Guten Tag, {name}!"'
+GREET = (
+    'def greet(name: str) -> str:\n    """Say hello in German."""\n'
+    '    return f"Guten Tag, {name}!"'
+)
 Write = Callable[..., Path]
 
 
-def cell(identifier: str, source: str, *tags: str, kind: str = "code") -> dict[str, Any]:
+def cell(
+    identifier: str, source: str, *tags: str, kind: str = "code"
+) -> dict[str, Any]:
     lines = source.splitlines(keepends=True)  # as Jupyter stores it
-    return {"id": identifier, "cell_type": kind, "metadata": {"tags": list(tags)}, "source": lines}
+    return {
+        "id": identifier,
+        "cell_type": kind,
+        "metadata": {"tags": list(tags)},
+        "source": lines,
+    }
 
 
-def notebook(*cells: dict[str, Any], module: str | None = "greeting", paper: str = "3.2") -> dict[str, Any]:
+def notebook(
+    *cells: dict[str, Any], module: str | None = "greeting", paper: str = "3.2"
+) -> dict[str, Any]:
     metadata = {"aiayn": {"paper": paper} | ({"module": module} if module else {})}
-    return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": list(cells)}
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": metadata,
+        "cells": list(cells),
+    }
 
 
 TITLE = cell("title", "# A greeting\n\nSome words.", kind="markdown")
-GREETING = notebook(TITLE, cell("greet", GREET, "export"), cell("experiment", "greet('Ada')"))
+GREETING = notebook(
+    TITLE, cell("greet", GREET, "export"), cell("experiment", "greet('Ada')")
+)
 
 
 @pytest.fixture
@@ -39,7 +60,9 @@ def root(tmp_path: Path) -> Path:
     """A project without chapters and without a package."""
     (tmp_path / "book").mkdir()
     (tmp_path / "_toc.yml").touch()
-    (tmp_path / "pyproject.toml").write_text('[project.urls]\nRepository = "https://example.org/hello"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[project.urls]\nRepository = "https://example.org/hello"\n'
+    )
     return tmp_path
 
 
@@ -57,9 +80,15 @@ def write(root: Path) -> Write:
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120
+    )
 
 
 def ruff(*arguments: str) -> None:
@@ -77,24 +106,31 @@ def test_a_module_says_where_it_comes_from(root: Path, write: Write) -> None:
     assert (root / "aiayn" / "greeting.py").read_text() == (
         '"""A greeting (paper, section 3.2).\n\n'
         "Generated from a chapter of the book: edit that, then run `make export`.\n"
-        "https://example.org/hello/blob/main/book/01-greeting.ipynb\n"
-        '"""\n\n__all__ = [\n    "greet",\n]\n\n\n'
+        'https://example.org/hello/blob/main/book/01-greeting.ipynb\n"""\n\n'
+        '__all__ = [\n    "greet",\n]\n\n\n'
         f"# book/01-greeting.ipynb, cell greet\n{GREET}\n"
     )
 
 
 def test_a_module_may_say_what_it_is_for(root: Path, write: Write) -> None:
     said = f'"""Greets people.\n\n    greet("Ada")\n\nThat is all.\n"""\n\n{GREET}'
-    write("01-greeting", notebook(TITLE, cell("greet", said, "export"), cell("pi", "PI = 3", "export")))
+    write(
+        "01-greeting",
+        notebook(TITLE, cell("greet", said, "export"), cell("pi", "PI = 3", "export")),
+    )
     export(root)
     text = (root / "aiayn" / "greeting.py").read_text()
     about = str(ast.get_docstring(ast.parse(text)))
-    assert about.startswith('Greets people.\n\n    greet("Ada")\n\nThat is all.\n\nGenerated from')
+    assert about.startswith(
+        'Greets people.\n\n    greet("Ada")\n\nThat is all.\n\nGenerated from'
+    )
     assert text.count("Greets people") == 1
     assert f"# book/01-greeting.ipynb, cell greet\n{GREET}\n" in text
 
 
-def test_a_second_export_writes_nothing_and_changes_no_byte(root: Path, write: Write) -> None:
+def test_a_second_export_writes_nothing_and_changes_no_byte(
+    root: Path, write: Write
+) -> None:
     write("01-greeting", GREETING)
     export(root)
     path = root / "aiayn" / "greeting.py"
@@ -120,8 +156,12 @@ def test_one_chapter_may_export_two_modules(root: Path, write: Write) -> None:
     assert export(root) == ["aiayn/greeting.py", "aiayn/numbers.py"]
 
 
-@pytest.mark.parametrize("name", [".ipynb_checkpoints/01-greeting", ".01-greeting", "_build/01-greeting"])
-def test_hidden_and_nested_notebooks_are_no_chapters(root: Path, write: Write, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [".ipynb_checkpoints/01-greeting", ".01-greeting", "_build/01-greeting"]
+)
+def test_hidden_and_nested_notebooks_are_no_chapters(
+    root: Path, write: Write, name: str
+) -> None:
     (root / "book" / name).parent.mkdir(exist_ok=True)
     write(name, "{ not json")
     write("01-greeting", GREETING)
@@ -146,45 +186,76 @@ class Greeter:
     write("01-greeting", notebook(TITLE, cell("names", source, "export")))
     front = cell("front", "from aiayn.greeting import Greeter", "export")
     write("07-conclusion", notebook(front, module="__init__"))
-    modules = {path.stem: text.replace("\n    ", " ") for path, text in book.build(root).items()}
+    modules = {
+        path.stem: text.replace("\n    ", " ")
+        for path, text in book.build(root).items()
+    }
     assert '\n__all__ = [ "groups", "SQUARES", "Greeter",\n]\n' in modules["greeting"]
     assert '\n__all__ = [ "Greeter",\n]\n' in modules["__init__"]
 
 
 SHAPES = {
     "imports-then-constant": ["import math", "TAU = 2 * math.pi"],
-    "imports-then-comment": ["import math", "# The circle's constant.\nTAU = 2 * math.pi"],
-    "imports-then-function": ["import math", "def tau() -> float:\n    return 2 * math.pi"],
-    "imports-then-class": ["import math", "@staticmethod\nclass Tau:\n    value = 2 * math.pi"],
-    "constants": ["ONE = 1", "TWO = ONE + ONE", "def three() -> int:\n    return ONE + TWO", "FOUR = 4"],
+    "imports-then-comment": [
+        "import math",
+        "# The circle's constant.\nTAU = 2 * math.pi",
+    ],
+    "imports-then-function": [
+        "import math",
+        "def tau() -> float:\n    return 2 * math.pi",
+    ],
+    "imports-then-class": [
+        "import math",
+        "@staticmethod\nclass Tau:\n    value = 2 * math.pi",
+    ],
+    "constants": [
+        "ONE = 1",
+        "TWO = ONE + ONE",
+        "def three() -> int:\n    return ONE + TWO",
+        "FOUR = 4",
+    ],
     "nothing-public": ["def _one() -> int:\n    return 1"],
     "only-a-comment": ["# To be written.", "ONE = 1"],
     "only-imports": ["from aiayn.greeting import greet"],
-    "program": ['def main() -> None:\n    print("Guten Tag")', 'if __name__ == "__main__":\n    main()'],
+    "program": [
+        'def main() -> None:\n    print("Guten Tag")',
+        'if __name__ == "__main__":\n    main()',
+    ],
 }
 
 
 @pytest.mark.parametrize("check", ["check", "format --check"])
-def test_every_shape_of_module_passes_ruff(root: Path, write: Write, check: str) -> None:
+def test_every_shape_of_module_passes_ruff(
+    root: Path, write: Write, check: str
+) -> None:
     for name, sources in SHAPES.items():
         module = "__init__" if name == "only-imports" else name.replace("-", "_")
-        cells = [cell(f"cell-{number}", source, "export") for number, source in enumerate(sources)]
+        cells = [
+            cell(f"cell-{number}", source, "export")
+            for number, source in enumerate(sources)
+        ]
         write(name, notebook(TITLE, *cells, module=module))
     assert len(export(root)) == len(SHAPES)
     ruff(*check.split(), str(root / "aiayn"))
 
 
 def test_the_exporter_is_what_its_own_chapter_says() -> None:
-    pieces = list(book.pieces(ROOT, ROOT / "book" / "11-4-from-cells-to-a-package.ipynb"))
+    pieces = list(
+        book.pieces(ROOT, ROOT / "book" / "11-4-from-cells-to-a-package.ipynb")
+    )
     for name in ("book_cells", "book_classes", "book_rooms", "book", "charts"):
-        module = book.module_source(ROOT, [piece for piece in pieces if piece.module == name])
+        module = book.module_source(
+            ROOT, [piece for piece in pieces if piece.module == name]
+        )
         assert module == (ROOT / "aiayn" / f"{name}.py").read_text(encoding="utf-8")
 
 
 # What is removed, and what is not
 
 
-def test_a_module_that_no_chapter_exports_any_more_is_removed(root: Path, write: Write) -> None:
+def test_a_module_that_no_chapter_exports_any_more_is_removed(
+    root: Path, write: Write
+) -> None:
     chapter = write("01-greeting", GREETING)
     export(root)
     chapter.unlink()
@@ -196,11 +267,16 @@ def test_a_module_that_no_chapter_exports_any_more_is_removed(root: Path, write:
 
 
 @pytest.mark.parametrize("name", ["greeting", "by_hand"])
-def test_a_module_made_by_hand_is_left_alone_and_named(root: Path, write: Write, name: str) -> None:
+def test_a_module_made_by_hand_is_left_alone_and_named(
+    root: Path, write: Write, name: str
+) -> None:
     write("01-greeting", GREETING)
     (root / "aiayn").mkdir()
     (root / "aiayn" / f"{name}.py").write_text("WORK = 'of many hours'\n")
-    with pytest.raises(BookError, match=rf"^aiayn/{name}\.py: not generated from a chapter; move it out"):
+    with pytest.raises(
+        BookError,
+        match=rf"^aiayn/{name}\.py: not generated from a chapter; move it out",
+    ):
         export(root)
     assert [path.name for path in (root / "aiayn").iterdir()] == [f"{name}.py"]
 
@@ -211,11 +287,16 @@ def test_files_that_are_no_modules_are_left_alone(root: Path, write: Write) -> N
     for name in ("py.typed", ".hidden.py", "inner/table.csv"):
         (root / "aiayn" / name).touch()
     assert export(root) == ["aiayn/greeting.py"]
-    assert (root / "aiayn" / "py.typed").exists() and (root / "aiayn" / "inner" / "table.csv").exists()
+    assert (root / "aiayn" / "py.typed").exists() and (
+        root / "aiayn" / "inner" / "table.csv"
+    ).exists()
 
 
 def test_a_dot_in_the_tag_makes_a_folder(root: Path, write: Write) -> None:
-    parts = [cell("greet", GREET, "export:words.greeting"), cell("names", GREET, "export:words.__init__")]
+    parts = [
+        cell("greet", GREET, "export:words.greeting"),
+        cell("names", GREET, "export:words.__init__"),
+    ]
     write("01-greeting", notebook(TITLE, *parts))
     assert export(root) == ["aiayn/words/__init__.py", "aiayn/words/greeting.py"]
     assert export(root, check=True) == []
@@ -262,15 +343,29 @@ def test_an_export_cut_short_leaves_the_old_module(
         ("17", r"not a notebook \(TypeError"),
         ("{}", r"not a notebook \(KeyError\('nbformat'\)"),
         ('{"nbformat": 4}', r"not a notebook \(KeyError\('cells'\)"),
-        ('{"nbformat": 4, "cells": [{"id": "a"}]}', r"not a notebook \(KeyError\('source'\)"),
-        ('{"nbformat": 4, "cells": [{"id": "a", "source": ""}]}', r"not a notebook \(KeyError\('metadata'\)"),
+        (
+            '{"nbformat": 4, "cells": [{"id": "a"}]}',
+            r"not a notebook \(KeyError\('source'\)",
+        ),
+        (
+            '{"nbformat": 4, "cells": [{"id": "a", "source": ""}]}',
+            r"not a notebook \(KeyError\('metadata'\)",
+        ),
         ('{"nbformat": 4, "cells": []}', r"not a notebook \(KeyError\('metadata'\)"),
-        ('{"nbformat": 4, "cells": [], "metadata": []}', r"not a notebook \(AttributeError"),
+        (
+            '{"nbformat": 4, "cells": [], "metadata": []}',
+            r"not a notebook \(AttributeError",
+        ),
         ('{"nbformat": 3}', r"notebook format 3; save it as format 4\.5$"),
-        ({**GREETING, "cells": [TITLE, {"cell_type": "code", "source": ""}]}, r"cell number 2 has no id"),
+        (
+            {**GREETING, "cells": [TITLE, {"cell_type": "code", "source": ""}]},
+            r"cell number 2 has no id",
+        ),
     ],
 )
-def test_a_file_that_is_not_a_notebook(root: Path, write: Write, content: Any, message: str) -> None:
+def test_a_file_that_is_not_a_notebook(
+    root: Path, write: Write, content: Any, message: str
+) -> None:
     write("01-greeting", content)
     with pytest.raises(BookError, match=rf"^book/01-greeting\.ipynb: {message}"):
         export(root)
@@ -279,12 +374,23 @@ def test_a_file_that_is_not_a_notebook(root: Path, write: Write, content: Any, m
 @pytest.mark.parametrize(
     ("tag", "near"),
     [
-        *[("exprot", "export"), ("Export", "export"), ("exports", "export"), ("exprt:charts", "export:")],
-        *[("claims:3-a", "claim:"), ("Claim:3-a", "claim:"), ("nbval-ignore-outputs", "nbval-ignore-output")],
+        *[
+            ("exprot", "export"),
+            ("Export", "export"),
+            ("exports", "export"),
+            ("exprt:charts", "export:"),
+        ],
+        *[
+            ("claims:3-a", "claim:"),
+            ("Claim:3-a", "claim:"),
+            ("nbval-ignore-outputs", "nbval-ignore-output"),
+        ],
         *[("remove_cell", "remove-cell"), ("hide-inputs", "hide-input")],
     ],
 )
-def test_a_tag_that_is_nearly_right(root: Path, write: Write, tag: str, near: str) -> None:
+def test_a_tag_that_is_nearly_right(
+    root: Path, write: Write, tag: str, near: str
+) -> None:
     write("01-greeting", notebook(TITLE, cell("greet", GREET, tag)))
     with pytest.raises(BookError) as error:
         export(root)
@@ -292,7 +398,15 @@ def test_a_tag_that_is_nearly_right(root: Path, write: Write, tag: str, near: st
     assert str(error.value) == f"{where}: unknown tag {tag!r}; did you mean {near!r}?"
 
 
-OWN_TAGS = ["claim:3.2.1-c", "export:charts", "full-width", "scroll-output", "slow", "my-own", "parameters"]
+OWN_TAGS = [
+    "claim:3.2.1-c",
+    "export:charts",
+    "full-width",
+    "scroll-output",
+    "slow",
+    "my-own",
+    "parameters",
+]
 
 
 @pytest.mark.parametrize("tag", [*book_cells.KNOWN_TAGS, *OWN_TAGS])
@@ -310,28 +424,45 @@ def test_known_tags_and_an_authors_own_pass(tag: str) -> None:
         ("a", ["export", "export:b"]),
     ],
 )
-def test_an_export_needs_one_module(root: Path, write: Write, module: str | None, tags: list[str]) -> None:
+def test_an_export_needs_one_module(
+    root: Path, write: Write, module: str | None, tags: list[str]
+) -> None:
     write("01-greeting", notebook(TITLE, cell("greet", GREET, *tags), module=module))
     with pytest.raises(
-        BookError, match=r"^book/01-greeting\.ipynb, cell greet: an exported cell goes to one "
+        BookError,
+        match=r"^book/01-greeting\.ipynb, cell greet: an exported cell goes to one ",
     ):
         export(root)
 
 
 def test_only_code_is_exported(root: Path, write: Write) -> None:
-    write("01-greeting", notebook(cell("title", "# A greeting", "export", kind="markdown")))
-    with pytest.raises(BookError, match=r"cell title: only code can be exported, and this cell is markdown$"):
+    write(
+        "01-greeting",
+        notebook(cell("title", "# A greeting", "export", kind="markdown")),
+    )
+    with pytest.raises(
+        BookError,
+        match=r"cell title: only code can be exported, and this cell is markdown$",
+    ):
         export(root)
 
 
 @pytest.mark.parametrize(
     ("source", "line"),
-    [("x = 1\ndef greet(name)\n    pass", 2), ("%timeit 1", 1), ("!ls", 1), ("\n\nreturn 1", 3)],
+    [
+        ("x = 1\ndef greet(name)\n    pass", 2),
+        ("%timeit 1", 1),
+        ("!ls", 1),
+        ("\n\nreturn 1", 3),
+    ],
 )
-def test_a_cell_that_does_not_parse(root: Path, write: Write, source: str, line: int) -> None:
+def test_a_cell_that_does_not_parse(
+    root: Path, write: Write, source: str, line: int
+) -> None:
     write("01-greeting", notebook(TITLE, cell("greet", source, "export")))
     with pytest.raises(
-        BookError, match=rf"^book/01-greeting\.ipynb, cell greet, line {line}: does not parse: ."
+        BookError,
+        match=rf"^book/01-greeting\.ipynb, cell greet, line {line}: does not parse: .",
     ):
         export(root)
 
@@ -365,11 +496,14 @@ def test_two_chapters_for_one_module(root: Path, write: Write, tag: str) -> None
         "x = [missing for y in range(3) if y]",
     ],
 )
-def test_a_name_that_the_module_does_not_have(root: Path, write: Write, source: str) -> None:
+def test_a_name_that_the_module_does_not_have(
+    root: Path, write: Write, source: str
+) -> None:
     experiment = cell("experiment", "missing = 1")
     write("01-greeting", notebook(TITLE, experiment, cell("use", source, "export")))
     with pytest.raises(
-        BookError, match=r"^book/01-greeting\.ipynb, cell use: uses 'missing', which no exported "
+        BookError,
+        match=r"^book/01-greeting\.ipynb, cell use: uses 'missing', which no exported ",
     ):
         export(root)
     imports = cell("imports", "import missing", "export")
@@ -383,9 +517,18 @@ def test_a_name_that_the_module_does_not_have(root: Path, write: Write, source: 
         "def f(x, *y, z=1, **w):\n    return x, y, z, w",
         "def f(xs):\n    return [x for x in xs if (y := x)], y",
         "def f():\n    def g():\n        return h\n    h = 1\n    return g",
-        "class C:\n    a = 1\n    b = a\n    def f(self):\n        return super().__init__(), __class__",
-        "def f():\n    try:\n        import os\n    except OSError as e:\n        raise e\n    return os",
-        "for i in range(3):\n    with open(__file__) as stream:\n        print(i, stream, __name__)",
+        (
+            "class C:\n    a = 1\n    b = a\n    def f(self):\n"
+            "        return super().__init__(), __class__"
+        ),
+        (
+            "def f():\n    try:\n        import os\n"
+            "    except OSError as e:\n        raise e\n    return os"
+        ),
+        (
+            "for i in range(3):\n    with open(__file__) as stream:\n"
+            "        print(i, stream, __name__)"
+        ),
         "try:\n    import fast\nexcept ImportError:\n    fast = None\nprint(fast)",
         "from __future__ import annotations\n\nx: int = len(__doc__)",
         "import os.path\n\nprint(os)",
@@ -404,36 +547,64 @@ def test_the_command(root: Path, write: Write) -> None:
     write("01-greeting", GREETING)
     command = ("-m", "aiayn.book", "export")
     result = run(*command, cwd=root / "book")
-    assert (result.returncode, result.stdout, result.stderr) == (0, "aiayn/greeting.py\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        0,
+        "aiayn/greeting.py\n",
+        "",
+    )
 
     result = run(*command, "--check", cwd=root)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "the package is what the book says\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        0,
+        "the package is what the book says\n",
+        "",
+    )
 
     path = root / "aiayn" / "greeting.py"
     path.write_text(path.read_text().replace("Guten Tag", "Hallo"))
     edited = path.read_text()
     result = run(*command, "--check", cwd=root)
     assert result.returncode == 1
-    assert '-    return f"Hallo, {name}!"\n+    return f"Guten Tag, {name}!"\n' in result.stdout
-    assert result.stderr == "aiayn.book: the package is not what the book says: run `make export`\n"
+    assert (
+        '-    return f"Hallo, {name}!"\n+    return f"Guten Tag, {name}!"\n'
+        in result.stdout
+    )
+    assert (
+        result.stderr
+        == "aiayn.book: the package is not what the book says: run `make export`\n"
+    )
     assert path.read_text() == edited
 
     write("01-greeting", notebook(TITLE, cell("greet", GREET, "exprot")))
     result = run(*command, cwd=root)
     where = "book/01-greeting.ipynb, cell greet"
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == f"aiayn.book: {where}: unknown tag 'exprot'; did you mean 'export'?\n"
+    assert (
+        result.stderr
+        == f"aiayn.book: {where}: unknown tag 'exprot'; did you mean 'export'?\n"
+    )
 
 
-def test_the_exporter_starts_alone_when_the_package_does_not_import(root: Path, write: Write) -> None:
-    """A chapter with a fault that shows on import must not keep its own mending from being exported."""
+def test_the_exporter_starts_alone_when_the_package_does_not_import(
+    root: Path, write: Write
+) -> None:
+    """A chapter with a fault that shows on import must not keep its own mending from
+    being exported.
+    """
     write("01-greeting", GREETING)
-    result = run("-S", str(ROOT / "aiayn" / "book.py"), "export", cwd=root)  # -S: not even torch is to be had
-    assert (result.returncode, result.stdout, result.stderr) == (0, "aiayn/greeting.py\n", "")
+    # With -S not even torch is to be had.
+    result = run("-S", str(ROOT / "aiayn" / "book.py"), "export", cwd=root)
+    assert (result.returncode, result.stdout, result.stderr) == (
+        0,
+        "aiayn/greeting.py\n",
+        "",
+    )
 
 
 def test_outside_a_book(tmp_path: Path) -> None:
-    with pytest.raises(BookError, match=r"no book here or above \(no folder with _toc.yml and book/\)$"):
+    with pytest.raises(
+        BookError, match=r"no book here or above \(no folder with _toc.yml and book/\)$"
+    ):
         book.project(tmp_path)
 
 
@@ -453,7 +624,8 @@ def test_a_claim_that_is_what_the_book_says(capsys: pytest.CaptureFixture[str]) 
     claim("2-b", holds=False, evidence="toy", expected=False)
     claim("7-a", holds=None, evidence="laboratory", expected=None)
     assert capsys.readouterr().out == (
-        "✓ Claim 3.2.1-c holds (proof): variance 64.1\n✗ Claim 2-b does not hold here (toy)\n"
+        "✓ Claim 3.2.1-c holds (proof): variance 64.1\n"
+        "✗ Claim 2-b does not hold here (toy)\n"
         "? Claim 7-a undecided (laboratory)\n"
     )
 
@@ -462,7 +634,8 @@ STATES = {True: "holds", False: "does not hold here", None: "undecided"}
 
 
 @pytest.mark.parametrize(
-    ("holds", "expected"), [(one, other) for one in STATES for other in STATES if one is not other]
+    ("holds", "expected"),
+    [(one, other) for one in STATES for other in STATES if one is not other],
 )
 def test_a_claim_that_is_not(
     capsys: pytest.CaptureFixture[str], holds: bool | None, expected: bool | None
@@ -488,9 +661,17 @@ print(json.dumps([output.data, output.metadata]))"""
     assert result.returncode == 0, result.stderr
     data, metadata = json.loads(result.stdout)
     assert data["text/plain"] == "✓ Claim 2-b holds (toy): ⟨1.7⟩ < 2 & more"
-    html = '<div class="aiayn-claim">✓ <b>Claim 2-b</b> holds (toy): ⟨1.7⟩ &lt; 2 &amp; more</div>'
+    html = (
+        '<div class="aiayn-claim">✓ <b>Claim 2-b</b> holds (toy):'
+        " ⟨1.7⟩ &lt; 2 &amp; more</div>"
+    )
     assert data["text/html"] == html
-    record = {"claim": "2-b", "state": "holds", "evidence": "toy", "figure": "⟨1.7⟩ < 2 & more"}
+    record = {
+        "claim": "2-b",
+        "state": "holds",
+        "evidence": "toy",
+        "figure": "⟨1.7⟩ < 2 & more",
+    }
     assert metadata == {"aiayn": record}
 
 
@@ -502,7 +683,9 @@ def spec(nudge: float = 0.0) -> dict[str, Any]:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": "Two bars: the cat's is four times as high as the mat's.",
-        "data": {"values": [{"word": word, "weight": weight} for word, weight in words]},
+        "data": {
+            "values": [{"word": word, "weight": weight} for word, weight in words]
+        },
         "mark": "bar",
         "encoding": {
             "x": {"field": "word", "type": "nominal"},
@@ -513,23 +696,31 @@ def spec(nudge: float = 0.0) -> dict[str, Any]:
 
 def test_a_chart_is_the_same_bytes_again_whatever_its_last_digits() -> None:
     bundle = chart_bundle(spec())
-    assert set(bundle) == {"application/vnd.vegalite.v6+json", "image/png", "text/plain"}
+    assert set(bundle) == {
+        "application/vnd.vegalite.v6+json",
+        "image/png",
+        "text/plain",
+    }
     assert bundle["text/plain"] == spec()["description"]
     for again in (spec(), spec(nudge=1e-8)):
         assert json.dumps(chart_bundle(again)) == json.dumps(bundle)
 
 
 def test_altair_charts_are_the_same_bytes_again() -> None:
-    """Altair numbers the views of a chart itself, and must not count on from chart to chart."""
+    """Altair numbers the views of a chart itself, and must not count on from chart to
+    chart.
+    """
     program = """\
 import json
 import altair as alt
 from aiayn.charts import enable_charts
 enable_charts()
 def chart():
-    base = alt.Chart(alt.Data(values=[{"x": 1, "y": 0.25}])).mark_point().encode(x="x:Q", y="y:Q")
+    data = alt.Data(values=[{"x": 1, "y": 0.25}])
+    base = alt.Chart(data).mark_point().encode(x="x:Q", y="y:Q")
     slider = alt.param("shift", value=0, bind=alt.binding_range(min=-1, max=1))
-    described = (base + base.mark_line()).add_params(slider).properties(description="One point.")
+    described = (base + base.mark_line()).add_params(slider)
+    described = described.properties(description="One point.")
     return json.dumps(alt.renderers.get()(described.to_dict()), sort_keys=True)
 assert chart() == chart()
 stored = json.loads(chart())
@@ -567,8 +758,13 @@ def contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        linear = [
+            p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        ]
+        return sum(
+            weight * p
+            for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True)
+        )
 
     dark, light = sorted([luminance(one), luminance(other)])
     return (light + 0.05) / (dark + 0.05)

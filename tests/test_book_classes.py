@@ -1,4 +1,6 @@
-"""A class that goes on in a later cell: at run time by `patch`, in the package by the exporter."""
+"""A class that goes on in a later cell: at run time by `patch`, in the package by the
+exporter.
+"""
 
 import abc
 import json
@@ -31,7 +33,9 @@ WHERE = "book/01-greeting.ipynb, cell"
 
 def chapter(*later: str) -> dict[str, Any]:
     """A class, then these cells, whose ids are later-1, later-2, …"""
-    cells = [cell(f"later-{k}", source, "export") for k, source in enumerate(later, start=1)]
+    cells = [
+        cell(f"later-{k}", source, "export") for k, source in enumerate(later, start=1)
+    ]
     return notebook(TITLE, cell("greeter", GREETER, "export"), *cells)
 
 
@@ -55,7 +59,8 @@ def loaded(root: Path) -> ModuleType:
 
 
 def test_a_method_goes_to_the_end_of_its_class(root: Path, write: Write) -> None:
-    assert exported(root, write, "LIMIT = 3", GREET, GREET.replace("greet", "part")) == (
+    text = exported(root, write, "LIMIT = 3", GREET, GREET.replace("greet", "part"))
+    assert text == (
         f"# {WHERE} greeter\n"
         f"{GREETER}\n\n"
         f"    # {WHERE} later-2\n"
@@ -73,14 +78,21 @@ def test_a_method_goes_to_the_end_of_its_class(root: Path, write: Write) -> None
     assert loaded(root).__all__ == ["Greeter", "LIMIT"]
 
 
-def test_two_methods_of_one_cell_share_its_comment_and_the_rest_stays(root: Path, write: Write) -> None:
-    later = f"COUNT = 1\n\n\n{GREET}\n\n\n# Said last.\n{GREET.replace('greet', 'part')}\n\n\nLIMIT = 2"
+def test_two_methods_of_one_cell_share_its_comment_and_the_rest_stays(
+    root: Path, write: Write
+) -> None:
+    part = GREET.replace("greet", "part")
+    later = f"COUNT = 1\n\n\n{GREET}\n\n\n# Said last.\n{part}\n\n\nLIMIT = 2"
     text = exported(root, write, later)
     assert text.count(f"    # {WHERE} later-1\n") == 1
     assert text.endswith(
-        "    # Said last.\n    def part(self, other: str) -> str:\n"
-        '        """Say hello to somebody."""\n        return f"{self.name}: hello, {other}!"\n\n\n'
-        f"# {WHERE} later-1\nCOUNT = 1\n\n\nLIMIT = 2\n"
+        "    # Said last.\n"
+        "    def part(self, other: str) -> str:\n"
+        '        """Say hello to somebody."""\n'
+        '        return f"{self.name}: hello, {other}!"\n\n\n'
+        f"# {WHERE} later-1\n"
+        "COUNT = 1\n\n\n"
+        "LIMIT = 2\n"
     )
 
 
@@ -125,7 +137,12 @@ def __str__(self: Greeter) -> str:
 
 def check_kinds(greeter: Any) -> None:
     ada = greeter.named("ada")
-    assert (ada.title, str(ada), ada.letters, ada.letters) == ("Gräfin Ada", "Gräfin Ada", 3, 3)
+    assert (ada.title, str(ada), ada.letters, ada.letters) == (
+        "Gräfin Ada",
+        "Gräfin Ada",
+        3,
+        3,
+    )
     assert greeter.hello("you") == ada.hello("you") == "Hello, you!"
     assert ada.wait(seconds=1.0).close() is None
 
@@ -136,43 +153,73 @@ def test_properties_class_methods_and_static_methods(root: Path, write: Write) -
     write("01-greeting", notebook(TITLE, imports, *parts))
     export(root)
     text = (root / "aiayn" / "greeting.py").read_text()
-    assert "    @classmethod\n    def named(cls, name: str)" in text and "patch" not in text
+    assert (
+        "    @classmethod\n    def named(cls, name: str)" in text
+        and "patch" not in text
+    )
     assert "    async def wait(self, /, *, seconds: float = 0.0) -> None:\n" in text
     check_kinds(loaded(root).Greeter)
 
 
 SPLIT = "@patch\ndef greet(\n    self: Greeter, {}: int\n) -> int:\n    return 1"
 LAYOUTS = {
-    "joined": SPLIT.format("x" * 76),  # 115 columns on one line, but 110 of them in the class
+    # 115 columns on one line, but 110 of them in the class.
+    "joined": SPLIT.format("x" * 76),
     "wide": SPLIT.format("x" * 77),
-    "kept": "@patch\ndef greet(\n    self: Greeter,\n    other: str,\n) -> str:\n    return other",
-    "text": '@patch\ndef greet(self: Greeter) -> str:\n    """Say.\n\n    More.\n    """\n'
-    '    return """a\nb\n    c"""',
-    "format": '@patch\ndef greet(self: Greeter) -> str:\n    return f"""a\n{self.name}\n  b"""',
-    "comment": "@patch\ndef greet(self: Greeter) -> int:\n    return 1  # at least\n    # and the last words",
+    "kept": (
+        "@patch\ndef greet(\n    self: Greeter,\n    other: str,\n) -> str:\n"
+        "    return other"
+    ),
+    "text": (
+        '@patch\ndef greet(self: Greeter) -> str:\n    """Say.\n\n    More.\n    """\n'
+        '    return """a\nb\n    c"""'
+    ),
+    "format": (
+        "@patch\ndef greet(self: Greeter) -> str:\n"
+        '    return f"""a\n{self.name}\n  b"""'
+    ),
+    "comment": (
+        "@patch\ndef greet(self: Greeter) -> int:\n"
+        "    return 1  # at least\n    # and the last words"
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_every_layout_passes_ruff_and_means_the_same(root: Path, write: Write, name: str) -> None:
+def test_every_layout_passes_ruff_and_means_the_same(
+    root: Path, write: Write, name: str
+) -> None:
     with (root / "pyproject.toml").open("a") as project:
         project.write("[tool.ruff]\nline-length = 110\n")
     text = exported(root, write, LAYOUTS[name])
-    ruff("check", str(root / "aiayn"))
-    ruff("format", "--check", str(root / "aiayn"))
+    ruff("check", "--line-length", "110", str(root / "aiayn"))
+    ruff("format", "--check", "--line-length", "110", str(root / "aiayn"))
     assert ("def greet(self, x" in text) == (name == "joined")
     greet = loaded(root).Greeter("Ada").greet
     if name == "text":
-        assert greet() == "a\nb\n    c" and greet.__doc__ == "Say.\n\n        More.\n        "
+        assert (
+            greet() == "a\nb\n    c"
+            and greet.__doc__ == "Say.\n\n        More.\n        "
+        )
     if name == "format":
         assert greet() == "a\nAda\n  b"
     if name == "comment":
         assert "        # and the last words\n" in text
 
 
-def test_a_class_that_ends_in_a_comment_or_is_not_the_last_of_its_cell(root: Path, write: Write) -> None:
-    more = f"{GREETER}\n\n    # These are its last words.\n\n\ndef after() -> None:\n    pass"
-    write("01-greeting", notebook(TITLE, cell("greeter", more, "export"), cell("later", GREET, "export")))
+def test_a_class_that_ends_in_a_comment_or_is_not_the_last_of_its_cell(
+    root: Path, write: Write
+) -> None:
+    more = (
+        f"{GREETER}\n\n    # These are its last words.\n\n\n"
+        "def after() -> None:\n    pass"
+    )
+    write(
+        "01-greeting",
+        notebook(
+            TITLE, cell("greeter", more, "export"), cell("later", GREET, "export")
+        ),
+    )
     export(root)
     text = (root / "aiayn" / "greeting.py").read_text()
     assert f"last words.\n\n    # {WHERE} later\n    def greet(self" in text
@@ -195,19 +242,25 @@ def test_a_traceback_leads_to_the_cell(root: Path, write: Write) -> None:
 
 def test_types_are_checked_in_the_exported_class(root: Path, write: Write) -> None:
     exported(root, write, GREET, KINDS.replace("cached_property", "property"))
-    (root / "use.py").write_text('from greeting import Greeter\n\nGreeter.named("Ada").greet(1)\n')
+    (root / "use.py").write_text(
+        'from greeting import Greeter\n\nGreeter.named("Ada").greet(1)\n'
+    )
     (root / "mypy.ini").write_text("[mypy]\nstrict = True\ncache_dir = /dev/null\n")
     module = str(root / "aiayn" / "greeting.py")
     result = run("-m", "mypy", "--config-file", "mypy.ini", module, "use.py", cwd=root)
     (line,) = (line for line in result.stdout.splitlines() if ": error:" in line)
-    assert 'Argument 1 to "greet" of "Greeter" has incompatible type "int"; expected "str"' in line
+    assert (
+        'Argument 1 to "greet" of "Greeter" has incompatible type "int"; expected "str"'
+        in line
+    )
 
 
 # What an author may get wrong
 
 
 NOT_HERE = (
-    "which no earlier exported cell of aiayn.greeting defines; a class can go on only in its own module"
+    "which no earlier exported cell of aiayn.greeting defines;"
+    " a class can go on only in its own module"
 )
 NAMELESS = (
     "@patch does not say to which class 'greet' belongs; annotate its first parameter, "
@@ -218,10 +271,19 @@ NAMELESS = (
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("@patch\ndef greet(self: Stranger): ...", f"adds 'greet' to Stranger, {NOT_HERE}"),
+        (
+            "@patch\ndef greet(self: Stranger): ...",
+            f"adds 'greet' to Stranger, {NOT_HERE}",
+        ),
         ("@patch\ndef greet(self: str): ...", f"adds 'greet' to str, {NOT_HERE}"),
-        ("@patch\ndef greet(self: New): ...\n\n\nclass New:\n    x = 1", f"adds 'greet' to New, {NOT_HERE}"),
-        ("class New:\n    x = 1\n\n\n@patch\ndef greet(self: New): ...", f"adds 'greet' to New, {NOT_HERE}"),
+        (
+            "@patch\ndef greet(self: New): ...\n\n\nclass New:\n    x = 1",
+            f"adds 'greet' to New, {NOT_HERE}",
+        ),
+        (
+            "class New:\n    x = 1\n\n\n@patch\ndef greet(self: New): ...",
+            f"adds 'greet' to New, {NOT_HERE}",
+        ),
         ("@patch\ndef __init__(self: Greeter): ...", "Greeter has '__init__' already"),
         ("@patch\ndef greet(self): ...", NAMELESS),
         ("@patch\ndef greet(): ...", NAMELESS),
@@ -233,12 +295,26 @@ NAMELESS = (
             "@property\n@patch\ndef greet(self: Greeter): ...",
             "put @patch above the other decorators of 'greet'",
         ),
-        ("patch(print)", "uses 'patch', which no exported cell of aiayn.greeting defines or imports; "),
-        ("@patch\ndef greet(self: Greeter):\n    return gone", "uses 'gone', which no exported cell "),
-        (f"{GREET}\n\n\ndef use() -> str:\n    return greet(1)", "uses 'greet', which no exported cell "),
+        (
+            "patch(print)",
+            (
+                "uses 'patch', which no exported cell of aiayn.greeting"
+                " defines or imports; "
+            ),
+        ),
+        (
+            "@patch\ndef greet(self: Greeter):\n    return gone",
+            "uses 'gone', which no exported cell ",
+        ),
+        (
+            f"{GREET}\n\n\ndef use() -> str:\n    return greet(1)",
+            "uses 'greet', which no exported cell ",
+        ),
     ],
 )
-def test_a_method_that_cannot_be_added(root: Path, write: Write, source: str, message: str) -> None:
+def test_a_method_that_cannot_be_added(
+    root: Path, write: Write, source: str, message: str
+) -> None:
     write("01-greeting", chapter(source))
     with pytest.raises(BookError) as error:
         export(root)
@@ -255,16 +331,28 @@ def test_a_method_that_cannot_be_added(root: Path, write: Write, source: str, me
             "later-1: A goes on in a later cell; give it a doc",
         ),
         (
-            ["class Late:\n    x = 1", "@patch\ndef f(self: Greeter, it: Late | None): ..."],
-            "later-2: 'f' goes into the class Greeter, where Late is not yet defined; define it ",
+            [
+                "class Late:\n    x = 1",
+                "@patch\ndef f(self: Greeter, it: Late | None): ...",
+            ],
+            (
+                "later-2: 'f' goes into the class Greeter,"
+                " where Late is not yet defined; define it "
+            ),
         ),
         (
             ["@patch\ndef f(self: Greeter, it: Greeter): ..."],
-            "later-1: 'f' goes into the class Greeter, where Greeter is not yet defined; define ",
+            (
+                "later-1: 'f' goes into the class Greeter,"
+                " where Greeter is not yet defined; define "
+            ),
         ),
         (
             ["@patch\ndef f(self: Greeter):\n    return " + "1 + " * 18 + "10"],
-            "later-1: a line of 'f' has 85 columns; in the class, 4 columns further to the right, it is ",
+            (
+                "later-1: a line of 'f' has 85 columns;"
+                " in the class, 4 columns further to the right, it is "
+            ),
         ),
     ],
 )
@@ -280,15 +368,22 @@ def test_a_method_that_the_class_has_no_place_for(
 def test_a_class_of_another_chapter_is_closed(root: Path, write: Write) -> None:
     write("01-greeting", chapter())
     imports = cell("imports", "from aiayn.greeting import Greeter", "export")
-    write("02-more", notebook(TITLE, imports, cell("greet", GREET, "export"), module="more"))
+    write(
+        "02-more",
+        notebook(TITLE, imports, cell("greet", GREET, "export"), module="more"),
+    )
     with pytest.raises(
-        BookError, match=r"^book/02-more.ipynb, cell greet: adds 'greet' to Greeter, which no "
+        BookError,
+        match=r"^book/02-more.ipynb, cell greet: adds 'greet' to Greeter, which no ",
     ):
         export(root)
 
 
 def test_names_in_quotes_may_come_later(root: Path, write: Write) -> None:
-    later = '@patch\ndef f(self: Greeter, it: "Late | Greeter") -> "Late":\n    return Late()'
+    later = (
+        '@patch\ndef f(self: Greeter, it: "Late | Greeter") -> "Late":\n'
+        "    return Late()"
+    )
     exported(root, write, "class Late:\n    x = 1", later)
     assert loaded(root).Greeter("Ada").f(None).x == 1
 
@@ -302,7 +397,11 @@ class Greeter:
 
 
 def test_at_run_time_it_is_the_same() -> None:
-    space: dict[str, Any] = {"Greeter": Greeter, "patch": patch, "cached_property": cached_property}
+    space: dict[str, Any] = {
+        "Greeter": Greeter,
+        "patch": patch,
+        "cached_property": cached_property,
+    }
     exec(KINDS, space)
     check_kinds(Greeter)
     exec(KINDS, space)  # a cell that runs again
@@ -310,7 +409,11 @@ def test_at_run_time_it_is_the_same() -> None:
 
 
 def test_a_method_hides_no_variable() -> None:
-    space: dict[str, Any] = {"Greeter": type("Greeter", (), {}), "patch": patch, "score": 17}
+    space: dict[str, Any] = {
+        "Greeter": type("Greeter", (), {}),
+        "patch": patch,
+        "score": 17,
+    }
     exec("@patch\ndef score(self: Greeter) -> int:\n    return 1", space)
     assert space["score"] == 17 and space["Greeter"]().score() == 1
 
@@ -332,15 +435,28 @@ def test_an_abstract_method_may_come_later() -> None:
 
 @pytest.mark.parametrize("first", ["self", "", "self: 'Greeter'", "self: int | str"])
 def test_without_a_class_there_is_nothing_to_add_to(first: str) -> None:
-    with pytest.raises(TypeError, match=r"^greet: no class; write self: TheClass, or @patch\(TheClass\)$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^greet: no class; write self: TheClass, or @patch\(TheClass\)$",
+    ):
         exec(f"@patch\ndef greet({first}): ...", {"patch": patch, "Greeter": Greeter})
     with pytest.raises(TypeError, match=r"^greet: no class"):
-        exec("@patch\n@staticmethod\ndef greet(x: Greeter): ...", {"patch": patch, "Greeter": Greeter})
+        exec(
+            "@patch\n@staticmethod\ndef greet(x: Greeter): ...",
+            {"patch": patch, "Greeter": Greeter},
+        )
 
 
 def test_notebooks_of_such_cells_pass_ruff(tmp_path: Path) -> None:
-    imports = cell("imports", "from functools import cached_property\n\nfrom aiayn.book import patch")
-    parts = [cell("a", GREETER), cell("b", f"{GREET}\n\n\n{KINDS}"), cell("c", 'Greeter("Ada").greet("you")')]
+    imports = cell(
+        "imports",
+        "from functools import cached_property\n\nfrom aiayn.book import patch",
+    )
+    parts = [
+        cell("a", GREETER),
+        cell("b", f"{GREET}\n\n\n{KINDS}"),
+        cell("c", 'Greeter("Ada").greet("you")'),
+    ]
     path = tmp_path / "01.ipynb"
     chapter = notebook(imports, *parts)
     for each in chapter["cells"]:

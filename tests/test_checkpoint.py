@@ -1,4 +1,6 @@
-"""Checkpoints: what is saved comes back, half of it never appears, and what is damaged is refused by name."""
+"""Checkpoints: what is saved comes back, half of it never appears, and what is damaged
+is refused by name.
+"""
 
 import hashlib
 import json
@@ -23,7 +25,12 @@ from aiayn.data.batching import lengths_of
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.model import Transformer
 from aiayn.training import load_checkpoint
-from aiayn.training.checkpoint import list_checkpoints, read_tensors, save_checkpoint, wanted_shapes
+from aiayn.training.checkpoint import (
+    list_checkpoints,
+    read_tensors,
+    save_checkpoint,
+    wanted_shapes,
+)
 from aiayn.training.description import Description, read_description
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
@@ -39,7 +46,10 @@ def vocabulary() -> Vocabulary:
 
 def random_batch(seed: int = 0, size: int = 5) -> Batch:
     draw = random.Random(seed)
-    sides = [[draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID] for _ in range(2 * size)]
+    sides = [
+        [draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID]
+        for _ in range(2 * size)
+    ]
     return make_batch(list(zip(sides[:size], sides[size:], strict=True)))
 
 
@@ -50,12 +60,20 @@ def saved(tmp_path: Path, vocabulary: Vocabulary) -> tuple[Path, Transformer]:
     return tmp_path / "saved", model
 
 
-def test_a_checkpoint_gives_back_the_model(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
+def test_a_checkpoint_gives_back_the_model(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
     folder, model = saved
     again, words = load_checkpoint([folder])
-    assert again.config == model.config and words.model == vocabulary.model and not again.training
+    assert (
+        again.config == model.config
+        and words.model == vocabulary.model
+        and not again.training
+    )
     batch = random_batch()
-    assert torch.equal(again(batch.source, batch.target), model(batch.source, batch.target))
+    assert torch.equal(
+        again(batch.source, batch.target), model(batch.source, batch.target)
+    )
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.json",
         "model.safetensors",
@@ -69,17 +87,24 @@ def test_a_checkpoint_gives_back_the_model(saved: tuple[Path, Transformer], voca
 def test_every_kind_of_model_can_be_kept(
     tmp_path: Path, vocabulary: Vocabulary, positions: Any, shared: bool
 ) -> None:
-    model = Transformer(replace(TINY, positions=positions, share_embeddings=shared, score="additive", d_k=5))
+    model = Transformer(
+        replace(
+            TINY, positions=positions, share_embeddings=shared, score="additive", d_k=5
+        )
+    )
     save_checkpoint(tmp_path / "saved", model, vocabulary, {})
     again, _ = load_checkpoint([tmp_path / "saved"])
     assert same(dict(again.named_parameters()), dict(model.named_parameters()))
     stored = tensors(tmp_path / "saved")
-    assert ("source_embeddings.weight" in stored) != shared  # a shared matrix is there once
+    # A shared matrix is there once.
+    assert ("source_embeddings.weight" in stored) != shared
     assert (again.source_embeddings.weight is again.target_embeddings.weight) == shared
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_mean_is_that_of_every_tensor(tmp_path: Path, vocabulary: Vocabulary, shared: bool) -> None:
+def test_the_mean_is_that_of_every_tensor(
+    tmp_path: Path, vocabulary: Vocabulary, shared: bool
+) -> None:
     models = [Transformer(replace(TINY, share_embeddings=shared)) for _ in range(5)]
     folders = [tmp_path / f"saved-{k}" for k in range(5)]
     for folder, model in zip(folders, models, strict=True):
@@ -130,25 +155,48 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         lambda folder: os.truncate(folder / "model.safetensors", 5000),
         ["model.safetensors: damaged or not there (", "use the checkpoint before it"],
     ),
-    "empty": (lambda folder: os.truncate(folder / "model.safetensors", 0), ["model.safetensors: damaged"]),
+    "empty": (
+        lambda folder: os.truncate(folder / "model.safetensors", 0),
+        ["model.safetensors: damaged"],
+    ),
     "junk": (
         lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 999),
         ["damaged or not there"],
     ),
-    "a pickle": (lambda folder: torch.save({}, folder / "model.safetensors"), ["damaged or not there"]),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), ["damaged or not there"]),
+    "a pickle": (
+        lambda folder: torch.save({}, folder / "model.safetensors"),
+        ["damaged or not there"],
+    ),
+    "no weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        ["damaged or not there"],
+    ),
     "no configuration": (
         lambda folder: (folder / "config.json").unlink(),
         ["config.json: not the configuration of an aiayn model ("],
     ),
-    "cut configuration": (lambda folder: os.truncate(folder / "config.json", 50), ["not the configuration"]),
-    "not UTF-8": (lambda folder: (folder / "config.json").write_bytes(b"\xff{}"), ["not the configuration"]),
-    "a list": (lambda folder: (folder / "config.json").write_text("[1, 2]"), ["not the configuration"]),
+    "cut configuration": (
+        lambda folder: os.truncate(folder / "config.json", 50),
+        ["not the configuration"],
+    ),
+    "not UTF-8": (
+        lambda folder: (folder / "config.json").write_bytes(b"\xff{}"),
+        ["not the configuration"],
+    ),
+    "a list": (
+        lambda folder: (folder / "config.json").write_text("[1, 2]"),
+        ["not the configuration"],
+    ),
     "another program's": (
-        lambda folder: (folder / "config.json").write_text('{"model": {"hidden_size": 768}}'),
+        lambda folder: (folder / "config.json").write_text(
+            '{"model": {"hidden_size": 768}}'
+        ),
         ["config.json: not the configuration", "hidden_size"],
     ),
-    "impossible": (lambda folder: change(folder, "h", 3), ["d_model=16 does not divide into h=3 heads"]),
+    "impossible": (
+        lambda folder: change(folder, "h", 3),
+        ["d_model=16 does not divide into h=3 heads"],
+    ),
     "another width": (
         lambda folder: change(folder, "d_ff", 64),
         [f"model.safetensors: {FIRST} is (32,), but the configuration wants (64,)"],
@@ -166,36 +214,77 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         [f"{FIRST} is missing, but the configuration wants (32,)"],
     ),
     "a folder for weights": (
-        lambda folder: ((folder / "model.safetensors").unlink(), (folder / "model.safetensors").mkdir()),
+        lambda folder: (
+            (folder / "model.safetensors").unlink(),
+            (folder / "model.safetensors").mkdir(),
+        ),
         ["model.safetensors: damaged or not there (it is a folder; name a file)"],
     ),
-    "a pipe for weights": (lambda folder: pipe(folder, "model.safetensors"), ["name a file"]),
-    "a pipe for a configuration": (lambda folder: pipe(folder, "config.json"), ["name a file"]),
-    "a device": (lambda folder: link(folder, "model.safetensors", "/dev/zero"), ["name a file"]),
-    "endless": (lambda folder: link(folder, "config.json", "/dev/zero"), ["name a file"]),
+    "a pipe for weights": (
+        lambda folder: pipe(folder, "model.safetensors"),
+        ["name a file"],
+    ),
+    "a pipe for a configuration": (
+        lambda folder: pipe(folder, "config.json"),
+        ["name a file"],
+    ),
+    "a device": (
+        lambda folder: link(folder, "model.safetensors", "/dev/zero"),
+        ["name a file"],
+    ),
+    "endless": (
+        lambda folder: link(folder, "config.json", "/dev/zero"),
+        ["name a file"],
+    ),
     "long": (
         lambda folder: (folder / "config.json").write_text(" " * 1_000_001 + "{}"),
         ["config.json: not the configuration", "more than 1,000,000 bytes"],
     ),
-    "nested": (lambda folder: (folder / "config.json").write_text("[" * 400_000), ["not the configuration"]),
-    "an escape": (lambda folder: change(folder, "\x1b[2J\nN", 1), ["not the configuration"]),
-    "an endless name": (lambda folder: change(folder, "n" * 9999, 1), ["not the configuration"]),
-    "another kind": (lambda folder: change(folder, "architecture", ["transformer"]), ["not the config"]),
-    "nan": (
-        lambda folder: rewrite(folder, **{FIRST: torch.tensor([0.0] * 31 + [math.nan])}),
-        [f"model.safetensors: {FIRST} has numbers that are not finite; use another checkpoint"],
+    "nested": (
+        lambda folder: (folder / "config.json").write_text("[" * 400_000),
+        ["not the configuration"],
     ),
-    "inf": (lambda folder: rewrite(folder, **{FIRST: torch.full((32,), -math.inf)}), ["not finite"]),
+    "an escape": (
+        lambda folder: change(folder, "\x1b[2J\nN", 1),
+        ["not the configuration"],
+    ),
+    "an endless name": (
+        lambda folder: change(folder, "n" * 9999, 1),
+        ["not the configuration"],
+    ),
+    "another kind": (
+        lambda folder: change(folder, "architecture", ["transformer"]),
+        ["not the config"],
+    ),
+    "nan": (
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.tensor([0.0] * 31 + [math.nan])}
+        ),
+        [
+            f"model.safetensors: {FIRST} has numbers that are not finite;"
+            " use another checkpoint"
+        ],
+    ),
+    "inf": (
+        lambda folder: rewrite(folder, **{FIRST: torch.full((32,), -math.inf)}),
+        ["not finite"],
+    ),
     "beyond float32": (
-        lambda folder: rewrite(folder, **{FIRST: torch.full((32,), 1e300, dtype=torch.float64)}),
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.full((32,), 1e300, dtype=torch.float64)}
+        ),
         [f"the mean of {FIRST} is not finite"],
     ),
     "complex": (
-        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.complex64)}),
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.zeros(32, dtype=torch.complex64)}
+        ),
         [f"{FIRST} is of type C64, not one of F16, BF16, F32, F64"],
     ),
     "float8": (
-        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.float8_e4m3fn)}),
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.zeros(32, dtype=torch.float8_e4m3fn)}
+        ),
         [f"{FIRST} is of type F8_E4M3"],
     ),
     "whole numbers": (
@@ -206,7 +295,10 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         lambda folder: rewrite(folder, **{"a\nb\x1b[2J": torch.zeros(1)}),
         ["a?b?[2J is (1,), but the configuration wants not to be there"],
     ),
-    "a flipped bit": (flip_vocabulary, ["the vocabulary does not have the checksum in config.json"]),
+    "a flipped bit": (
+        flip_vocabulary,
+        ["the vocabulary does not have the checksum in config.json"],
+    ),
     "no vocabulary": (
         lambda folder: (folder / "vocabulary.model").unlink(),
         ["vocabulary.model: no vocabulary"],
@@ -216,8 +308,13 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         ["vocabulary.model: no vocabulary"],
     ),
     "another vocabulary": (
-        lambda folder: train_vocabulary([" ".join(NUMBERS)], 40).save(folder / "vocabulary.model"),
-        ["a vocabulary of 40 pieces for a model of 60", "put back the vocabulary.model"],
+        lambda folder: train_vocabulary([" ".join(NUMBERS)], 40).save(
+            folder / "vocabulary.model"
+        ),
+        [
+            "a vocabulary of 40 pieces for a model of 60",
+            "put back the vocabulary.model",
+        ],
     ),
 }
 
@@ -264,7 +361,10 @@ def test_faults_in_checkpoints(saved: tuple[Path, Transformer], fault: str) -> N
     ],
 )
 def test_a_configuration_that_cannot_be_costs_no_memory(
-    name: str, value: Any, saved: tuple[Path, Transformer], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    value: Any,
+    saved: tuple[Path, Transformer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, _ = saved
     change(folder, name, value)
@@ -279,15 +379,24 @@ def test_a_configuration_that_cannot_be_costs_no_memory(
 
 
 @pytest.mark.parametrize("growth", [2, 10**9])
-def test_a_convolution_that_grows_without_end(growth: int, saved: tuple[Path, Transformer]) -> None:
-    """`growth` to the power of N is never computed for an N that is out of all bounds."""
+def test_a_convolution_that_grows_without_end(
+    growth: int, saved: tuple[Path, Transformer]
+) -> None:
+    """`growth` to the power of N is never computed for an N that is out of bounds."""
     folder, _ = saved
-    shape = {"architecture": "convolutional", "vocabulary_size": 60, "growth": growth, "N": 10**9}
+    shape = {
+        "architecture": "convolutional",
+        "vocabulary_size": 60,
+        "growth": growth,
+        "N": 10**9,
+    }
     (folder / "config.json").write_text(json.dumps({"model": shape}))
     assert "N is more than 100,000" in complaint(load_checkpoint, [folder])
 
 
-@pytest.mark.parametrize(("name", "value"), [("dropout", 0), ("dropout", 1), ("d_k", 8), ("d_v", None)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("dropout", 0), ("dropout", 1), ("d_k", 8), ("d_v", None)]
+)
 def test_a_configuration_that_somebody_wrote_by_hand(
     name: str, value: Any, saved: tuple[Path, Transformer]
 ) -> None:
@@ -296,11 +405,22 @@ def test_a_configuration_that_somebody_wrote_by_hand(
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_weights_of_other_precision(dtype: torch.dtype, saved: tuple[Path, Transformer]) -> None:
+def test_weights_of_other_precision(
+    dtype: torch.dtype, saved: tuple[Path, Transformer]
+) -> None:
     folder, model = saved
-    rewrite(folder, **{name: weight.to(dtype) for name, weight in model.state_dict().items() if "W_" in name})
+    rewrite(
+        folder,
+        **{
+            name: weight.to(dtype)
+            for name, weight in model.state_dict().items()
+            if "W_" in name
+        },
+    )
     again, _ = load_checkpoint([folder])
-    torch.testing.assert_close(again.state_dict(), model.state_dict(), rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(
+        again.state_dict(), model.state_dict(), rtol=1e-2, atol=1e-2
+    )
 
 
 WRONG: dict[str, list[Any]] = {
@@ -317,16 +437,27 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]])
-def test_a_training_that_cannot_be(name: str, value: Any, saved: tuple[Path, Transformer]) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]]
+)
+def test_a_training_that_cannot_be(
+    name: str, value: Any, saved: tuple[Path, Transformer]
+) -> None:
     path = saved[0] / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"training": {name: value}}))
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"training": {name: value}})
+    )
     message = complaint(read_description, saved[0])
-    assert message.startswith(f"{path}: training has {name}=") and len(message) < len(str(path)) + 150
+    assert (
+        message.startswith(f"{path}: training has {name}=")
+        and len(message) < len(str(path)) + 150
+    )
 
 
 @pytest.mark.parametrize("training", [None, [], "text", 5])
-def test_a_training_that_is_no_description(training: Any, saved: tuple[Path, Transformer]) -> None:
+def test_a_training_that_is_no_description(
+    training: Any, saved: tuple[Path, Transformer]
+) -> None:
     path = saved[0] / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"training": training}))
     message = complaint(read_description, saved[0])
@@ -336,7 +467,8 @@ def test_a_training_that_is_no_description(training: Any, saved: tuple[Path, Tra
 def test_a_model_that_was_saved_by_other_means(saved: tuple[Path, Transformer]) -> None:
     path = saved[0] / "config.json"
     description = json.loads(path.read_text())
-    path.write_text(json.dumps({"model": description["model"]}))  # of earlier versions, without a checksum
+    # Earlier versions wrote it without a checksum.
+    path.write_text(json.dumps({"model": description["model"]}))
     assert read_description(saved[0]) == Description(TINY, None, {})
     load_checkpoint([saved[0]])
 
@@ -347,7 +479,9 @@ def test_the_root_is_no_checkpoint(vocabulary: Vocabulary) -> None:
     )
 
 
-def test_one_bad_checkpoint_among_several(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
+def test_one_bad_checkpoint_among_several(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
     folder, _ = saved
     narrow, cut = folder.with_name("narrow"), folder.with_name("cut")
     save_checkpoint(narrow, Transformer(replace(TINY, d_ff=8)), vocabulary, {})
@@ -355,7 +489,9 @@ def test_one_bad_checkpoint_among_several(saved: tuple[Path, Transformer], vocab
     os.truncate(cut / "model.safetensors", 5000)
     message = complaint(load_checkpoint, [narrow, folder])
     assert message.startswith(f"{narrow / 'model.safetensors'}: {FIRST} is (8,)")
-    assert complaint(load_checkpoint, [cut, folder]).startswith(f"{cut / 'model.safetensors'}: damaged")
+    assert complaint(load_checkpoint, [cut, folder]).startswith(
+        f"{cut / 'model.safetensors'}: damaged"
+    )
 
 
 def test_a_folder_without_models(tmp_path: Path) -> None:
@@ -364,31 +500,49 @@ def test_a_folder_without_models(tmp_path: Path) -> None:
         assert "train one first" in complaint(Translator.load, folder)
 
 
-def test_nothing_is_overwritten(saved: tuple[Path, Transformer], vocabulary: Vocabulary) -> None:
+def test_nothing_is_overwritten(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
     folder, model = saved
     message = complaint(save_checkpoint, folder, Transformer(TINY), vocabulary, {})
-    assert message == f"{folder}: cannot become a checkpoint; name a new folder, or remove this one"
+    assert message == (
+        f"{folder}: cannot become a checkpoint; name a new folder, or remove this one"
+    )
     assert same(tensors(folder), dict(model.named_parameters()))
     assert os.listdir(folder.parent) == ["saved"]
 
 
 def test_a_checkpoint_below_a_file(tmp_path: Path, vocabulary: Vocabulary) -> None:
     (tmp_path / "file").write_text("not a folder")
-    message = complaint(save_checkpoint, tmp_path / "file" / "saved", Transformer(TINY), vocabulary, {})
+    message = complaint(
+        save_checkpoint, tmp_path / "file" / "saved", Transformer(TINY), vocabulary, {}
+    )
     assert "saved: cannot be written (" in message and os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SafetensorError("No space left")])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SafetensorError("No space left")]
+)
 @pytest.mark.parametrize("call", ["save_file", "os.rename"])
 def test_a_full_disk_leaves_no_half_checkpoint(
-    tmp_path: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, error: Exception, call: str
+    tmp_path: Path,
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    call: str,
 ) -> None:
     def full(*_: Any) -> None:
         raise error
 
     monkeypatch.setattr(f"aiayn.training.checkpoint.{call}", full)
-    message = complaint(save_checkpoint, tmp_path / "saved", Transformer(TINY), vocabulary, {})
-    assert "saved: cannot be written (" in message and "No space left" in message and not os.listdir(tmp_path)
+    message = complaint(
+        save_checkpoint, tmp_path / "saved", Transformer(TINY), vocabulary, {}
+    )
+    assert (
+        "saved: cannot be written (" in message
+        and "No space left" in message
+        and not os.listdir(tmp_path)
+    )
 
 
 @pytest.fixture
@@ -400,14 +554,19 @@ def run(tmp_path: Path, vocabulary: Vocabulary) -> Callable[..., None]:
     return lambda step: run.save(step, 0.0, model, optimizer)
 
 
-def test_what_a_killed_program_left_is_no_checkpoint(run: Callable[..., None], tmp_path: Path) -> None:
+def test_what_a_killed_program_left_is_no_checkpoint(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
     run(1)
     left = tmp_path / "checkpoints" / ".step-0000002.part"
     left.mkdir()
     (left / "model.safetensors").write_bytes(b"half")
     assert kept(tmp_path) == [1]
     run(2)
-    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["step-0000001", "step-0000002"]
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == [
+        "step-0000001",
+        "step-0000002",
+    ]
     load_checkpoint(list_checkpoints(tmp_path))
 
 
@@ -423,10 +582,15 @@ def test_old_checkpoints_go_only_when_the_new_one_is_there(
 
     monkeypatch.setattr(aiayn.training.checkpoint, "save_file", full)
     assert "step-0000004: cannot be written (" in complaint(run, 4)
-    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["step-0000002", "step-0000003"]
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == [
+        "step-0000002",
+        "step-0000003",
+    ]
 
 
-def test_a_step_that_is_saved_is_not_saved_again(run: Callable[..., None], tmp_path: Path) -> None:
+def test_a_step_that_is_saved_is_not_saved_again(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
     """As when the loss of the step after a checkpoint is no number."""
     run(1)
     before = (tmp_path / "checkpoints" / "step-0000001").stat()
@@ -445,7 +609,9 @@ def test_a_step_that_is_saved_is_not_saved_again(run: Callable[..., None], tmp_p
         (9, 20, [10, 20, 30, 40, 50]),
     ],
 )
-def test_which_checkpoints_stay(tmp_path: Path, keep: int, best: int | None, stay: list[int]) -> None:
+def test_which_checkpoints_stay(
+    tmp_path: Path, keep: int, best: int | None, stay: list[int]
+) -> None:
     for step in (10, 20, 30, 40, 50):
         folder = tmp_path / "checkpoints" / f"step-{step:07d}"
         folder.mkdir(parents=True)
@@ -470,21 +636,30 @@ def learned(model: Transformer, steps: int = 3) -> torch.optim.Optimizer:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_checkpoint_gives_back_adams_state(tmp_path: Path, vocabulary: Vocabulary, shared: bool) -> None:
+def test_a_checkpoint_gives_back_adams_state(
+    tmp_path: Path, vocabulary: Vocabulary, shared: bool
+) -> None:
     shape = replace(TINY, share_embeddings=shared)
     model = Transformer(shape)
     optimizer = learned(model)
     folder = tmp_path / "step-0000003"
-    save_checkpoint(folder, model, vocabulary, {"step": 3, "minutes": 1.5, "seed": 1}, optimizer)
+    save_checkpoint(
+        folder, model, vocabulary, {"step": 3, "minutes": 1.5, "seed": 1}, optimizer
+    )
     again = Transformer(shape)
     other = make_optimizer(again)
     found = restore(folder, again, other, {"seed": 1})
     assert found.training == {"step": 3, "minutes": 1.5, "seed": 1}
     assert (found.step, found.minutes, found.seed) == (3, 1.5, 1)
     assert same(dict(again.named_parameters()), dict(model.named_parameters()))
-    states = zip(optimizer.state_dict()["state"].values(), other.state_dict()["state"].values(), strict=True)
+    states = zip(
+        optimizer.state_dict()["state"].values(),
+        other.state_dict()["state"].values(),
+        strict=True,
+    )
     assert all(same(one, two) for one, two in states)
-    for network, adam in ((model, optimizer), (again, other)):  # and the step after it is the same
+    # The step after it is the same, too.
+    for network, adam in ((model, optimizer), (again, other)):
         learned_again = Objective(network, 0.1)
         examples = [([5, EOS_ID], [6, EOS_ID])]
         batches = Batches(examples, lengths_of(examples), 100, seed=1)
@@ -492,12 +667,16 @@ def test_a_checkpoint_gives_back_adams_state(tmp_path: Path, vocabulary: Vocabul
     assert same(dict(again.named_parameters()), dict(model.named_parameters()))
 
 
-def test_adams_state_is_stored_under_the_names_of_the_weights(tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_adams_state_is_stored_under_the_names_of_the_weights(
+    tmp_path: Path, vocabulary: Vocabulary
+) -> None:
     model = Transformer(TINY)
     save_checkpoint(tmp_path / "saved", model, vocabulary, {}, learned(model))
     stored = tensors(tmp_path / "saved", "optimizer")
     names = {name for name, _ in model.named_parameters()}
-    assert stored.keys() == {f"{name}/{key}" for name in names for key in ("step", "exp_avg", "exp_avg_sq")}
+    assert stored.keys() == {
+        f"{name}/{key}" for name in names for key in ("step", "exp_avg", "exp_avg_sq")
+    }
     assert stored["target_embeddings.weight/step"] == 3
 
 
@@ -512,15 +691,21 @@ def test_a_checkpoint_says_what_it_is(saved: tuple[Path, Transformer]) -> None:
     folder, _ = saved
     training = {"step": 1, "average": 1}
     checksum = hashlib.sha256((folder / "vocabulary.model").read_bytes()).hexdigest()
-    assert read_description(folder) == Description(TINY, checksum, training, step=1, average=1)
+    assert read_description(folder) == Description(
+        TINY, checksum, training, step=1, average=1
+    )
 
 
-def test_weights_are_read_without_running_anything(saved: tuple[Path, Transformer]) -> None:
+def test_weights_are_read_without_running_anything(
+    saved: tuple[Path, Transformer],
+) -> None:
     """The file is a header and numbers: nothing in it is a program."""
     folder, model = saved
     content = (folder / "model.safetensors").read_bytes()
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
-    assert set(header) - {"__metadata__"} == {name for name, _ in model.named_parameters()}
+    assert set(header) - {"__metadata__"} == {
+        name for name, _ in model.named_parameters()
+    }
     weights = read_tensors(folder / "model.safetensors", wanted_shapes(folder, TINY))
     assert same(weights, dict(model.named_parameters()))

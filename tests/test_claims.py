@@ -1,4 +1,6 @@
-"""The ledger: every claim has a state, and no state is claimed on less than the book's own rules ask for."""
+"""The ledger: every claim has a state, and no state is claimed on less than the book's
+own rules ask for.
+"""
 
 import re
 from pathlib import Path
@@ -11,7 +13,10 @@ import yaml
 from aiayn.book import Evidence, State
 
 BOOK = Path(__file__).parents[1] / "book"
-CLAIMS = {claim["id"]: claim for claim in yaml.safe_load((BOOK / "claims.yml").read_text(encoding="utf-8"))}
+CLAIMS = {
+    claim["id"]: claim
+    for claim in yaml.safe_load((BOOK / "claims.yml").read_text(encoding="utf-8"))
+}
 
 
 def reports() -> list[dict[str, Any]]:
@@ -32,7 +37,10 @@ EXPERIMENTS = ["toy", "laboratory", "real text"]
 
 def test_there_are_all_77_in_the_papers_order() -> None:
     assert len(CLAIMS) == 77
-    assert all(set(claim) - {"cited", "run"} == {"id", "page", "claim"} for claim in CLAIMS.values())
+    assert all(
+        set(claim) - {"cited", "run"} == {"id", "page", "claim"}
+        for claim in CLAIMS.values()
+    )
     pages = [claim["page"] for claim in CLAIMS.values()]
     assert all(1 <= page <= 15 for page in pages)
 
@@ -44,10 +52,16 @@ def test_each_is_checked_or_says_why_not(identifier: str) -> None:
     assert "cited" not in claim if checked else ("cited" in claim) != ("run" in claim)
 
 
-@pytest.mark.parametrize("report", REPORTS, ids=lambda report: f"{report['claim']}-{report['chapter']}")
+@pytest.mark.parametrize(
+    "report", REPORTS, ids=lambda report: f"{report['claim']}-{report['chapter']}"
+)
 def test_a_state_has_its_evidence(report: dict[str, Any]) -> None:
-    assert report["state"] in get_args(State) and report["evidence"] in get_args(Evidence)
+    assert report["state"] in get_args(State) and report["evidence"] in get_args(
+        Evidence
+    )
     assert report["figure"]
     if report["state"] == "does not hold here" and report["evidence"] in EXPERIMENTS:
         seeds = re.findall(r"(\d+) (?:seeds|trainings)", report["figure"])
-        assert seeds and min(map(int, seeds)) >= 5, "found on fewer than five seeds: that is undecided"
+        assert seeds and min(map(int, seeds)) >= 5, (
+            "found on fewer than five seeds: that is undecided"
+        )

@@ -1,8 +1,10 @@
-"""Every chapter runs in Colab: alone in an empty folder, with nothing but the wheel and what Colab has.
+"""Every chapter runs in Colab: alone in an empty folder, with nothing but the wheel and
+what Colab has.
 
-Colab itself cannot be had here. What stands in for it is a new environment with Colab's versions, as far as
-the index of packages has them; a stub of `google.colab`, by which chapters know where they are; and a `%pip`
-that takes the repository's address and installs the wheel built from it.
+Colab itself cannot be had here. What stands in for it is a new environment with Colab's
+versions, as far as the index of packages has them; a stub of `google.colab`, by which
+chapters know where they are; and a `%pip` that takes the repository's address and
+installs the wheel built from it.
 """
 
 import asyncio
@@ -29,12 +31,13 @@ from test_notebooks import INSTALL, NOTEBOOKS
 pytestmark = pytest.mark.colab
 
 ROOT = address.ROOT
-# What Colab had in August 2026, without vl-convert, which it lacks. Its torch was 2.11; the one of
-# constraints.txt stands in, because indexes have it without CUDA.
+# What Colab had in August 2026, without vl-convert, which it lacks. Its torch was 2.11;
+# the one of constraints.txt stands in, because indexes have it without CUDA.
 PINNED = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 TORCH = next(line for line in PINNED if line.startswith("torch=="))
 COLAB = [TORCH, "numpy==2.1.*", "altair==5.5.*", "ipykernel"]
-# Run by IPython when a kernel starts. A line magic of this name is all that the install cell needs of Colab.
+# Run by IPython when a kernel starts. A line magic of this name is all that the install
+# cell needs of Colab.
 STARTUP = """\
 import subprocess, sys
 import google.colab
@@ -42,7 +45,8 @@ import google.colab
 def pip(line):
     with open({log!r}, "a") as log:
         print(line, file=log)
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", {wheel!r}], check=True)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", {wheel!r}]
+    subprocess.run(install, check=True)
 
 get_ipython().register_magic_function(pip, "line", "pip")
 """
@@ -65,12 +69,25 @@ class Colab:
         return self.folder / "pip.log"
 
     def run(self, notebook: Path) -> Run:
-        """Run a notebook there: nothing of this checkout and of its environment can be imported."""
-        kept = {name: os.environ[name] for name in ("LANG", "SYSTEMROOT", "TMPDIR") if name in os.environ}
+        """Run a notebook there: nothing of this checkout and of its environment can be
+        imported.
+        """
+        kept = {
+            name: os.environ[name]
+            for name in ("LANG", "SYSTEMROOT", "TMPDIR")
+            if name in os.environ
+        }
         home = str(self.folder / "home")
-        cache = os.environ.get("AIAYN_CACHE") or str(Path.home() / ".cache" / "aiayn")  # of trained models
+        # Where trained models are kept.
+        cache = os.environ.get("AIAYN_CACHE") or str(Path.home() / ".cache" / "aiayn")
         path = f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"
-        own = {"HOME": home, "USERPROFILE": home, "PATH": path, "AIAYN_CACHE": cache, "OMP_NUM_THREADS": "1"}
+        own = {
+            "HOME": home,
+            "USERPROFILE": home,
+            "PATH": path,
+            "AIAYN_CACHE": cache,
+            "OMP_NUM_THREADS": "1",
+        }
         return asyncio.run(run_alone(notebook, self.folder / "kernels", kept | own))
 
     def ask(self, *arguments: str) -> str:
@@ -82,26 +99,38 @@ class Colab:
     def versions(self) -> dict[str, str]:
         """The packages that are installed."""
         return {
-            row["name"]: row["version"] for row in json.loads(self.ask("-m", "pip", "list", "--format=json"))
+            row["name"]: row["version"]
+            for row in json.loads(self.ask("-m", "pip", "list", "--format=json"))
         }
 
 
 def environment(colab: Colab) -> None:
-    """Make the environment, or bring back the one of an earlier run to what it was: torch is large."""
+    """Make the environment, or bring back the one of an earlier run to what it was:
+    torch is large.
+    """
     recipe = json.dumps([sys.version, *COLAB])
     kept = colab.environment / "recipe.json"
-    if kept.exists() and (made := json.loads(kept.read_text(encoding="utf-8")))["recipe"] == recipe:
+    if (
+        kept.exists()
+        and (made := json.loads(kept.read_text(encoding="utf-8")))["recipe"] == recipe
+    ):
         if added := colab.versions().keys() - made["packages"]:
             colab.ask("-m", "pip", "uninstall", "--quiet", "--yes", *added)
         return
     venv.create(colab.environment, clear=True, with_pip=True)
     colab.ask("-m", "pip", "install", "--quiet", *COLAB)
     stub = Path(
-        colab.ask("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip(), "google/colab"
+        colab.ask(
+            "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"
+        ).strip(),
+        "google/colab",
     )
     stub.mkdir(parents=True)
     (stub / "__init__.py").touch()
-    kept.write_text(json.dumps({"recipe": recipe, "packages": [*colab.versions()]}), encoding="utf-8")
+    kept.write_text(
+        json.dumps({"recipe": recipe, "packages": [*colab.versions()]}),
+        encoding="utf-8",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +138,25 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Colab:
     """Colab as a reader finds it: without this book's package."""
     colab = Colab(ROOT / "_build" / "colab", tmp_path_factory.mktemp("colab"))
     environment(colab)
-    build = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--wheel-dir", colab.folder, ROOT]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-qq",
+        "--no-deps",
+        "--wheel-dir",
+        colab.folder,
+        ROOT,
+    ]
     subprocess.run(build, check=True)
-    startup = STARTUP.format(log=str(colab.log), wheel=str(next(colab.folder.glob("aiayn-*.whl"))))
+    startup = STARTUP.format(
+        log=str(colab.log), wheel=str(next(colab.folder.glob("aiayn-*.whl")))
+    )
     command = [str(colab.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    kernel = json.dumps({"argv": command, "display_name": "alone", "language": "python"})
+    kernel = json.dumps(
+        {"argv": command, "display_name": "alone", "language": "python"}
+    )
     for name, text in {
         "home/.ipython/profile_default/startup/00-colab.py": startup,
         "kernels/alone/kernel.json": kernel,
@@ -124,8 +167,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Colab:
 
 
 @pytest.fixture(scope="module")
-def installed(bare: Colab, write: Callable[..., Path]) -> tuple[Colab, dict[str, str], dict[str, str]]:
-    """Colab after the install cell has run, twice, and the versions of its packages before and after."""
+def installed(
+    bare: Colab, write: Callable[..., Path]
+) -> tuple[Colab, dict[str, str], dict[str, str]]:
+    """Colab after the install cell has run, twice, and the versions of its packages
+    before and after.
+    """
     before = bare.versions()
     bare.run(write(INSTALL, INSTALL))
     return bare, before, bare.versions()
@@ -145,7 +192,9 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         notebook = new_notebook()
         for cell in cells:
             source, *tags = cell if isinstance(cell, tuple) else (cell,)
-            notebook.cells.append(new_code_cell(textwrap.dedent(source), metadata={"tags": tags}))
+            notebook.cells.append(
+                new_code_cell(textwrap.dedent(source), metadata={"tags": tags})
+            )
         path = tmp_path_factory.mktemp("made-up") / "made-up.ipynb"
         nbformat.write(notebook, path)
         return path
@@ -154,17 +203,30 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def runs(request: pytest.FixtureRequest, colab: Colab) -> Iterator[dict[Path, Future[Run]]]:
+def runs(
+    request: pytest.FixtureRequest, colab: Colab
+) -> Iterator[dict[Path, Future[Run]]]:
     """The runs of all chapters that were asked for, two at a time."""
-    parameters = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    parameters = [
+        item.callspec.params
+        for item in request.session.items
+        if hasattr(item, "callspec")
+    ]
     asked = [chosen["chapter"] for chosen in parameters if "chapter" in chosen]
     with ThreadPoolExecutor(2) as pool:
         futures = {path: pool.submit(colab.run, path) for path in asked}
         yield futures
         for future in futures.values():
             future.cancel()
-    rows = sorted((future.result().cpu, path.stem) for path, future in futures.items() if not failed(future))
-    print("\nseconds of processor time:", ", ".join(f"{name} {cpu:.0f}" for cpu, name in reversed(rows)))
+    rows = sorted(
+        (future.result().cpu, path.stem)
+        for path, future in futures.items()
+        if not failed(future)
+    )
+    print(
+        "\nseconds of processor time:",
+        ", ".join(f"{name} {cpu:.0f}" for cpu, name in reversed(rows)),
+    )
 
 
 def failed(future: Future[Run]) -> bool:
@@ -177,14 +239,20 @@ def test_the_install_cell_installs_once_and_changes_nothing_else(
     colab, before, after = installed
     assert colab.log.read_text() == f"install --quiet git+{address.current()}\n"
     assert "aiayn" not in before and "aiayn" in after
-    assert {name: after[name] for name in before} == before, "what Colab has is not to be replaced"
+    assert {name: after[name] for name in before} == before, (
+        "what Colab has is not to be replaced"
+    )
     assert "vl-convert-python" not in after
 
 
-def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_read(bare: Colab) -> None:
+def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_read(
+    bare: Colab,
+) -> None:
     with zipfile.ZipFile(next(bare.folder.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if name.startswith("aiayn/")}
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("*.py")}
+    modules = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("*.py")
+    }
     results = {f"aiayn/runs/{path.name}" for path in (ROOT / "book" / "runs").iterdir()}
     assert names == modules | results | {"aiayn/py.typed"}
 
@@ -201,36 +269,47 @@ SOLUTION = ("def double(n):\n    return 2 * n", "solution")
 CHECK = ("assert double(3) == 6", "check")
 
 
-def test_a_stub_is_refused_and_the_solution_back_in_place(colab: Colab, write: Callable[..., Path]) -> None:
+def test_a_stub_is_refused_and_the_solution_back_in_place(
+    colab: Colab, write: Callable[..., Path]
+) -> None:
     run = colab.run(write(STUB, SOLUTION, CHECK, "print(double(4))"))
     assert (run.refused, run.text) == (1, "8\n")
 
 
-def test_a_check_that_accepts_the_stub_is_found(colab: Colab, write: Callable[..., Path]) -> None:
+def test_a_check_that_accepts_the_stub_is_found(
+    colab: Colab, write: Callable[..., Path]
+) -> None:
     with pytest.raises(AssertionError, match="accepts the stub"):
         colab.run(write(STUB, SOLUTION, ("assert double", "check")))
 
 
-def test_a_check_without_a_stub_is_found(colab: Colab, write: Callable[..., Path]) -> None:
+def test_a_check_without_a_stub_is_found(
+    colab: Colab, write: Callable[..., Path]
+) -> None:
     with pytest.raises(AssertionError, match="without stub or solution"):
         colab.run(write(SOLUTION, CHECK))
 
 
-def test_a_solution_that_fails_is_found(colab: Colab, write: Callable[..., Path]) -> None:
+def test_a_solution_that_fails_is_found(
+    colab: Colab, write: Callable[..., Path]
+) -> None:
     with pytest.raises(CellExecutionError):
         colab.run(write(STUB, ("def double(n):\n    return n", "solution"), CHECK))
 
 
-def test_nothing_of_the_checkout_can_be_imported(colab: Colab, write: Callable[..., Path]) -> None:
-    """`tools` is in the checkout, pytest in its environment; and no chapter leans on what Colab lacks."""
+def test_nothing_of_the_checkout_can_be_imported(
+    colab: Colab, write: Callable[..., Path]
+) -> None:
+    """`tools` is in the checkout, pytest in its environment; and no chapter leans on
+    what Colab lacks.
+    """
     run = colab.run(
-        write(
-            """
+        write("""
             from importlib.util import find_spec
-            print([name for name in ("pytest", "vl_convert", "jupyter_book", "address") if find_spec(name)])
+            lacking = ("pytest", "vl_convert", "jupyter_book", "address")
+            print([name for name in lacking if find_spec(name)])
             import os
             print(os.listdir())
-            """
-        )
+            """)
     )
     assert run.text == "[]\n['made-up.ipynb']\n"

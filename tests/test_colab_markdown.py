@@ -1,7 +1,8 @@
 """What Colab or GitHub cannot show does not stand in a chapter.
 
-Both know Markdown, formulas between dollars, tables, and a little HTML. `test_notebooks.py` sees to fences
-and roles; here is the rest. Every rule is shown to fire.
+Both know Markdown, formulas between dollars, tables, and a little HTML.
+`test_notebooks.py` sees to fences and roles; here is the rest. Every rule is shown to
+fire.
 """
 
 import re
@@ -17,12 +18,14 @@ from test_notebooks import BOOK, NOTEBOOKS
 MARKDOWN = MarkdownIt().enable("table")
 # Colab drops style, script, iframe and most attributes; these pass everywhere.
 ALLOWED = re.compile(r"</?(details|summary|sub|sup|br|kbd)\s*/?>")
-# GitHub's MathJax refuses the first three since 2023 (github/markup#1688); the others change what follows
-# or number formulas, which no two viewers do alike.
+# GitHub's MathJax refuses the first three since 2023 (github/markup#1688); the others
+# change what follows or number formulas, which no two viewers do alike.
 REFUSED = re.compile(
-    r"\\(operatorname|mbox|phantom|newcommand|renewcommand|def|let|require|label|ref|eqref|tag|unicode|href|class)\b"
+    r"\\(operatorname|mbox|phantom|newcommand|renewcommand|def|let|require|label|ref"
+    r"|eqref|tag|unicode|href|class)\b"
 )
-RULES: dict[str, tuple[str, str]] = {  # of text without code: a pattern, and a text in which it is found
+# Of text without code: a pattern, and a text in which it is found.
+RULES: dict[str, tuple[str, str]] = {
     "MyST's target": (r"^\([\w-]+\)=\s*$", "(here)=\n# Title"),
     "MyST's block break or comment": (r"^(\+\+\+|% )", "one\n\n% two"),
     "MyST's substitution": (r"\{\{.*\}\}", "the {{ name }}"),
@@ -40,31 +43,47 @@ def prose(source: str) -> str:
 
 
 def formulas(text: str) -> Iterator[str]:
-    """What is wrong with formulas, paragraph by paragraph (a row of a table counts as one)."""
+    """What is wrong with formulas, by paragraph (a row of a table counts as one)."""
     for number in re.finditer(REFUSED, text):
         yield f"{number[0]}, which GitHub refuses"
     lines = (re.sub(r"^[\s>]*", "", line) for line in text.splitlines())
     for paragraph in re.split(
-        r"\n{2,}", "\n".join(f"{line}\n" if line.startswith("|") else line for line in lines)
+        r"\n{2,}",
+        "\n".join(f"{line}\n" if line.startswith("|") else line for line in lines),
     ):
-        plain = paragraph.replace(r"\$", "")
+        plain, start = paragraph.replace(r"\$", ""), paragraph.strip()[:60]
         if "$$" in plain:
             if not re.fullmatch(r"\s*(?:[-*] |\d+\. )?\$\$[^$]+\$\$\s*", plain):
-                yield f"$$ that does not stand alone in its paragraph: {paragraph.strip()[:60]}"
+                yield f"$$ that does not stand alone in its paragraph: {start}"
         elif plain.count("$") % 2:
-            yield f"a dollar without its other: {paragraph.strip()[:60]}"
+            yield f"a dollar without its other: {start}"
         elif any(re.match(r"\s|.*\s$", inside) for inside in plain.split("$")[1::2]):
-            yield f"a space inside the dollars, so that they are only dollars: {paragraph.strip()[:60]}"
-        elif plain.startswith("|") and any("|" in inside for inside in plain.split("$")[1::2]):
-            yield f"| in a formula in a table, which ends the cell: {paragraph.strip()[:60]}"
+            yield f"a space inside the dollars, so that they are only dollars: {start}"
+        elif plain.startswith("|") and any(
+            "|" in inside for inside in plain.split("$")[1::2]
+        ):
+            yield f"| in a formula in a table, which ends the cell: {start}"
 
 
 def details(source: str) -> Iterator[str]:
-    """What is wrong with folded parts: a viewer renders Markdown in them only behind blank lines."""
+    """What is wrong with folded parts: a viewer renders Markdown in them only behind
+    blank lines.
+    """
     ends = source.count("</details>")
-    if not ends == source.count("<details>") == len(re.findall(r"^<details>", source, re.MULTILINE)):
+    if (
+        not ends
+        == source.count("<details>")
+        == len(re.findall(r"^<details>", source, re.MULTILINE))
+    ):
         yield "<details> that is not closed, or does not begin its line"
-    elif len(re.findall(r"^<details>\s*<summary>[^<]+</summary>\n\s*\n", source, re.MULTILINE)) < ends:
+    elif (
+        len(
+            re.findall(
+                r"^<details>\s*<summary>[^<]+</summary>\n\s*\n", source, re.MULTILINE
+            )
+        )
+        < ends
+    ):
         yield "no blank line after </summary>"
     elif len(re.findall(r"\n\s*\n</details>", source)) < ends:
         yield "no blank line before </details>"
@@ -88,7 +107,8 @@ def references(source: str, book: Path) -> Iterator[str]:
         if not target or target.startswith("https://"):
             continue
         path, _, place = target.partition("#")
-        if "://" in target or not path or place:  # http, file; in Colab a heading has no address
+        if "://" in target or not path or place:
+            # http, file; in Colab a heading has no address.
             yield f"a link that not every viewer can follow: {target}"
         elif not (book / path).is_file() or "/.." in f"/{path}":
             yield f"a link to what is not in book/: {target}"
@@ -99,21 +119,33 @@ def references(source: str, book: Path) -> Iterator[str]:
 def faults(source: str, book: Path = BOOK) -> list[str]:
     """What Colab or GitHub would not show as it is meant."""
     text = prose(source)
-    found = [name for name, (pattern, _) in RULES.items() if re.search(pattern, text, re.MULTILINE)]
+    found = [
+        name
+        for name, (pattern, _) in RULES.items()
+        if re.search(pattern, text, re.MULTILINE)
+    ]
     return [*found, *formulas(text), *details(source), *references(source, book)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_viewer_can_show_the_chapter(path: Path) -> None:
-    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
+    cells = [
+        cell
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "markdown"
+    ]
     found = {cell.id: wrong for cell in cells if (wrong := faults(cell.source))}
-    assert not found, "\n".join(f"{cell}: {fault}" for cell, wrong in found.items() for fault in wrong)
+    assert not found, "\n".join(
+        f"{cell}: {fault}" for cell, wrong in found.items() for fault in wrong
+    )
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_what_is_raw_somewhere_is_found(name: str) -> None:
     assert faults(RULES[name][1]) == [name]
-    assert not faults(f"```python\n{RULES[name][1]}\n```") and not faults(f"so `{name}` is fine")
+    assert not faults(f"```python\n{RULES[name][1]}\n```") and not faults(
+        f"so `{name}` is fine"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,10 +158,19 @@ def test_what_is_raw_somewhere_is_found(name: str) -> None:
         ("it costs 5 $ a day", "without its other"),
         ("between $ 5 and $ 6", "space inside"),
         ("| a | b |\n|---|---|\n| $|x|$ | y |", "ends the cell"),
-        ("<details><summary>Solution</summary>\nRow by row:\n\n</details>", "no blank line after"),
-        ("<details><summary>Solution</summary>\n\nRow by row.\n</details>", "no blank line before"),
+        (
+            "<details><summary>Solution</summary>\nRow by row:\n\n</details>",
+            "no blank line after",
+        ),
+        (
+            "<details><summary>Solution</summary>\n\nRow by row.\n</details>",
+            "no blank line before",
+        ),
         ("<details><summary>Solution</summary>\n\nRow by row.", "not closed"),
-        ("> <details><summary>Solution</summary>\n>\n> So.\n>\n> </details>", "begin its line"),
+        (
+            "> <details><summary>Solution</summary>\n>\n> So.\n>\n> </details>",
+            "begin its line",
+        ),
         ('<div class="note">so</div>', "may drop"),
         ('so <span style="color: red">red</span>', "may drop"),
         ("<script>alert(1)</script>", "may drop"),
@@ -154,9 +195,15 @@ def test_what_breaks_is_found(text: str, said: str) -> None:
         "- one\n\n  $$x$$\n\n- two",
         "costs `$5` and \\$6, or $n$ of them",
         "| a |\n|---|\n| $x$ |\n| $y$ |",
-        "<details><summary>Solution</summary>\n\nSo:\n\n```python\nx = {{}}\n```\n\n</details>",
+        (
+            "<details><summary>Solution</summary>\n\nSo:\n\n"
+            "```python\nx = {{}}\n```\n\n</details>"
+        ),
         "<details>\n<summary>Solution</summary>\n\nSo.\n\n</details>",
-        "[there](03-2-attention.ipynb), [the ledger](claims.md), <https://arxiv.org/abs/1706.03762>",
+        (
+            "[there](03-2-attention.ipynb), [the ledger](claims.md),"
+            " <https://arxiv.org/abs/1706.03762>"
+        ),
         "![two words](_static/figure-1.svg)",
     ],
 )

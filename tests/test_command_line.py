@@ -1,4 +1,6 @@
-"""The command `aiayn`: what it does with good input, and the one line it says about bad input."""
+"""The command `aiayn`: what it does with good input, and the one line it says about bad
+input.
+"""
 
 import json
 import math
@@ -68,7 +70,9 @@ def test_train_translate_evaluate(aiayn: Command, run: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
-def test_on_a_terminal_a_bar_ends_with_the_time(sentences: Path, tmp_path: Path) -> None:
+def test_on_a_terminal_a_bar_ends_with_the_time(
+    sentences: Path, tmp_path: Path
+) -> None:
     import fcntl
     import pty
     import struct
@@ -76,65 +80,117 @@ def test_on_a_terminal_a_bar_ends_with_the_time(sentences: Path, tmp_path: Path)
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    words = ["--config", "laboratory", "--vocabulary-size", 60, "--minutes", 0.03, "--checkpoint-steps", 20]
+    words = [
+        "--config",
+        "laboratory",
+        "--vocabulary-size",
+        60,
+        "--minutes",
+        0.03,
+        "--checkpoint-steps",
+        20,
+    ]
     words = ["train", "--data", sentences, "--out", tmp_path / "run", *words]
-    program = subprocess.Popen([sys.executable, "-m", "aiayn", *map(str, words)], stderr=theirs)
+    program = subprocess.Popen(
+        [sys.executable, "-m", "aiayn", *map(str, words)], stderr=theirs
+    )
     os.close(theirs)
     shown = b""
-    with suppress(OSError):  # which is how the terminal of a program that has ended says so
+    # This is how the terminal of a program that has ended says so.
+    with suppress(OSError):
         while part := os.read(ours, 1 << 16):
             shown += part
     os.close(ours)
     assert program.wait() == 0, shown.decode()
-    lines = [line for line in shown.decode().replace("\r", "\n").split("\n") if line.strip()]
+    lines = [
+        line for line in shown.decode().replace("\r", "\n").split("\n") if line.strip()
+    ]
     bars = [re.search(r"^step (\d+): +(\d+)%\|.*\| 00:\d\d<", line) for line in lines]
     *_, last = filter(None, bars)
     assert last[2] == "100" and int(last[1]) < 4400, lines[-5:]  # the recipe's steps
-    assert any(re.search(r"^step 20, .* min, validation perplexity .*: .+ → ", line) for line in lines)
+    assert any(
+        re.search(r"^step 20, .* min, validation perplexity .*: .+ → ", line)
+        for line in lines
+    )
     *_, figures, following = lines
     assert re.fullmatch(
-        rf"{tmp_path}/run: {last[1]} steps in 0\.\d minutes, validation perplexity [\d.]+", figures
+        rf"{tmp_path}/run: {last[1]} steps in 0\.\d minutes,"
+        r" validation perplexity [\d.]+",
+        figures,
     )
     assert following == f"next: aiayn translate {tmp_path}/run < in.en"
 
 
-def test_going_on_with_other_text(aiayn: Command, sentences: Path, run: Path, tmp_path: Path) -> None:
-    arguments = train_arguments(sentences, tmp_path / "more", "--init", run, "--device", "cpu")
+def test_going_on_with_other_text(
+    aiayn: Command, sentences: Path, run: Path, tmp_path: Path
+) -> None:
+    arguments = train_arguments(
+        sentences, tmp_path / "more", "--init", run, "--device", "cpu"
+    )
     code, _, errors = aiayn(*arguments)
-    assert code == 0 and f"begins with {run}, trained for 3 steps: the learning rate rises from" in errors
+    assert (
+        code == 0
+        and f"begins with {run}, trained for 3 steps: the learning rate rises from"
+        in errors
+    )
     assert {"init": str(run), "steps_before": 3, "d_model": 64}.items() <= described(
         tmp_path / "more"
     ).items()
     code, _, errors = aiayn(*arguments, "--steps", 5, "--resume")
     assert code == 0 and "begins with" not in errors
-    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "other", "--device", "cuda:77"))
+    code, _, errors = aiayn(
+        *train_arguments(sentences, tmp_path / "other", "--device", "cuda:77")
+    )
     assert code == 2 and "device 'cuda:77' is not to be had here" in errors
 
 
 def described(run: Path) -> dict[str, Any]:
     """How the newest checkpoint of a run says that it was trained."""
     newest = max((run / "checkpoints").iterdir())
-    description: dict[str, Any] = json.loads((newest / "config.json").read_text(encoding="utf-8"))
+    description: dict[str, Any] = json.loads(
+        (newest / "config.json").read_text(encoding="utf-8")
+    )
     return {**description["model"], **description["training"]}
 
 
-def test_flags_change_the_recipe(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
-    more = "--batch-tokens 100 --micro-batches 2 --checkpoint-steps 2 --dropout 0.25 --seed 7".split()
+def test_flags_change_the_recipe(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    more = (
+        "--batch-tokens 100 --micro-batches 2 --checkpoint-steps 2"
+        " --dropout 0.25 --seed 7"
+    ).split()
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run", *more))
     assert code == 0, errors
     found = described(tmp_path / "run")
-    wanted = {"batch_tokens": 100, "micro_batches": 2, "checkpoint_steps": 2, "dropout": 0.25, "seed": 7}
+    wanted = {
+        "batch_tokens": 100,
+        "micro_batches": 2,
+        "checkpoint_steps": 2,
+        "dropout": 0.25,
+        "seed": 7,
+    }
     assert found == {**found, **wanted, "vocabulary_size": 60, "steps": 3}
 
 
 def test_resume_goes_on(aiayn: Command, sentences: Path, run: Path) -> None:
-    options = ["--config", "laboratory", "--vocabulary-size", 60, "--steps", 5, "--resume"]
+    options = [
+        "--config",
+        "laboratory",
+        "--vocabulary-size",
+        60,
+        "--steps",
+        5,
+        "--resume",
+    ]
     code, _, errors = aiayn("train", "--data", sentences, "--out", run, *options)
     assert code == 0, errors
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-0000005"]
 
 
-def test_resume_without_a_run_begins_one(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
+def test_resume_without_a_run_begins_one(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
     assert aiayn(*train_arguments(sentences, tmp_path / "run", "--resume"))[0] == 0
     assert (tmp_path / "run" / "checkpoints" / "step-0000003").is_dir()
 
@@ -149,7 +205,10 @@ def test_an_interrupted_training_says_so(
 
     monkeypatch.setattr("aiayn.training.step.add_gradients", stopped)
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
-    assert code == 130 and "stopped after step 1, which is saved; --resume goes on" in errors
+    assert (
+        code == 130
+        and "stopped after step 1, which is saved; --resume goes on" in errors
+    )
 
 
 def test_tensorboard_and_compile_are_passed_on(
@@ -161,7 +220,9 @@ def test_tensorboard_and_compile_are_passed_on(
         called.append((plain, named))
 
     monkeypatch.setattr(training_commands, "train_model", note)
-    trained = SimpleNamespace(description=Description(recipe("base").model, None, {}, step=9, minutes=1.0))
+    trained = SimpleNamespace(
+        description=Description(recipe("base").model, None, {}, step=9, minutes=1.0)
+    )
     monkeypatch.setattr(training_commands.TrainedRun, "read", lambda _: trained)
     monkeypatch.setattr(training_commands.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
@@ -169,19 +230,32 @@ def test_tensorboard_and_compile_are_passed_on(
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
     assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
-    wanted = {"drop_too_long": False, "resume": False, "tensorboard": True, "compile": True, "init": None}
+    wanted = {
+        "drop_too_long": False,
+        "resume": False,
+        "tensorboard": True,
+        "compile": True,
+        "init": None,
+    }
     assert wanted.items() <= named.items()
 
 
 def test_each_description_is_read_once(
     aiayn: Command, sentences: Path, tmp_path: Path, descriptions_read: list[Path]
 ) -> None:
-    """Of a run with several checkpoints, by every verb that uses its model; parse is in test_parsing."""
+    """Of a run with several checkpoints, by every verb that uses its model; parse is in
+    test_parsing.
+    """
     run = tmp_path / "run"
     assert aiayn(*train_arguments(sentences, run, "--checkpoint-steps", 1))[0] == 0
     wanted = sorted(path / "config.json" for path in (run / "checkpoints").iterdir())
     assert len(wanted) == 3
-    for verb, *more in (["translate"], ["evaluate"], ["evaluate", "--average", 2], ["convert", run / "out"]):
+    for verb, *more in (
+        ["translate"],
+        ["evaluate"],
+        ["evaluate", "--average", 2],
+        ["convert", run / "out"],
+    ):
         descriptions_read.clear()
         code, _, errors = aiayn(verb, run, *more, text="The dog is old.\n")
         assert code == 0, errors
@@ -194,7 +268,10 @@ def test_each_description_is_read_once(
         ("aiayn.translation.batches.beam_search", "translate RUN"),
         ("aiayn.translation.batches.beam_search", "evaluate RUN"),
         ("aiayn.laboratory.sample", "sample"),
-        ("aiayn.commands.train.recipe", "train --data laboratory --config base --out new"),
+        (
+            "aiayn.commands.train.recipe",
+            "train --data laboratory --config base --out new",
+        ),
         ("aiayn.__main__.run_sweep", "sweep --data laboratory --out table3.json"),
     ],
 )
@@ -228,25 +305,44 @@ def test_the_best_hypotheses_with_their_scores(aiayn: Command, run: Path) -> Non
     scores = [float(value) for number, value, _ in rows if number == "1"]
     assert scores == sorted(scores, reverse=True) and all(value < 0 for value in scores)
     best = [
-        text for before, (number, _, text) in zip([[""], *rows], rows, strict=False) if before[0] != number
+        text
+        for before, (number, _, text) in zip([[""], *rows], rows, strict=False)
+        if before[0] != number
     ]
     assert best == aiayn("translate", run, text=text)[1].splitlines()
 
 
 def test_more_hypotheses_than_the_beam_holds(aiayn: Command, run: Path) -> None:
-    assert "n_best <= beam" in complaint(aiayn("translate", run, "--n-best", 5, text=b"The dog.\n"))
-    assert "n_best=0" in complaint(aiayn("translate", run, "--n-best", 0, text=b"The dog.\n"))
+    assert "n_best <= beam" in complaint(
+        aiayn("translate", run, "--n-best", 5, text=b"The dog.\n")
+    )
+    assert "n_best=0" in complaint(
+        aiayn("translate", run, "--n-best", 0, text=b"The dog.\n")
+    )
 
 
-def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
+def test_a_sentence_beyond_the_learned_positions(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
     settings = recipe("laboratory", steps=1)
-    shape = replace(settings.model, vocabulary_size=60, positions="learned", max_length=80)
-    train_model(replace(settings, model=shape), str(sentences), "en-de", tmp_path / "run")
+    shape = replace(
+        settings.model, vocabulary_size=60, positions="learned", max_length=80
+    )
+    train_model(
+        replace(settings, model=shape), str(sentences), "en-de", tmp_path / "run"
+    )
     text = b"The dog is old. " * 40 + b"\nThe dog is old.\n"
     code, output, errors = aiayn("translate", tmp_path / "run", text=text)
-    assert code == 1 and output.startswith("\n") and output.count("\n") == 2  # the second is translated
-    assert "standard input: sentence 1 has 321 tokens, more than 80: it is left out" in errors
-    with (sentences / "long.en").open("w") as source, (sentences / "long.de").open("w") as target:
+    # The second is translated.
+    assert code == 1 and output.startswith("\n") and output.count("\n") == 2
+    assert (
+        "standard input: sentence 1 has 321 tokens, more than 80: it is left out"
+        in errors
+    )
+    with (
+        (sentences / "long.en").open("w") as source,
+        (sentences / "long.de").open("w") as target,
+    ):
         source.write("The dog is old. " * 40 + "\n")
         target.write("Der Hund ist alt.\n")
     assert f"{sentences}/long.en: sentence 1 has 321 tokens, more than 80" in complaint(
@@ -254,22 +350,33 @@ def test_a_sentence_beyond_the_learned_positions(aiayn: Command, sentences: Path
     )
 
 
-def test_scores_in_every_form_and_in_a_file(aiayn: Command, run: Path, tmp_path: Path) -> None:
+def test_scores_in_every_form_and_in_a_file(
+    aiayn: Command, run: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "scores" / "bleu.json"
-    code, output, errors = aiayn("evaluate", run, "--forms", "--beam", 2, "--average", 1, "--json", file)
+    code, output, errors = aiayn(
+        "evaluate", run, "--forms", "--beam", 2, "--average", 1, "--json", file
+    )
     assert code == 0, errors
     forms = ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
     lines = output.splitlines()
     assert [line.split()[0] for line in lines[:2]] == ["BLEU", "chrF"]
-    assert [line.split()[:2] for line in lines[2:]] == [["test", form] for form in forms]
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["test", form] for form in forms
+    ]
     record = json.loads(file.read_text(encoding="utf-8"))
-    assert record["command"] == f"aiayn evaluate {run} --forms --beam 2 --average 1 --json {file}"
+    assert (
+        record["command"]
+        == f"aiayn evaluate {run} --forms --beam 2 --average 1 --json {file}"
+    )
     assert (record["run"], record["beam"], record["alpha"]) == (str(run), 2, 0.6)
     assert record["checkpoints"] == ["step-0000003"]
     assert list(record["bleu"]["test"]) == forms
 
 
-def test_two_systems_are_compared(aiayn: Command, run: Path, sentences: Path, tmp_path: Path) -> None:
+def test_two_systems_are_compared(
+    aiayn: Command, run: Path, sentences: Path, tmp_path: Path
+) -> None:
     right, file = sentences / "test.de", tmp_path / "scores.json"
     code, output, errors = aiayn("evaluate", run, "--against", right, "--json", file)
     assert code == 0, errors
@@ -277,44 +384,73 @@ def test_two_systems_are_compared(aiayn: Command, run: Path, sentences: Path, tm
         ["against", f"{right}:", name] for name in ("BLEU", "chrF")
     ]
     record = json.loads(file.read_text(encoding="utf-8"))
-    for name, apart in record["apart"].items():  # the references themselves are better than any model
+    # The references themselves are better than any model.
+    for name, apart in record["apart"].items():
         assert apart["value"] == pytest.approx(record["measured"][name]["value"] - 100)
         assert apart["high"] < 0 and apart["p"] < 0.05
     assert (
         record["against"] == str(right)
-        and f"{run}: BLEU +0.00 [+0.00, +0.00], p = 1.000" in (aiayn("evaluate", run, "--against", run)[1])
+        and f"{run}: BLEU +0.00 [+0.00, +0.00], p = 1.000"
+        in (aiayn("evaluate", run, "--against", run)[1])
     )
     short = tmp_path / "short.de"
     short.write_text("Ja.\n")
     assert "1 translations for" in complaint(aiayn("evaluate", run, "--against", short))
-    assert "nowhere" in complaint(aiayn("evaluate", run, "--against", tmp_path / "nowhere"))
+    assert "nowhere" in complaint(
+        aiayn("evaluate", run, "--against", tmp_path / "nowhere")
+    )
 
 
-def test_scores_are_printed_before_they_are_written(aiayn: Command, run: Path, tmp_path: Path) -> None:
+def test_scores_are_printed_before_they_are_written(
+    aiayn: Command, run: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
-    code, output, errors = aiayn("evaluate", run, "--json", tmp_path / "file" / "bleu.json")
+    code, output, errors = aiayn(
+        "evaluate", run, "--json", tmp_path / "file" / "bleu.json"
+    )
     assert code == 2 and output.startswith("BLEU ") and str(tmp_path / "file") in errors
 
 
 def test_plan(aiayn: Command) -> None:
-    assert aiayn("plan", "--gpus", 8, "--gpu", "H100", "--utilisation", 0.4, "--watts", 500) == (
+    assert aiayn(
+        "plan", "--gpus", 8, "--gpu", "H100", "--utilisation", 0.4, "--watts", 500
+    ) == (
         0,
         plan_table(8, "H100", 0.4, 500.0) + "\n",
         "",
     )
-    assert "not listed" in complaint(aiayn("plan", "--gpus", 8, "--gpu", "H1000", "--utilisation", 0.4))
+    assert "not listed" in complaint(
+        aiayn("plan", "--gpus", 8, "--gpu", "H1000", "--utilisation", 0.4)
+    )
 
 
 def test_flags_are_read_back() -> None:
-    job = Training("d e", "base", Path("out"), minutes=2.5, dropout=0.0, seed=3, resume=True)
+    job = Training(
+        "d e", "base", Path("out"), minutes=2.5, dropout=0.0, seed=3, resume=True
+    )
     assert flags(job) == [
-        *("--data", "d e", "--config", "base", "--out", "out", "--minutes", "2.5", "--dropout", "0.0"),
+        *(
+            "--data",
+            "d e",
+            "--config",
+            "base",
+            "--out",
+            "out",
+            "--minutes",
+            "2.5",
+            "--dropout",
+            "0.0",
+        ),
         *("--seed", "3", "--resume"),
     ]
 
 
 def test_launch_trains_and_scores(
-    aiayn: Command, sentences: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     commands: list[list[str]] = []
 
@@ -328,11 +464,24 @@ def test_launch_trains_and_scores(
     told = ["--data", sentences, "--config", "laboratory", "--steps", 3, "--out", out]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
     assert code == 0, errors
-    train = ["-m", "aiayn", "train", "--data", str(sentences), "--config", "laboratory", "--out", str(out)]
+    train = [
+        "-m",
+        "aiayn",
+        "train",
+        "--data",
+        str(sentences),
+        "--config",
+        "laboratory",
+        "--out",
+        str(out),
+    ]
     many = ["--nproc-per-node", "2", "--max-restarts", "3"]
     assert commands == [["torchrun", "--standalone", *many, *train, "--steps", "3"]]
     assert "tokenised-lowercased" in output
-    assert "sacrebleu" in json.loads((out / "bleu.json").read_text(encoding="utf-8"))["bleu"]["test"]
+    assert (
+        "sacrebleu"
+        in json.loads((out / "bleu.json").read_text(encoding="utf-8"))["bleu"]["test"]
+    )
 
 
 def test_on_several_machines_it_trains_and_may_go_on(
@@ -341,17 +490,31 @@ def test_on_several_machines_it_trains_and_may_go_on(
     commands: list[list[str]] = []
     monkeypatch.setattr(training_commands, "launch_workers", commands.append)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", sentences, "--config", "laboratory", "--out", tmp_path / "run", "--workers", 8]
+    told = [
+        "--data",
+        sentences,
+        "--config",
+        "laboratory",
+        "--out",
+        tmp_path / "run",
+        "--workers",
+        8,
+    ]
     assert aiayn("launch", *told, "--machines", 2, "--address", "node1") == (0, "", "")
     assert commands[0][-1] == "--resume" and "node1:29500" in commands[0]
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
     told = paper_run("big", "en-fr", tmp_path / "run")
-    code, output, _ = aiayn("launch", *told, "--slurm", "--workers", 2, "--machines", 4, "--hours", 12)
+    code, output, _ = aiayn(
+        "launch", *told, "--slurm", "--workers", 2, "--machines", 4, "--hours", 12
+    )
     assert code == 0
     assert output.startswith("#!/bin/bash\n") and "#SBATCH --nodes=4\n" in output
-    assert "--config big" in output and "--dropout 0.1 --drop-too-long --compile --resume" in output
+    assert (
+        "--config big" in output
+        and "--dropout 0.1 --drop-too-long --compile --resume" in output
+    )
     assert not (tmp_path / "run").exists()
 
 
@@ -362,8 +525,14 @@ def test_the_papers_commands_are_understood() -> None:
     base, big = (job.settings() for job in read)
     assert base == recipe("base", checkpoint_steps=1500, micro_batches=8, sparse=True)
     assert (big.steps, big.average, big.keep) == (300_000, 20, 20)
-    assert (big.model.d_model, big.model.vocabulary_size, big.model.dropout) == (1024, 32_000, 0.1)
-    assert all(job.compile and job.drop_too_long and math.isinf(job.minutes) for job in read)
+    assert (big.model.d_model, big.model.vocabulary_size, big.model.dropout) == (
+        1024,
+        32_000,
+        0.1,
+    )
+    assert all(
+        job.compile and job.drop_too_long and math.isinf(job.minutes) for job in read
+    )
 
 
 @pytest.mark.parametrize(
@@ -373,7 +542,10 @@ def test_the_papers_commands_are_understood() -> None:
         (["--config", "laboratory", "--steps", 0], "steps=0"),
         (["--config", "laboratory", "--data", "nowhere"], "nowhere"),
         (["--config", "laboratory", "--machines", 2], "give the address"),
-        (["--config", "laboratory", "--workers", 3, "--micro-batches", 8], "3 workers cannot share 8"),
+        (
+            ["--config", "laboratory", "--workers", 3, "--micro-batches", 8],
+            "3 workers cannot share 8",
+        ),
         (["--config", "laboratory", "--workers", -1], "workers=-1"),
     ],
 )
@@ -385,17 +557,25 @@ def test_what_launch_refuses_before_it_starts_anything(
     told: list[Any],
     says: str,
 ) -> None:
-    monkeypatch.setattr(training_commands, "launch_workers", lambda _: pytest.fail("started"))
+    monkeypatch.setattr(
+        training_commands, "launch_workers", lambda _: pytest.fail("started")
+    )
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    assert says in complaint(aiayn("launch", "--data", sentences, "--out", tmp_path / "run", *told))
+    assert says in complaint(
+        aiayn("launch", "--data", sentences, "--out", tmp_path / "run", *told)
+    )
     assert not (tmp_path / "run").exists()
 
 
 def test_launch_does_not_go_on_with_a_run_unasked(
     aiayn: Command, sentences: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_commands, "launch_workers", lambda _: pytest.fail("started"))
-    answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", run)
+    monkeypatch.setattr(
+        training_commands, "launch_workers", lambda _: pytest.fail("started")
+    )
+    answer = aiayn(
+        "launch", "--data", sentences, "--config", "laboratory", "--out", run
+    )
     assert "holds a run already" in complaint(answer)
 
 
@@ -407,7 +587,15 @@ def test_what_the_workers_say_is_one_line(
 
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    answer = aiayn("launch", "--data", sentences, "--config", "laboratory", "--out", tmp_path / "run")
+    answer = aiayn(
+        "launch",
+        "--data",
+        sentences,
+        "--config",
+        "laboratory",
+        "--out",
+        tmp_path / "run",
+    )
     assert complaint(answer) == "aiayn: no room on the disk"
 
 
@@ -433,13 +621,17 @@ def complaint(answer: tuple[int, str, str]) -> str:
 
 
 def test_unknown_configuration(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
-    answer = aiayn("train", "--data", sentences, "--config", "smal", "--out", tmp_path / "new")
+    answer = aiayn(
+        "train", "--data", sentences, "--config", "smal", "--out", tmp_path / "new"
+    )
     assert "unknown configuration 'smal': did you mean 'small'?" in complaint(answer)
     assert not (tmp_path / "new").exists()
 
 
 def test_unknown_corpus_and_split(aiayn: Command, run: Path, tmp_path: Path) -> None:
-    answer = aiayn("train", "--data", "multi3k", "--config", "small", "--out", tmp_path / "new")
+    answer = aiayn(
+        "train", "--data", "multi3k", "--config", "small", "--out", tmp_path / "new"
+    )
     assert "multi3k" in complaint(answer)
     assert "test_2017" in complaint(aiayn("evaluate", run, "--split", "test_2017"))
 
@@ -460,13 +652,17 @@ def test_faulty_files_leave_no_run_behind(
     for split in ("train", "val"):
         (tmp_path / f"{split}.en").write_bytes(english)
         (tmp_path / f"{split}.de").write_bytes(b"Eins.\nZwei.\nDrei.\n")
-    answer = aiayn(*train_arguments(tmp_path, tmp_path / "new", "--vocabulary-size", 30))
+    answer = aiayn(
+        *train_arguments(tmp_path, tmp_path / "new", "--vocabulary-size", 30)
+    )
     assert message in complaint(answer)
     assert not list((tmp_path / "new").glob("checkpoints/*"))
     assert not (tmp_path / "new" / "metrics.jsonl").exists()
 
 
-def test_an_output_folder_that_cannot_be_written(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
+def test_an_output_folder_that_cannot_be_written(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("in the way")
     answer = aiayn(*train_arguments(sentences, tmp_path / "file" / "run"))
     assert "cannot be written" in complaint(answer)
@@ -476,7 +672,9 @@ def test_a_run_is_not_overwritten(aiayn: Command, sentences: Path, run: Path) ->
     assert "holds a run already" in complaint(aiayn(*train_arguments(sentences, run)))
 
 
-def test_a_run_in_the_way_is_noticed_before_the_data(aiayn: Command, run: Path, tmp_path: Path) -> None:
+def test_a_run_in_the_way_is_noticed_before_the_data(
+    aiayn: Command, run: Path, tmp_path: Path
+) -> None:
     answer = aiayn(*train_arguments(tmp_path / "nowhere", run))
     assert "holds a run already" in complaint(answer)
 
@@ -492,13 +690,17 @@ def test_a_run_in_the_way_is_noticed_before_the_data(aiayn: Command, run: Path, 
 def test_numbers_that_make_no_sense(
     aiayn: Command, sentences: Path, tmp_path: Path, flag: str, value: float, says: str
 ) -> None:
-    assert says in complaint(aiayn(*train_arguments(sentences, tmp_path / "new", flag, value)))
+    assert says in complaint(
+        aiayn(*train_arguments(sentences, tmp_path / "new", flag, value))
+    )
 
 
 def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
     newest = max((run / "checkpoints").iterdir())
     description = (newest / "config.json").read_text()
-    (newest / "config.json").write_text(description.replace('"d_ff": 256', '"d_ff": 128'))
+    (newest / "config.json").write_text(
+        description.replace('"d_ff": 256', '"d_ff": 128')
+    )
     assert "model.safetensors" in complaint(aiayn("translate", run, text=b"The dog.\n"))
 
 
@@ -508,28 +710,55 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
         (["transalte"], "no verb 'transalte': did you mean 'translate'?"),
         (["--verison"], "did you mean '--version'?"),
         (["fly"], "no verb 'fly': there are prepare, train, "),
-        (["train", "--dataa", "multi30k", "--config", "small"], "no --dataa: did you mean '--data'?"),
-        (["translate", "run", "--n_bets=3"], "`aiayn translate` has no --n-bets: did you mean '--n-best'?"),
+        (
+            ["train", "--dataa", "multi30k", "--config", "small"],
+            "no --dataa: did you mean '--data'?",
+        ),
+        (
+            ["translate", "run", "--n_bets=3"],
+            "`aiayn translate` has no --n-bets: did you mean '--n-best'?",
+        ),
         (["train"], "Missing from aiayn train: --data STR"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
-        (["translate", "run", "--beam", "many"], "--beam: no type matching INT could be instantiated"),
-        (["translate", "run", "--beam", "None"], "--beam: no type matching INT could be instantiated"),
-        (["translate", "run", "--beam", 2.5], "from ['2.5']; see `aiayn translate --help`"),
+        (
+            ["translate", "run", "--beam", "many"],
+            "--beam: no type matching INT could be instantiated",
+        ),
+        (
+            ["translate", "run", "--beam", "None"],
+            "--beam: no type matching INT could be instantiated",
+        ),
+        (
+            ["translate", "run", "--beam", 2.5],
+            "from ['2.5']; see `aiayn translate --help`",
+        ),
         (["translate", "run", "--beam"], "Missing value for argument '--beam'"),
         (["translate", "run", "--n-best", "9" * 5000], "--n-best: no type matching"),
         (["sample", "--n", "9" * 5000], "5000 digits"),
-        (["plan", "--gpus", 8, "--gpu", "H100", "--utilisation", "much"], "--utilisation"),
+        (
+            ["plan", "--gpus", 8, "--gpu", "H100", "--utilisation", "much"],
+            "--utilisation",
+        ),
         (["sample", "--split", "no"], "invalid choice 'no'"),
-        (["sample", "--bogus"], "`aiayn sample` has no --bogus: there are --help, --n, "),
+        (
+            ["sample", "--bogus"],
+            "`aiayn sample` has no --bogus: there are --help, --n, ",
+        ),
         (["train", "extra"], "Unrecognized options: extra"),
         (["train", "--resume", "yes"], "yes"),
-        *((["translate", empty], f"an empty value (translate '{empty}')") for empty in ("", "  ")),
+        *(
+            (["translate", empty], f"an empty value (translate '{empty}')")
+            for empty in ("", "  ")
+        ),
         (["train", "--out", ""], "an empty value (--out '')"),
         (["train", "--out="], "an empty value (train '--out=')"),
         (["evaluate", "run", "--json", " "], "an empty value (--json ' ')"),
         (["sweep", "--rows", ""], "an empty value (--rows '')"),
         *(
-            (["convert", "run", f"a{sign}b"], "holds a control character or is not UTF-8")
+            (
+                ["convert", "run", f"a{sign}b"],
+                "holds a control character or is not UTF-8",
+            )
             for sign in ("\n", "\x1b", "\x85", "\u2028", "\udce4")
         ),
     ],
@@ -538,7 +767,9 @@ def test_wrong_flags(aiayn: Command, arguments: list[Any], says: str) -> None:
     assert says in complaint(aiayn(*arguments))
 
 
-VERBS = "prepare train launch translate evaluate convert parse sweep plan sample".split()
+VERBS = (
+    "prepare train launch translate evaluate convert parse sweep plan sample".split()
+)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -560,7 +791,13 @@ def test_help_says_what_a_flag_takes_and_gives_examples(
 
 def test_help_shows_types_and_recipes(aiayn: Command) -> None:
     _, output, _ = aiayn("train", "--help")
-    for words in ("--steps INT ", "--out PATH ", "--dropout FLOAT ", "--pair STR ", "(default: en-de)"):
+    for words in (
+        "--steps INT ",
+        "--out PATH ",
+        "--dropout FLOAT ",
+        "--pair STR ",
+        "(default: en-de)",
+    ):
         assert words in output
     assert "--attention PATH " in aiayn("translate", "--help")[1]
     for verb in ("prepare", "train", "launch"):
@@ -568,7 +805,9 @@ def test_help_shows_types_and_recipes(aiayn: Command) -> None:
         assert told >= RECIPES.keys()
 
 
-def test_the_verbs_have_a_line_each(aiayn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verbs_have_a_line_each(
+    aiayn: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert aiayn() == aiayn("--help") == aiayn("-h")
     for columns in ("20", "80", "1000"):
         monkeypatch.setenv("COLUMNS", columns)
@@ -590,31 +829,47 @@ def test_every_verb_with_a_model_can_be_told_where(
 
     monkeypatch.setattr(TrainedRun, "load", load)
     for verb in ("translate", "evaluate"):
-        assert "there is no cuda:7" in complaint(aiayn(verb, run, "--device", "cuda:7", text="The dog.\n"))
+        assert "there is no cuda:7" in complaint(
+            aiayn(verb, run, "--device", "cuda:7", text="The dog.\n")
+        )
     monkeypatch.setattr(TrainedRun, "kind", "parsing")
-    assert "there is no cuda:7" in complaint(aiayn("parse", run, "--device", "cuda:7", text="The dog.\n"))
+    assert "there is no cuda:7" in complaint(
+        aiayn("parse", run, "--device", "cuda:7", text="The dog.\n")
+    )
 
 
 def test_a_folder_without_a_test_is_scored_on_val(
     aiayn: Command, run: Path, sentences: Path, tmp_path: Path
 ) -> None:
-    corpus = shutil.copytree(sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*"))
+    corpus = shutil.copytree(
+        sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*")
+    )
     file = tmp_path / "bleu.json"
     code, output, errors = aiayn("evaluate", run, "--data", corpus, "--json", file)
     assert (code, errors) == (0, f"aiayn: {corpus} has no test.*; scored on its val\n")
-    assert output.startswith("BLEU ") and list(json.loads(file.read_text())["bleu"]) == ["val"]
+    assert output.startswith("BLEU ") and list(
+        json.loads(file.read_text())["bleu"]
+    ) == ["val"]
     told = complaint(aiayn("evaluate", run, "--data", corpus, "--split", "test"))
     assert "test.en" in told
     (corpus / "test.en").touch()  # a test set that is not whole is not replaced
     assert "test.de" in complaint(aiayn("evaluate", run, "--data", corpus))
-    assert "test.en" in complaint(aiayn("evaluate", run, "--data", tmp_path / "nowhere"))
+    assert "test.en" in complaint(
+        aiayn("evaluate", run, "--data", tmp_path / "nowhere")
+    )
 
 
 @pytest.mark.parametrize(
     ("closed", "text", "code", "output", "errors"),
     [
         ("", "The dog.\n", 0, 1, ""),
-        (">&-", "The dog.\n", 2, 0, "aiayn: standard output is closed; send it to a file, or to /dev/null\n"),
+        (
+            ">&-",
+            "The dog.\n",
+            2,
+            0,
+            "aiayn: standard output is closed; send it to a file, or to /dev/null\n",
+        ),
         ("2>&-", "The dog.\n", 0, 1, ""),
         ("2>&-", "The dog. " * 400 + "\nThe dog.\n", 1, 2, ""),
         ("2>/dev/full", "The dog. " * 400 + "\nThe dog.\n", 2, 2, ""),
@@ -628,12 +883,20 @@ def test_streams_that_a_shell_has_closed(
 ) -> None:
     """All that there is to say arrives, or the exit code says that it did not."""
     command = f'"{sys.executable}" -m aiayn translate "{run}" {closed}'
-    found = subprocess.run(["bash", "-c", command], input=text, capture_output=True, text=True)
-    assert (found.returncode, found.stdout.count("\n"), found.stderr) == (code, output, errors)
+    found = subprocess.run(
+        ["bash", "-c", command], input=text, capture_output=True, text=True
+    )
+    assert (found.returncode, found.stdout.count("\n"), found.stderr) == (
+        code,
+        output,
+        errors,
+    )
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_training_that_nobody_listens_to(sentences: Path, tmp_path: Path, closed: str) -> None:
+def test_a_training_that_nobody_listens_to(
+    sentences: Path, tmp_path: Path, closed: str
+) -> None:
     words = train_arguments(sentences, tmp_path / "run")
     command = shlex.join([sys.executable, "-m", "aiayn", *map(str, words)])
     assert subprocess.run(["bash", "-c", f"{command} {closed}"]).returncode == 0
@@ -643,18 +906,29 @@ def test_a_training_that_nobody_listens_to(sentences: Path, tmp_path: Path, clos
 
 
 def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
-    page, text = tmp_path / "out.html", "The dog is <b>old</b>.\n\n" + "The dog is old. " * 60 + "\n"
+    page, text = (
+        tmp_path / "out.html",
+        "The dog is <b>old</b>.\n\n" + "The dog is old. " * 60 + "\n",
+    )
     code, output, errors = aiayn("translate", run, "--attention", page, text=text)
     assert code == 0 and len(output.splitlines()) == 3
-    assert ["sentence 2" in errors, "sentence 3" in errors, errors.count("not in ")] == [True, True, 2]
+    assert [
+        "sentence 2" in errors,
+        "sentence 3" in errors,
+        errors.count("not in "),
+    ] == [True, True, 2]
     written = page.read_text(encoding="utf-8")
     assert "&lt;b&gt;" in written and "<b>" not in written
-    code, output, errors = aiayn("translate", run, "--attention", tmp_path, text="The dog.")
+    code, output, errors = aiayn(
+        "translate", run, "--attention", tmp_path, text="The dog."
+    )
     assert code == 2 and output and errors.startswith(f"aiayn: {tmp_path}: ")
 
 
 def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
-    assert complaint(aiayn("parse", run, text="The dog.\n")).endswith("no parser; use `aiayn translate`")
+    assert complaint(aiayn("parse", run, text="The dog.\n")).endswith(
+        "no parser; use `aiayn translate`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -672,13 +946,24 @@ def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
         (["--average", 10**30], "may be 1 to 1"),
     ],
 )
-def test_searches_that_make_no_sense(aiayn: Command, run: Path, flags: list[Any], says: str) -> None:
-    for verb in ("translate", "evaluate") if "--n-best" not in flags else ("translate",):
+def test_searches_that_make_no_sense(
+    aiayn: Command, run: Path, flags: list[Any], says: str
+) -> None:
+    for verb in (
+        ("translate", "evaluate") if "--n-best" not in flags else ("translate",)
+    ):
         assert says in complaint(aiayn(verb, run, *flags, text=b"The dog.\n"))
 
 
 NOT_THIS: dict[str, list[Any]] = {
-    "model": [None, [], "text", {"architecture": "bird"}, {"architecture": []}, {"beak": 3}],
+    "model": [
+        None,
+        [],
+        "text",
+        {"architecture": "bird"},
+        {"architecture": []},
+        {"beak": 3},
+    ],
     "model.N": [2.0, True, "2", None, 0, -1, 10**6, 10**400, [2], math.nan, math.inf],
     "model.h": [True, 4.0],
     "model.d_model": [64.0, 10**6, "64", 63],
@@ -697,7 +982,8 @@ NOT_THIS: dict[str, list[Any]] = {
 def test_configurations_that_somebody_has_edited(
     aiayn: Command, run: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # which would refuse other types first
+    # It would refuse other types first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     path = max((run / "checkpoints").iterdir()) / "config.json"
     part, _, name = place.partition(".")
     for value in NOT_THIS[place]:
@@ -705,9 +991,18 @@ def test_configurations_that_somebody_has_edited(
         good = json.dumps(description)
         (description[part] if name else description)[name or part] = value
         path.write_text(json.dumps(description), encoding="utf-8")
-        for verb in (["translate", run], ["evaluate", run], ["parse", run], ["convert", run, run / "out"]):
+        for verb in (
+            ["translate", run],
+            ["evaluate", run],
+            ["parse", run],
+            ["convert", run, run / "out"],
+        ):
             said = complaint(aiayn(*verb, text=b"The dog.\n"))
-            says = "training" if part == "training" else "not the configuration of an aiayn model"
+            says = (
+                "training"
+                if part == "training"
+                else "not the configuration of an aiayn model"
+            )
             assert f"config.json: {says}" in said, (value, said)
         path.write_text(good, encoding="utf-8")
 
@@ -716,31 +1011,47 @@ def test_a_model_whose_numbers_overflow(aiayn: Command, run: Path) -> None:
     path = max((run / "checkpoints").iterdir()) / "model.safetensors"
     save_file({name: tensor * 1e30 for name, tensor in load_file(path).items()}, path)
     for verb in ("translate", "evaluate"):
-        assert "the model computes no numbers" in complaint(aiayn(verb, run, text=b"The dog.\n"))
+        assert "the model computes no numbers" in complaint(
+            aiayn(verb, run, text=b"The dog.\n")
+        )
 
 
-def test_a_run_from_elsewhere_says_what_was_read(aiayn: Command, run: Path, sentences: Path) -> None:
-    assert f"aiayn: scored on {sentences}, as the run says\n" in aiayn("evaluate", run)[2]
+def test_a_run_from_elsewhere_says_what_was_read(
+    aiayn: Command, run: Path, sentences: Path
+) -> None:
+    assert (
+        f"aiayn: scored on {sentences}, as the run says\n" in aiayn("evaluate", run)[2]
+    )
     assert "scored on" not in aiayn("evaluate", run, "--data", sentences)[2]
 
 
-def test_a_run_that_does_not_say_how_it_was_trained(aiayn: Command, run: Path, sentences: Path) -> None:
+def test_a_run_that_does_not_say_how_it_was_trained(
+    aiayn: Command, run: Path, sentences: Path
+) -> None:
     path = max((run / "checkpoints").iterdir()) / "config.json"
     description = json.loads(path.read_text(encoding="utf-8"))
     for training in ({}, {"step": 3}):
-        path.write_text(json.dumps({**description, "training": training}), encoding="utf-8")
+        path.write_text(
+            json.dumps({**description, "training": training}), encoding="utf-8"
+        )
         assert aiayn("translate", run, text=b"The dog.\n")[0] == 0
-        assert "does not say on what it was trained" in complaint(aiayn("evaluate", run))
+        assert "does not say on what it was trained" in complaint(
+            aiayn("evaluate", run)
+        )
         assert aiayn("evaluate", run, "--data", sentences, "--pair", "en-de")[0] == 0
 
 
 def test_sample_shows_the_laboratory(aiayn: Command) -> None:
-    code, out, _ = aiayn("sample", "--n", 3, "--seed", 7, "--with-tree", "--with-alignment")
+    code, out, _ = aiayn(
+        "sample", "--n", 3, "--seed", 7, "--with-tree", "--with-alignment"
+    )
     assert code == 0
     for line, pair in zip(out.splitlines(), laboratory.sample(3, seed=7), strict=True):
         source, target, tree, alignment = line.split("\t")
         assert (source, target, tree) == (pair.source, pair.target, pair.tree)
-        assert [tuple(map(int, link.split("-"))) for link in alignment.split()] == list(pair.alignment)
+        assert [tuple(map(int, link.split("-"))) for link in alignment.split()] == list(
+            pair.alignment
+        )
 
 
 @pytest.mark.parametrize(
@@ -751,7 +1062,9 @@ def test_sample_shows_the_laboratory(aiayn: Command) -> None:
         (["--span", 11], "choose 1 to 10"),
     ],
 )
-def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says: str) -> None:
+def test_sample_refuses_what_there_is_not(
+    aiayn: Command, flags: list[Any], says: str
+) -> None:
     code, out, errors = aiayn("sample", *flags)
     assert (code, out) == (2, "") and errors.startswith("aiayn: ") and says in errors
 
@@ -760,14 +1073,29 @@ def test_sample_refuses_what_there_is_not(aiayn: Command, flags: list[Any], says
 
 
 @pytest.fixture
-def sweeping(aiayn: Command, sentences: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def sweeping(
+    aiayn: Command, sentences: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
     """Sweep over some sentences, in this process, four steps a run."""
-    monkeypatch.setattr("aiayn.table3.sweep.ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(
+        "aiayn.table3.sweep.ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n)
+    )
     monkeypatch.setattr(signal, "signal", lambda *_: None)
 
     def run(rows: str, out: Path, *more: Any) -> tuple[int, str, str]:
-        small = ["--scale", 1 / 32, "--steps", 4, "--vocabulary-size", 60, "--workers", 1]
-        return aiayn("sweep", "--rows", rows, "--data", sentences, "--out", out, *small, *more)
+        small = [
+            "--scale",
+            1 / 32,
+            "--steps",
+            4,
+            "--vocabulary-size",
+            60,
+            "--workers",
+            1,
+        ]
+        return aiayn(
+            "sweep", "--rows", rows, "--data", sentences, "--out", out, *small, *more
+        )
 
     return run
 
@@ -779,7 +1107,10 @@ def test_a_sweep_prints_its_table(sweeping: Callable[..., Any], tmp_path: Path) 
     table, gains = printed.split("\n\n")
     header, *rows = table.splitlines()
     assert "perplexity" in header and [row.split()[0] for row in rows] == ["base", "E"]
-    assert gains.startswith("gate: ") and "less than two seeds in common undecided" in gains
+    assert (
+        gains.startswith("gate: ")
+        and "less than two seeds in common undecided" in gains
+    )
     assert [run["row"] for run in json.loads(out.read_text())["runs"]] == ["base", "E"]
 
 
@@ -791,11 +1122,26 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
         level = [2.0 + 0.1 * worse + 0.01 * seed + rate / 100] * 7
         found = {"row": job.row, "seed": seed, "rate_factor": rate, "parameters": 9}
         job.folder.mkdir()
-        return found | {"perplexity": level[-1], "validations": level, "bleu": 30.0 - worse * (2 + seed / 10)}
+        return found | {
+            "perplexity": level[-1],
+            "validations": level,
+            "bleu": 30.0 - worse * (2 + seed / 10),
+        }
 
     monkeypatch.setattr("aiayn.table3.sweep.run_apart", made_up)
     out = tmp_path / "table3.json"
-    more = ["--seeds", 5, "--rates", "0.5,1", "--rate-factor", 2, "--warmup", 9, "--batch-tokens", 300]
+    more = [
+        "--seeds",
+        5,
+        "--rates",
+        "0.5,1",
+        "--rate-factor",
+        2,
+        "--warmup",
+        9,
+        "--batch-tokens",
+        300,
+    ]
     code, printed, _ = sweeping("base,h=1", out, *more, "--dropout", 0.2)
     assert code == 0
     gate, family, *gains = printed.split("\n\n")[1].splitlines()
@@ -805,18 +1151,31 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
         "A h=1           BLEU  -2.30 [-2.50, -2.10]       worse",
     ]
     record = json.loads(out.read_text())
-    settings = {"rates": [0.5, 1.0], "rate_factor": 2, "warmup": 9, "batch_tokens": 300, "dropout": 0.2}
+    settings = {
+        "rates": [0.5, 1.0],
+        "rate_factor": 2,
+        "warmup": 9,
+        "batch_tokens": 300,
+        "dropout": 0.2,
+    }
     assert record.items() >= settings.items() and len(record["trials"]) == 4
     assert {run["rate_factor"] for run in record["runs"]} == {1.0}
     said = complaint(sweeping("base", out, "--rates", "0.5,high"))
     assert said == "aiayn: rates=0.5,high: must be numbers, such as 0.5,1,2"
-    assert "there is no GPU" in complaint(sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16))
+    assert "there is no GPU" in complaint(
+        sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16)
+    )
 
 
 def test_a_sweep_over_a_folder_without_a_test_is_scored_on_val(
-    sweeping: Callable[..., Any], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweeping: Callable[..., Any],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    corpus = shutil.copytree(sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*"))
+    corpus = shutil.copytree(
+        sentences, tmp_path / "corpus", ignore=shutil.ignore_patterns("test.*")
+    )
     devices, load = [], TrainedRun.load
 
     def noted(run: TrainedRun, device: str | None = None) -> Any:
@@ -824,13 +1183,18 @@ def test_a_sweep_over_a_folder_without_a_test_is_scored_on_val(
         return load(run, device)
 
     monkeypatch.setattr(TrainedRun, "load", noted)
-    more = ["--seeds", 1, "--data", corpus, "--device", "cpu"]  # the last --data is the one that counts
+    # The last --data is the one that counts.
+    more = ["--seeds", 1, "--data", corpus, "--device", "cpu"]
     code, printed, said = sweeping("base", tmp_path / "table3.json", *more)
-    assert code == 0 and printed.splitlines()[1].startswith("base") and devices == ["cpu"]
+    assert (
+        code == 0 and printed.splitlines()[1].startswith("base") and devices == ["cpu"]
+    )
     assert said.startswith(f"aiayn: {corpus} has no test.*; scored on its val\n")
 
 
-def test_a_sweep_refuses_rows_that_there_are_not(sweeping: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_sweep_refuses_rows_that_there_are_not(
+    sweeping: Callable[..., Any], tmp_path: Path
+) -> None:
     said = complaint(sweeping("A h=3", tmp_path / "table3.json"))
     assert "Table 3 has no row 'A h=3'" in said and "did you mean" in said
     assert not list(tmp_path.glob("table3*"))
@@ -852,7 +1216,9 @@ def test_a_sweep_whose_run_failed_says_so(
 @pytest.mark.parametrize("arguments", ["sample --n 3000", "sample --n 1", "--help"])
 def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
     command = f"{sys.executable} -m aiayn {arguments} | true; exit ${{PIPESTATUS[0]}}"
-    found = subprocess.run(["bash", "-c", f"{command}"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["bash", "-c", f"{command}"], capture_output=True, text=True, check=False
+    )
     assert (found.returncode, found.stderr) == (141, "")
 
 
@@ -866,4 +1232,7 @@ def test_output_that_does_not_fit_is_an_error() -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-    assert (found.returncode, found.stderr) == (2, "aiayn: [Errno 28] No space left on device\n")
+    assert (found.returncode, found.stderr) == (
+        2,
+        "aiayn: [Errno 28] No space left on device\n",
+    )

@@ -1,4 +1,6 @@
-"""Table 1: layers counted, traced and searched; sliding windows against masks; sizes that make no sense."""
+"""Table 1: layers counted, traced and searched; sliding windows against masks; sizes
+that make no sense.
+"""
 
 import math
 from itertools import cycle, repeat
@@ -50,7 +52,7 @@ def test_a_convolution_without_a_kernel_is_refused():
 
 @settings(deadline=None, max_examples=40)
 @given(sizes=SIZES, kind=st.sampled_from(KINDS))
-def test_every_layer_keeps_the_shape_also_with_one_position_and_with_kernels_wider_than_the_sequence(
+def test_every_layer_keeps_the_shape_also_where_kernels_are_wider_than_the_sequence(
     sizes: Sizes, kind: str
 ):
     y = layer_of(kind, sizes)(torch.randn(2, sizes.n, sizes.d))
@@ -59,12 +61,16 @@ def test_every_layer_keeps_the_shape_also_with_one_position_and_with_kernels_wid
 
 
 @pytest.mark.parametrize("k", range(1, 9))
-def test_a_convolution_sees_as_far_as_its_kernel_reaches_an_even_one_farther_to_the_right(k: int):
-    offsets = torch.arange(12) - torch.arange(12)[:, None]  # of inputs (columns) from outputs (rows)
+def test_a_convolution_sees_as_far_as_its_kernel_reaches(k: int):
+    """A kernel of even width reaches farther to the right."""
+    # Of inputs (columns) from outputs (rows).
+    offsets = torch.arange(12) - torch.arange(12)[:, None]
     around = links(Convolution(4, k), 12)
     assert torch.equal(around, (offsets >= -((k - 1) // 2)) & (offsets <= k // 2))
     causal = links(Convolution(4, k, dilation=2, causal=True), 12)
-    assert torch.equal(causal, (offsets <= 0) & (offsets >= -2 * (k - 1)) & (offsets % 2 == 0))
+    assert torch.equal(
+        causal, (offsets <= 0) & (offsets >= -2 * (k - 1)) & (offsets % 2 == 0)
+    )
 
 
 def test_a_convolution_equals_torchs_own_with_the_same_padding():
@@ -78,10 +84,20 @@ def test_a_convolution_equals_torchs_own_with_the_same_padding():
 
 
 @settings(deadline=None, max_examples=100)
-@given(n=st.integers(1, 40), r=st.integers(1, 50), h=st.integers(1, 3), seed=st.integers(0, 9))
-def test_windows_equal_the_mask_of_the_same_neighbourhoods(n: int, r: int, h: int, seed: int):
+@given(
+    n=st.integers(1, 40),
+    r=st.integers(1, 50),
+    h=st.integers(1, 3),
+    seed=st.integers(0, 9),
+)
+def test_windows_equal_the_mask_of_the_same_neighbourhoods(
+    n: int, r: int, h: int, seed: int
+):
     generator = torch.Generator().manual_seed(seed)
-    Q, K = (torch.randn(2, h, n, 4, generator=generator, dtype=torch.float64) for _ in range(2))
+    Q, K = (
+        torch.randn(2, h, n, 4, generator=generator, dtype=torch.float64)
+        for _ in range(2)
+    )
     V = torch.randn(2, h, n, 6, generator=generator, dtype=torch.float64)
     ahead = torch.arange(n) - first_seen(n, r)[:, None]
     expected, weights = attend(Q, K, V, (ahead >= 0) & (ahead < r))
@@ -94,15 +110,23 @@ def test_windows_equal_the_mask_of_the_same_neighbourhoods(n: int, r: int, h: in
 def test_windows_have_the_gradients_of_the_mask():
     n, r = 11, 4
     ahead = torch.arange(n) - first_seen(n, r)[:, None]
-    Q, K, V = (torch.randn(1, 2, n, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
-    found = torch.autograd.grad(restricted_attention(Q, K, V, r).square().sum(), (Q, K, V))
-    expected = torch.autograd.grad(attend(Q, K, V, (ahead >= 0) & (ahead < r))[0].square().sum(), (Q, K, V))
+    Q, K, V = (
+        torch.randn(1, 2, n, 4, dtype=torch.float64, requires_grad=True)
+        for _ in range(3)
+    )
+    found = torch.autograd.grad(
+        restricted_attention(Q, K, V, r).square().sum(), (Q, K, V)
+    )
+    expected = torch.autograd.grad(
+        attend(Q, K, V, (ahead >= 0) & (ahead < r))[0].square().sum(), (Q, K, V)
+    )
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize(
-    ("n", "r", "first"), [(5, 3, [0, 0, 1, 2, 2]), (4, 2, [0, 1, 2, 2]), (3, 9, [0, 0, 0])]
+    ("n", "r", "first"),
+    [(5, 3, [0, 0, 1, 2, 2]), (4, 2, [0, 1, 2, 2]), (3, 9, [0, 0, 0])],
 )
 def test_windows_hold_the_nearest_positions(n: int, r: int, first: list[int]):
     assert first_seen(n, r).tolist() == first
@@ -130,13 +154,20 @@ def test_counts_are_those_by_hand(sizes: Sizes):
         "restricted self-attention": 2 * math.ceil(n / r) * r * min(n, 2 * r) * d,
     }
     x = torch.zeros(1, n, d)
-    assert {kind: multiply_adds(layer, x) for kind, layer in table_layers(sizes).items()} == by_hand
+    assert {
+        kind: multiply_adds(layer, x) for kind, layer in table_layers(sizes).items()
+    } == by_hand
 
 
 @pytest.mark.parametrize(("cell", "matrices"), [(nn.RNN, 2), (nn.GRU, 6), (nn.LSTM, 8)])
-def test_fused_recurrent_layers_are_counted_and_counting_leaves_torch_as_it_was(cell: type, matrices: int):
+def test_fused_recurrent_layers_are_counted_and_counting_leaves_torch_as_it_was(
+    cell: type, matrices: int
+):
     fused = torch.backends.mkldnn.enabled
-    assert multiply_adds(cell(8, 8, batch_first=True), torch.zeros(3, 5, 8)) == matrices * 3 * 5 * 64
+    assert (
+        multiply_adds(cell(8, 8, batch_first=True), torch.zeros(3, 5, 8))
+        == matrices * 3 * 5 * 64
+    )
     assert torch.backends.mkldnn.enabled == fused and torch.is_grad_enabled()
 
 
@@ -148,7 +179,10 @@ def test_counting_leaves_torch_as_it_was_where_a_layer_fails():
 
 
 def test_a_whole_attention_layer_costs_its_projections_too():
-    assert multiply_adds(MultiHeadAttention(32, 4), torch.zeros(1, 10, 32)) == 4 * 10 * 32**2 + 2 * 100 * 32
+    assert (
+        multiply_adds(MultiHeadAttention(32, 4), torch.zeros(1, 10, 32))
+        == 4 * 10 * 32**2 + 2 * 100 * 32
+    )
 
 
 def test_a_layer_without_products_is_refused():
@@ -160,7 +194,13 @@ def test_a_layer_without_products_is_refused():
 
 
 def grid() -> list[Sizes]:
-    return [Sizes(n, d, k, r) for n in (2, 4) for d in (3, 5) for k in (1, 7) for r in (2, 3)]
+    return [
+        Sizes(n, d, k, r)
+        for n in (2, 4)
+        for d in (3, 5)
+        for k in (1, 7)
+        for r in (2, 3)
+    ]
 
 
 def test_a_power_law_is_found_again():
@@ -186,7 +226,9 @@ def test_sizes_that_vary_together_are_refused():
 @pytest.mark.parametrize("n", [1, 2, 7, 20])
 def test_only_recurrence_waits_for_every_position(n: int):
     x, sizes = torch.zeros(1, n, 4), Sizes(n, 4, 3, 2)
-    chains = {kind: longest_chain(layer, x) for kind, layer in table_layers(sizes).items()}
+    chains = {
+        kind: longest_chain(layer, x) for kind, layer in table_layers(sizes).items()
+    }
     assert chains == {
         "self-attention": 2,
         "recurrent": n,
@@ -206,7 +248,12 @@ def test_chains_add_up_through_a_stack_and_not_beside_each_other():
 
 def test_an_lstm_is_as_long_as_its_sequence_and_its_depth():
     assert longest_chain(nn.LSTM(4, 4, batch_first=True), torch.zeros(1, 9, 4)) == 9
-    assert longest_chain(nn.LSTM(4, 4, num_layers=2, batch_first=True), torch.zeros(1, 9, 4)) >= 10
+    assert (
+        longest_chain(
+            nn.LSTM(4, 4, num_layers=2, batch_first=True), torch.zeros(1, 9, 4)
+        )
+        >= 10
+    )
 
 
 # Paths
@@ -220,7 +267,9 @@ def test_links_are_those_of_the_mask():
 
 
 def queue_search(linked: list[list[bool]], start: int) -> list[int]:
-    """Breadth-first search as in a textbook, one node after another; the start is reached by its own link."""
+    """Breadth-first search as in a textbook, one node after another; the start is
+    reached by its own link.
+    """
     lengths, queue = [0] * len(linked), [(start, 0)]
     for node, length in queue:
         for output, row in enumerate(linked):
@@ -235,11 +284,14 @@ def queue_search(linked: list[list[bool]], start: int) -> list[int]:
 def test_paths_are_those_of_a_search_with_a_queue(n: int, seed: int, share: float):
     linked = torch.rand(n, n, generator=torch.Generator().manual_seed(seed)) < share
     ours = path_lengths(n, repeat(linked))
-    assert ours.T.tolist() == [queue_search(linked.tolist(), start) for start in range(n)]
+    assert ours.T.tolist() == [
+        queue_search(linked.tolist(), start) for start in range(n)
+    ]
 
 
 def test_paths_follow_steps_that_differ():
-    right = torch.eye(4).roll(1, 0) > 0  # each output sees its left neighbour, the first the last
+    # Each output sees its left neighbour, the first the last.
+    right = torch.eye(4).roll(1, 0) > 0
     assert path_lengths(4, [right, right])[0].tolist() == [0, 0, 2, 1]
     assert path_lengths(4, [])[0].tolist() == [0, 0, 0, 0]
 

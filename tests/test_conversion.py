@@ -1,4 +1,4 @@
-"""Models in CTranslate2: the same translations as here, and what cannot be handed over."""
+"""Models in CTranslate2: the same translations as here, and what it cannot take."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from aiayn.translation.ctranslate2 import write_ctranslate2
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 
-TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home".split()
+TEXT = """
+the cat sat on a small old mat and the dog saw it while two big horses ran home
+""".split()
 SENTENCES = [" ".join(TEXT[i : i + n]) for i in range(len(TEXT)) for n in (1, 3, 5, 9)]
 
 
@@ -26,7 +28,9 @@ def vocabulary() -> Vocabulary:
 def model_of(changes: dict[str, Any], vocabulary: Vocabulary) -> Transformer:
     """A random model, more decided than fresh ones are."""
     shape = {"N": 2, "d_model": 32, "d_ff": 64, "h": 4} | changes
-    model = Transformer(TransformerConfig(vocabulary_size=len(vocabulary), **shape)).eval()
+    model = Transformer(
+        TransformerConfig(vocabulary_size=len(vocabulary), **shape)
+    ).eval()
     with torch.no_grad():
         model.target_embeddings.weight.mul_(3)
     return model
@@ -45,57 +49,91 @@ def model_of(changes: dict[str, Any], vocabulary: Vocabulary) -> Transformer:
     ],
     ids=str,
 )
-def test_it_translates_as_we_do(changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_it_translates_as_we_do(
+    changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     model = model_of(changes, vocabulary)
     write_ctranslate2(model, vocabulary, tmp_path / "converted")
-    other = ctranslate2.Translator(str(tmp_path / "converted"), compute_type="float32", intra_threads=1)
+    other = ctranslate2.Translator(
+        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
+    )
     ours = Translator(model, vocabulary, SearchConfig(beam=1, extra_length=10))
     for sentence in SENTENCES[::5]:
         ((best,),) = ours.n_best([sentence], 1)
         pieces = vocabulary.pieces(vocabulary.encode([sentence])[0][:-1])
         limit = len(pieces) + 10
         (found,) = other.translate_batch(
-            [pieces], beam_size=1, max_decoding_length=limit, length_penalty=0, return_scores=True
+            [pieces],
+            beam_size=1,
+            max_decoding_length=limit,
+            length_penalty=0,
+            return_scores=True,
         )
-        assert found.hypotheses[0] == [piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"]
+        assert found.hypotheses[0] == [
+            piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"
+        ]
         # its exponential is an approximation, which a random model's large scores show
         assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
 
 
-def test_without_a_penalty_its_beams_find_what_ours_do(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_without_a_penalty_its_beams_find_what_ours_do(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     torch.manual_seed(1)
     model = model_of({}, vocabulary)
     write_ctranslate2(model, vocabulary, tmp_path / "converted")
-    other = ctranslate2.Translator(str(tmp_path / "converted"), compute_type="float32", intra_threads=1)
-    ours = Translator(model, vocabulary, SearchConfig(beam=4, alpha=0.0, extra_length=10))
+    other = ctranslate2.Translator(
+        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
+    )
+    ours = Translator(
+        model, vocabulary, SearchConfig(beam=4, alpha=0.0, extra_length=10)
+    )
     same = 0
     for sentence in SENTENCES[::3]:
         ((best,),) = ours.n_best([sentence], 1)
         pieces = vocabulary.pieces(vocabulary.encode([sentence])[0][:-1])
         (found,) = other.translate_batch(
-            [pieces], beam_size=4, max_decoding_length=len(pieces) + 10, length_penalty=0
+            [pieces],
+            beam_size=4,
+            max_decoding_length=len(pieces) + 10,
+            length_penalty=0,
         )
-        same += found.hypotheses[0] == [piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"]
+        same += found.hypotheses[0] == [
+            piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"
+        ]
     assert same >= 0.9 * len(SENTENCES[::3])
 
 
 @pytest.mark.parametrize(
-    "changes", [{"positions": "relative"}, {"score": "additive"}, {"score": "unscaled"}, {"d_v": 4}], ids=str
+    "changes",
+    [
+        {"positions": "relative"},
+        {"score": "additive"},
+        {"score": "unscaled"},
+        {"d_v": 4},
+    ],
+    ids=str,
 )
 def test_what_it_cannot_express_is_refused(
     changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="CTranslate2 has no model with"):
-        write_ctranslate2(model_of(changes, vocabulary), vocabulary, tmp_path / "converted")
+        write_ctranslate2(
+            model_of(changes, vocabulary), vocabulary, tmp_path / "converted"
+        )
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_there_is_left_alone(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_a_folder_that_is_there_is_left_alone(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="is there already"):
         write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path)
 
 
-def test_what_stands_beside_the_folder_stays(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_what_stands_beside_the_folder_stays(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     for name in (".converted.part", ".aiayn-mine"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
@@ -104,12 +142,18 @@ def test_what_stands_beside_the_folder_stays(vocabulary: Vocabulary, tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(".aiayn-mine", ".converted.part", "converted", "plain")
     ]
-    assert (tmp_path / ".converted.part" / "file").exists() and (tmp_path / ".aiayn-mine" / "file").exists()
-    assert (tmp_path / "converted").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert (tmp_path / ".converted.part" / "file").exists() and (
+        tmp_path / ".aiayn-mine" / "file"
+    ).exists()
+    assert (tmp_path / "converted").stat().st_mode == (
+        tmp_path / "plain"
+    ).stat().st_mode
 
 
 @pytest.mark.parametrize("target", ["nowhere", "plain"])
-def test_a_link_is_left_alone(vocabulary: Vocabulary, tmp_path: Path, target: str) -> None:
+def test_a_link_is_left_alone(
+    vocabulary: Vocabulary, tmp_path: Path, target: str
+) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / target)
     with pytest.raises(InputError, match="is there already; choose another folder"):
@@ -117,10 +161,13 @@ def test_a_link_is_left_alone(vocabulary: Vocabulary, tmp_path: Path, target: st
     assert (tmp_path / "link").is_symlink() and not list((tmp_path / "plain").iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_named(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file" / "converted", tmp_path / ("n" * 256)):
         with pytest.raises(InputError, match="cannot be written"):
             write_ctranslate2(model_of({}, vocabulary), vocabulary, place)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]  # and nothing half done
+    # Nothing is left half done.
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / ("n" * 255))

@@ -1,4 +1,6 @@
-"""Convolutions: the formula, piece by piece, how far they reach; and the model that is made of them."""
+"""Convolutions: the formula, piece by piece, how far they reach; and the model that is
+made of them.
+"""
 
 import math
 from itertools import product
@@ -8,7 +10,12 @@ import torch
 import torch.nn.functional as F
 from small_models import CONVOLUTIONAL, close, moved, sentences
 
-from aiayn.model.convolution import Convolution, GatedConvolution, LastInputs, scaled_sum
+from aiayn.model.convolution import (
+    Convolution,
+    GatedConvolution,
+    LastInputs,
+    scaled_sum,
+)
 from aiayn.model.convolutional import ConvolutionalModel
 from aiayn.model.kernels import recorded_attention
 
@@ -26,7 +33,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def test_a_convolution_sums_up_one_map_for_each_place(
     n: int, kernel: int, dilation: int, causal: bool
 ) -> None:
-    """Also where the kernel is wider than the sequence, and where that has one position."""
+    """Also where the kernel is wider than the sequence, and where that has one
+    position.
+    """
     layer, x = Convolution(4, 6, kernel, dilation, causal), torch.randn(2, n, 4)
     assert isinstance(layer.maps, torch.nn.Conv1d) and layer.maps.bias is not None
     expected = layer.maps.bias.expand(2, n, 6).clone()
@@ -39,7 +48,9 @@ def test_a_convolution_sums_up_one_map_for_each_place(
 
 def test_a_separable_convolution_is_one_whose_maps_share_a_matrix() -> None:
     split, full = Convolution(4, 6, 3, separable=True), Convolution(4, 6, 3)
-    assert isinstance(split.maps, torch.nn.Sequential) and isinstance(full.maps, torch.nn.Conv1d)
+    assert isinstance(split.maps, torch.nn.Sequential) and isinstance(
+        full.maps, torch.nn.Conv1d
+    )
     depthwise, pointwise = (each.weight for each in split.maps)
     with torch.no_grad():
         full.maps.weight.copy_(pointwise * depthwise[:, 0])
@@ -55,10 +66,15 @@ def test_a_separable_convolution_is_one_whose_maps_share_a_matrix() -> None:
         ({"kernel": 0}, "kernel=0: must be at least 1"),
         ({"kernel": 3, "dilation": 0}, "dilation=0: must be at least 1"),
         ({"kernel": 3, "dilation": -2}, "dilation=-2: must be at least 1"),
-        ({"kernel": 4}, "kernel=4: an even one has no middle; take 3 or 5, or causal=True"),
+        (
+            {"kernel": 4},
+            "kernel=4: an even one has no middle; take 3 or 5, or causal=True",
+        ),
     ],
 )
-def test_a_kernel_that_makes_no_sense_is_refused(wrong: dict[str, int], words: str) -> None:
+def test_a_kernel_that_makes_no_sense_is_refused(
+    wrong: dict[str, int], words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
         Convolution(4, 4, **wrong)
 
@@ -72,24 +88,44 @@ def test_what_stands_in_padding_changes_nothing(fill: float) -> None:
 
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(1, 1), (2, 3), (3, 1), (5, 2)])
-def test_a_causal_convolution_piece_by_piece_is_the_whole(kernel: int, dilation: int) -> None:
-    layer, x, past = Convolution(4, 4, kernel, dilation, causal=True), torch.randn(2, 9, 4), LastInputs()
-    pieces = [layer(piece, past=past) for piece in x.split([1, 3, 0, 4, 1], dim=1) if piece.shape[1]]
+def test_a_causal_convolution_piece_by_piece_is_the_whole(
+    kernel: int, dilation: int
+) -> None:
+    layer, x, past = (
+        Convolution(4, 4, kernel, dilation, causal=True),
+        torch.randn(2, 9, 4),
+        LastInputs(),
+    )
+    pieces = [
+        layer(piece, past=past)
+        for piece in x.split([1, 3, 0, 4, 1], dim=1)
+        if piece.shape[1]
+    ]
     close(torch.cat(pieces, dim=1), layer(x))
-    assert past.inputs is not None and past.inputs.shape == (2, (kernel - 1) * dilation, 4)
+    assert past.inputs is not None and past.inputs.shape == (
+        2,
+        (kernel - 1) * dilation,
+        4,
+    )
 
 
 def test_a_centred_convolution_cannot_go_piece_by_piece() -> None:
-    with pytest.raises(ValueError, match="reads what is still to come: take causal=True"):
+    with pytest.raises(
+        ValueError, match="reads what is still to come: take causal=True"
+    ):
         Convolution(4, 4, 3)(torch.randn(1, 5, 4), past=LastInputs())
 
 
 @pytest.mark.parametrize(("growth", "far"), [(1, 2 * 4), (2, 2 * 15), (3, 2 * 40)])
-def test_a_stack_sees_as_far_as_its_reaches_add_up_and_no_further(growth: int, far: int) -> None:
+def test_a_stack_sees_as_far_as_its_reaches_add_up_and_no_further(
+    growth: int, far: int
+) -> None:
     x = torch.randn(1, 100, 4, dtype=torch.float64, requires_grad=True)
     y = x
     for k in range(4):
-        y = scaled_sum(y, GatedConvolution(4, 3, growth**k, True, False, 0.0).double()(y))
+        y = scaled_sum(
+            y, GatedConvolution(4, 3, growth**k, True, False, 0.0).double()(y)
+        )
     y[0, 90].sum().backward()
     assert x.grad is not None
     seen = x.grad[0].abs().sum(dim=-1).nonzero().flatten().tolist()
@@ -106,7 +142,9 @@ def test_every_source_word_can_reach_every_target_position() -> None:
     source.requires_grad_()
     visible = torch.ones(1, 1, 1, 9, dtype=torch.bool)
     keys_and_values = torch.cat([source, source], dim=-1)
-    found = model.decoder[0].source(torch.randn(1, 4, 16), torch.randn(1, 4, 16), keys_and_values, visible)
+    found = model.decoder[0].source(
+        torch.randn(1, 4, 16), torch.randn(1, 4, 16), keys_and_values, visible
+    )
     for j in range(4):
         (gradient,) = torch.autograd.grad(found[0, j].sum(), source, retain_graph=True)
         assert (gradient[0].abs().sum(dim=-1) > 0).all()
@@ -124,5 +162,7 @@ def test_what_it_attends_to_can_be_seen() -> None:
 
 def test_a_target_longer_than_the_positions_is_refused() -> None:
     model = moved(CONVOLUTIONAL)
-    with pytest.raises(ValueError, match="a sequence of 81 tokens, but only 80 positions"):
+    with pytest.raises(
+        ValueError, match="a sequence of 81 tokens, but only 80 positions"
+    ):
         model(sentences(5), sentences(81))

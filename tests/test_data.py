@@ -1,4 +1,6 @@
-"""Text files, data and vocabulary: what is wrong is one line that says where it is and what to do."""
+"""Text files, data and vocabulary: what is wrong is one line that says where it is and
+what to do.
+"""
 
 import contextlib
 import errno
@@ -39,11 +41,14 @@ from aiayn.errors import InputError
 
 ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]
 GERMAN = ["Die Katze schläft.", "Der Kuchen war sauer.", "Meine Hand ist warm."]
-PACKED = gzip.compress("\n".join(ENGLISH * 50).encode(), mtime=0)  # part of a name below: the same everywhere
+# Part of a name below: the same everywhere.
+PACKED = gzip.compress("\n".join(ENGLISH * 50).encode(), mtime=0)
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A cache of its own for each test."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("AIAYN_CACHE", str(folder))
@@ -58,7 +63,9 @@ def complaint(action: Callable[..., Any], *arguments: Any) -> str:
     return str(caught.value)
 
 
-def write(folder: Path, english: bytes | str, german: bytes | str, ending: str = "") -> str:
+def write(
+    folder: Path, english: bytes | str, german: bytes | str, ending: str = ""
+) -> str:
     """Write a training split and give the name by which `load_pairs` finds it."""
     folder.mkdir(parents=True, exist_ok=True)
     for language, content in (("en", english), ("de", german)):
@@ -77,13 +84,17 @@ def parts(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["", "\n"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_folder_of_parallel_files(tmp_path: Path, end: str, last: str, packed: bool) -> None:
+def test_a_folder_of_parallel_files(
+    tmp_path: Path, end: str, last: str, packed: bool
+) -> None:
     contents = [(end.join(side) + last).encode() for side in (ENGLISH, GERMAN)]
     if packed:
         contents = [gzip.compress(content) for content in contents]
     name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
     pairs = load_pairs(name, "en-de", "train")
-    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN) and len(pairs) == 3
+    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN) and len(
+        pairs
+    ) == 3
     assert list(load_pairs(name, "de-en", "train").source) == GERMAN
 
 
@@ -93,12 +104,16 @@ SEPARATED = [f"one{mark}still one" for mark in "\v\f\x1c\x1d\x1e\x85\u2028\u2029
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     content = "\n".join(SEPARATED).encode()
     (tmp_path / "file").write_bytes(content)
-    assert list(decode_lines(content, "file")) == list(Lines(tmp_path / "file")) == SEPARATED
+    assert (
+        list(decode_lines(content, "file"))
+        == list(Lines(tmp_path / "file"))
+        == SEPARATED
+    )
 
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49).filter(
-    lambda text: text.strip(aiayn.data.text.SPACES)
-)
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49
+).filter(lambda text: text.strip(aiayn.data.text.SPACES))
 LINES = st.lists(TEXT, min_size=1)
 
 
@@ -127,7 +142,11 @@ def test_lines_are_like_a_list(
     if texts[0].startswith("\ufeff"):  # taken for the mark of the encoding
         bare[0] = texts[0][1:].strip()
     ends = st.none() | st.integers(-40, 40)
-    part = slice(draw.draw(ends), draw.draw(ends), draw.draw(st.sampled_from([None, 1, 2, -1, -3])))
+    part = slice(
+        draw.draw(ends),
+        draw.draw(ends),
+        draw.draw(st.sampled_from([None, 1, 2, -1, -3])),
+    )
     index = draw.draw(st.integers(-len(bare), len(bare) - 1))
     with many_seams():
         lines = Lines(scratch)
@@ -148,7 +167,9 @@ def test_a_checksum_stands_for_the_content(scratch: Path, texts: list[str]) -> N
 
 
 @given(LINES, st.data())
-def test_the_place_of_a_fault_is_found(scratch: Path, texts: list[str], draw: st.DataObject) -> None:
+def test_the_place_of_a_fault_is_found(
+    scratch: Path, texts: list[str], draw: st.DataObject
+) -> None:
     """In whatever block it stands."""
     number = draw.draw(st.integers(0, len(texts)))
     for fault, said in (
@@ -181,7 +202,11 @@ def test_a_cache_that_is_not_named_is_in_the_home_folder(
     named: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    monkeypatch.delenv("AIAYN_CACHE") if named is None else monkeypatch.setenv("AIAYN_CACHE", named)
+    (
+        monkeypatch.delenv("AIAYN_CACHE")
+        if named is None
+        else monkeypatch.setenv("AIAYN_CACHE", named)
+    )
     assert cache_folder() == tmp_path / ".cache" / "aiayn"
 
 
@@ -190,7 +215,9 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("A line of text like many others.\n" * 100_000)
     lines = Lines(tmp_path / "file")
     assert lines.starts.nbytes < (tmp_path / "file").stat().st_size / 200
-    assert not [value for value in vars(lines).values() if isinstance(value, list | bytes)]
+    assert not [
+        value for value in vars(lines).values() if isinstance(value, list | bytes)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -198,41 +225,75 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
     [
         ("a\nb\nc\n", "x\ny\n", ["train.en: 3 lines", "train.de: 2 lines", "line k"]),
         ("a\nb\n", "x\ny\nz\n", ["train.en: 2 lines", "train.de: 3 lines"]),
-        ("a\n\nc\n", "x\ny\nz\n", ["train.en, line 2: empty", "remove the line from both files"]),
+        (
+            "a\n\nc\n",
+            "x\ny\nz\n",
+            ["train.en, line 2: empty", "remove the line from both files"],
+        ),
         ("a\nb\nc\n", "x\ny\n \t\n", ["train.de, line 3: empty"]),
         ("a\n\n", "x\n\n", ["train.en, line 2: empty"]),
         ("", "", ["train.en: empty"]),
         ("\n", "\n", ["train.en, line 1: empty"]),
         ("a\n\u3000\u2028\n", "x\ny\n", ["train.en, line 2: empty"]),
         ("a\r\n\r\n", "x\r\ny\r\n", ["train.en, line 2: empty"]),
-        ("a\nb\n", "x\n▁\n", ["train.de, line 2: nothing but ▁, which counts as a space; remove the line"]),
+        (
+            "a\nb\n",
+            "x\n▁\n",
+            [
+                "train.de, line 2: nothing but ▁,"
+                " which counts as a space; remove the line"
+            ],
+        ),
         ("\u2028 ▁\t▁▁\r\nb\n", "x\ny\n", ["train.en, line 1: nothing but ▁"]),
         ("a\nb\n", "x\ny\0z\n", ["train.de, line 2: a NUL byte", "UTF-16", "iconv"]),
         ("a\nb\n", b"x\nsch\xe4l\n", ["train.de, line 2: not UTF-8 (byte 4)", "iconv"]),
-        ("a\nb\n".encode("utf-16"), "x\ny\n", ["train.en, line 1: a NUL byte", "UTF-16"]),
-        ("ab\n".encode("utf-16-le") * 3, "x\ny\n", ["train.en, line 1: a NUL byte", "UTF-16"]),
+        (
+            "a\nb\n".encode("utf-16"),
+            "x\ny\n",
+            ["train.en, line 1: a NUL byte", "UTF-16"],
+        ),
+        (
+            "ab\n".encode("utf-16-le") * 3,
+            "x\ny\n",
+            ["train.en, line 1: a NUL byte", "UTF-16"],
+        ),
         (b"a\nb\xc3", "x\ny\n", ["train.en, line 2: not UTF-8 (byte 2)"]),
     ],
 )
-def test_faults_in_parallel_files(tmp_path: Path, english: Any, german: Any, said: list[str]) -> None:
-    message = complaint(load_pairs, write(tmp_path / "corpus", english, german), "en-de", "train")
+def test_faults_in_parallel_files(
+    tmp_path: Path, english: Any, german: Any, said: list[str]
+) -> None:
+    message = complaint(
+        load_pairs, write(tmp_path / "corpus", english, german), "en-de", "train"
+    )
     assert message.startswith(str(tmp_path)) and all(part in message for part in said)
 
 
 @pytest.mark.parametrize(
-    "content", [b"plain text", PACKED[:40], PACKED[:-8], PACKED[:12] + b"\0\xff\x12" + PACKED[15:], b""]
+    "content",
+    [
+        b"plain text",
+        PACKED[:40],
+        PACKED[:-8],
+        PACKED[:12] + b"\0\xff\x12" + PACKED[15:],
+        b"",
+    ],
 )
 def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
     if content:
         path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
-        assert "train.en.gz: cannot be read (" in complaint(load_pairs, path, "en-de", "train")
+        assert "train.en.gz: cannot be read (" in complaint(
+            load_pairs, path, "en-de", "train"
+        )
         assert not parts(tmp_path)
     else:  # gzip takes an empty file for an empty text
         path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
         assert "train.en.gz: empty" in complaint(load_pairs, path, "en-de", "train")
 
 
-def test_a_packed_file_is_unpacked_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_is_unpacked_once(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, twin = tmp_path / "text.gz", tmp_path / "other name.gz"
     for file in (path, twin):
         file.write_bytes(PACKED)
@@ -246,11 +307,16 @@ def test_a_packed_file_is_unpacked_once(tmp_path: Path, cache: Path, monkeypatch
     assert unpacked(path) != plain and unpacked(path).read_bytes() == b"another text"
 
 
-def test_unpacking_into_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpacking_into_a_cache_that_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
     message = complaint(load_pairs, name, "en-de", "train")
-    assert "cannot be used (" in message and "let AIAYN_CACHE name another folder" in message
+    assert (
+        "cannot be used (" in message
+        and "let AIAYN_CACHE name another folder" in message
+    )
 
 
 def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -> None:
@@ -261,7 +327,9 @@ def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -
     message = complaint(load_pairs, name, "en-de", "train")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "train.en.gz, line 2: longer than 1,048,576 bytes" in message and peak < 1 << 25
+    assert (
+        "train.en.gz, line 2: longer than 1,048,576 bytes" in message and peak < 1 << 25
+    )
     assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
 
 
@@ -275,9 +343,13 @@ def test_of_several_that_want_a_text_one_unpacks(
 ) -> None:
     (tmp_path / "text.gz").write_bytes(PACKED)
     (cache / "unpacked").mkdir()
-    (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(b"of a process that was killed")
+    (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(
+        b"of a process that was killed"
+    )
     unpack, made = aiayn.data.text.unpack, []
-    monkeypatch.setattr(aiayn.data.text, "unpack", lambda *paths: (made.append(paths), unpack(*paths)))
+    monkeypatch.setattr(
+        aiayn.data.text, "unpack", lambda *paths: (made.append(paths), unpack(*paths))
+    )
     with ThreadPoolExecutor(4) as pool:
         found = set(pool.map(unpacked, [tmp_path / "text.gz"] * 8))
     assert len(made) == len(found) == 1 and not parts(cache)
@@ -285,7 +357,8 @@ def test_of_several_that_want_a_text_one_unpacks(
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    assert "nothing: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) nor a folder" in nothing
+    names = "multi30k, wmt14, laboratory, ptb"
+    assert f"nothing: neither the name of a corpus ({names}) nor a folder" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
     assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
@@ -300,7 +373,8 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """What can have the name of a file without being one."""
     path = tmp_path / "train.en"
-    with socket.socket(socket.AF_UNIX) as unix, contextlib.chdir(tmp_path):  # its name may not be long
+    # A socket's name may not be long.
+    with socket.socket(socket.AF_UNIX) as unix, contextlib.chdir(tmp_path):
         if request.param == "pipe":
             os.mkfifo(path)
         elif request.param == "socket":
@@ -313,7 +387,9 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_what_is_no_file_is_not_read(no_file: Path) -> None:
-    """No waiting for somebody who writes into a pipe, no reading of a device without end."""
+    """No waiting for somebody who writes into a pipe, no reading of a device without
+    end.
+    """
     packed = no_file.with_suffix(".gz")
     packed.symlink_to(no_file.name)
     for action, path in ((read_bytes, no_file), (Lines, no_file), (unpacked, packed)):
@@ -326,7 +402,9 @@ def test_what_is_no_file_is_not_read(no_file: Path) -> None:
 def test_a_corpus_that_is_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "train.en")
     (tmp_path / "train.de").write_text("x\n")
-    assert "train.en: cannot be read (it is a pipe" in complaint(load_pairs, str(tmp_path), "en-de", "train")
+    assert "train.en: cannot be read (it is a pipe" in complaint(
+        load_pairs, str(tmp_path), "en-de", "train"
+    )
 
 
 def test_a_file_that_cannot_be_mapped(tmp_path: Path) -> None:
@@ -334,7 +412,9 @@ def test_a_file_that_cannot_be_mapped(tmp_path: Path) -> None:
     assert "file: cannot be mapped into memory (" in complaint(Lines, tmp_path / "file")
 
 
-@pytest.mark.parametrize("pair", ["en", "english", "en-", "-de", "en-en", "en-de-fr", ""])
+@pytest.mark.parametrize(
+    "pair", ["en", "english", "en-", "-de", "en-en", "en-de-fr", ""]
+)
 def test_pairs_of_languages(pair: str) -> None:
     message = complaint(load_pairs, "multi30k", pair, "train")
     assert f"pair {pair!r}: give two languages, source first, such as en-de" in message
@@ -342,8 +422,12 @@ def test_pairs_of_languages(pair: str) -> None:
 
 def test_pairs_check_themselves() -> None:
     assert "source: 2 lines, target: 1 lines" in complaint(Pairs, ["a", "b"], ["x"])
-    assert "mine.de, line 1: empty" in complaint(Pairs, ["a"], [""], "mine.en", "mine.de")
-    assert "mine.en, line 2: empty" in complaint(Pairs, ["a", " \u2028"], ["x", ""], "mine.en", "mine.de")
+    assert "mine.de, line 1: empty" in complaint(
+        Pairs, ["a"], [""], "mine.en", "mine.de"
+    )
+    assert "mine.en, line 2: empty" in complaint(
+        Pairs, ["a", " \u2028"], ["x", ""], "mine.en", "mine.de"
+    )
     assert "source, line 2: nothing but ▁" in complaint(Pairs, ["a", "▁ ▁"], ["x", ""])
     assert len(Pairs([], [])) == 0
 
@@ -353,21 +437,29 @@ def test_pairs_check_themselves() -> None:
 
 @pytest.fixture
 def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """Multi30k with contents of our own, nothing of it here yet; no test touches the network."""
+    """Multi30k with contents of our own, nothing of it here yet; no test touches the
+    network.
+    """
     contents = {
         f"train.{language}": gzip.compress("\n".join(lines).encode(), mtime=0)
         for language, lines in (("en", ENGLISH), ("de", GERMAN))
     }
-    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    sums = {
+        name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
+    }
     monkeypatch.setattr(aiayn.data.corpora, "MULTI30K_SHA256", sums)
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("AIAYN_DATA", raising=False)
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched"))
+    monkeypatch.setattr(
+        "urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched")
+    )
     return contents
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], Any]) -> list[str]:
-    """Let `answer` stand for the network; gives the list of addresses asked for, as it grows."""
+    """Let `answer` stand for the network; gives the list of addresses asked for, as it
+    grows.
+    """
     asked: list[str] = []
 
     def urlopen(url: str, timeout: float) -> Any:
@@ -385,7 +477,10 @@ def test_multi30k_is_fetched_once(
     for _ in range(2):
         pairs = load_pairs("multi30k", "en-de", "train")
         assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
-    assert asked == [f"{aiayn.data.corpora.MULTI30K}/train.{language}.gz" for language in ("en", "de")]
+    assert asked == [
+        f"{aiayn.data.corpora.MULTI30K}/train.{language}.gz"
+        for language in ("en", "de")
+    ]
     found = sorted(path.name for path in (tmp_path / "cache" / "multi30k").iterdir())
     assert found == ["train.de.gz", "train.en.gz"]
 
@@ -397,10 +492,16 @@ def test_the_users_own_copy_comes_first(
     (tmp_path / "data" / "multi30k").mkdir(parents=True)
     for name, content in published.items():
         (tmp_path / "data" / "multi30k" / f"{name}.gz").write_bytes(content)
-    assert list(load_pairs("multi30k", "de-en", "train").source) == GERMAN  # and nothing is fetched
-    (tmp_path / "data" / "multi30k" / "train.de.gz").write_bytes(published["train.de"][:-1])
+    # Nothing is fetched.
+    assert list(load_pairs("multi30k", "de-en", "train").source) == GERMAN
+    (tmp_path / "data" / "multi30k" / "train.de.gz").write_bytes(
+        published["train.de"][:-1]
+    )
     message = complaint(load_pairs, "multi30k", "en-de", "train")
-    assert str(tmp_path / "data" / "multi30k" / "train.de.gz") in message and "SHA-256 is" in message
+    assert (
+        str(tmp_path / "data" / "multi30k" / "train.de.gz") in message
+        and "SHA-256 is" in message
+    )
 
 
 def test_a_damaged_download_of_last_year(
@@ -413,7 +514,9 @@ def test_a_damaged_download_of_last_year(
 
 @pytest.mark.parametrize("language", ["en-it", "xx-de"])
 def test_multi30k_in_other_languages(language: str) -> None:
-    assert "languages en, de, fr" in complaint(load_pairs, "multi30k", language, "train")
+    assert "languages en, de, fr" in complaint(
+        load_pairs, "multi30k", language, "train"
+    )
 
 
 def test_multi30k_has_other_splits() -> None:
@@ -455,7 +558,10 @@ def time_out(_: str) -> None:
 
 @pytest.mark.parametrize("answer", [refuse, time_out, lambda _: Broken()])
 def test_no_network(
-    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], Any]
+    published: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[str], Any],
 ) -> None:
     serve(monkeypatch, answer)
     message = complaint(load_pairs, "multi30k", "en-de", "train")
@@ -471,12 +577,16 @@ def test_a_login_page_instead_of_the_file(
     serve(monkeypatch, lambda _: io.BytesIO(b"<html>"))
     message = complaint(load_pairs, "multi30k", "en-de", "train")
     wanted = aiayn.data.corpora.MULTI30K_SHA256["train.en"]
-    assert message.startswith("https://") and f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
+    assert (
+        message.startswith("https://")
+        and f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
+    )
     assert f"not {wanted}" in message and not list(tmp_path.rglob("*.gz"))
 
 
 def test_checksums() -> None:
-    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # as published for SHA-256
+    # As published for SHA-256.
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     check_sha256(b"", empty, "nothing")
     assert "something: SHA-256 is" in complaint(check_sha256, b"\0", empty, "something")
 
@@ -488,26 +598,39 @@ def test_writing_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("here first")
     for path in (tmp_path / "file" / "new", tmp_path / "file" / "folder" / "new"):
         message = complaint(write_atomically, path, b"content")
-        assert f"{path}: cannot be written (" in message and "choose another folder or make room" in message
-    assert (tmp_path / "file").read_text() == "here first" and os.listdir(tmp_path) == ["file"]
+        assert (
+            f"{path}: cannot be written (" in message
+            and "choose another folder or make room" in message
+        )
+    assert (tmp_path / "file").read_text() == "here first" and os.listdir(tmp_path) == [
+        "file"
+    ]
 
 
 def test_writing_over_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder" / "within").mkdir(parents=True)
-    assert "folder: cannot be written (" in complaint(write_atomically, tmp_path / "folder", b"content")
+    assert "folder: cannot be written (" in complaint(
+        write_atomically, tmp_path / "folder", b"content"
+    )
     assert not parts(tmp_path)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_full_disk_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
     write_atomically(tmp_path / "file", b"old")
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(f"os.{call}", full)
-    assert "No space left on device" in complaint(write_atomically, tmp_path / "file", b"new")
-    assert (tmp_path / "file").read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+    assert "No space left on device" in complaint(
+        write_atomically, tmp_path / "file", b"new"
+    )
+    assert (tmp_path / "file").read_bytes() == b"old" and os.listdir(tmp_path) == [
+        "file"
+    ]
 
 
 def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
@@ -535,7 +658,9 @@ def test_permissions(tmp_path: Path) -> None:
         os.umask(before)
 
 
-@pytest.mark.parametrize("target", ["there", "folder/there", "folder/missing", "link to there"])
+@pytest.mark.parametrize(
+    "target", ["there", "folder/there", "folder/missing", "link to there"]
+)
 def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("there", "folder/there"):
@@ -543,7 +668,10 @@ def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
     (tmp_path / "link to there").symlink_to("there")
     (tmp_path / "link").symlink_to(target)
     write_atomically(tmp_path / "link", b"new")
-    assert os.readlink(tmp_path / "link") == target and (tmp_path / target).read_bytes() == b"new"
+    assert (
+        os.readlink(tmp_path / "link") == target
+        and (tmp_path / target).read_bytes() == b"new"
+    )
     assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
 
 
@@ -554,15 +682,21 @@ def test_a_device_stays_a_device(tmp_path: Path) -> None:
             assert said in complaint(write_atomically, tmp_path / "link", b"content")
         else:
             write_atomically(tmp_path / "link", b"content")
-        assert stat.S_ISCHR(os.stat(device).st_mode) and os.readlink(tmp_path / "link") == device
+        assert (
+            stat.S_ISCHR(os.stat(device).st_mode)
+            and os.readlink(tmp_path / "link") == device
+        )
         (tmp_path / "link").unlink()
 
 
 def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
     path, content = tmp_path / "pipe", b"content" * 100_000  # more than a pipe holds
     os.mkfifo(path)
-    assert "pipe: cannot be written (nobody reads from it)" in complaint(write_atomically, path, content)
-    reader = os.open(path, os.O_RDWR)  # it waits for what is written, be it written late
+    assert "pipe: cannot be written (nobody reads from it)" in complaint(
+        write_atomically, path, content
+    )
+    # It waits for what is written, be it written late.
+    reader = os.open(path, os.O_RDWR)
     with open(reader, "r+b", buffering=0) as file, ThreadPoolExecutor(1) as pool:
         written = pool.submit(write_atomically, path, content)
         found = b""
@@ -576,7 +710,9 @@ def test_a_reader_who_leaves(tmp_path: Path) -> None:
     os.mkfifo(path := tmp_path / "pipe")
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     threading.Timer(0.1, os.close, [reader]).start()
-    assert "pipe: cannot be written (" in complaint(write_atomically, path, b"content" * 100_000)
+    assert "pipe: cannot be written (" in complaint(
+        write_atomically, path, b"content" * 100_000
+    )
 
 
 @pytest.mark.parametrize("output", ["a file", "a pipe", "closed"])
@@ -584,22 +720,36 @@ def test_standard_output_by_its_name(tmp_path: Path, output: str) -> None:
     """What else is printed there stays, and whoever reads there gets it."""
     code = "import pathlib, aiayn.data.files as files; print(1, flush=True); "
     code += "files.write_atomically(pathlib.Path('/dev/stdout'), b'2\\n'); print(3)"
-    shell = {"a file": f'{sys.executable} -c "$0" > out', "a pipe": f'{sys.executable} -c "$0" | cat > out'}
+    shell = {
+        "a file": f'{sys.executable} -c "$0" > out',
+        "a pipe": f'{sys.executable} -c "$0" | cat > out',
+    }
     command = shell.get(output, f'{sys.executable} -c "$0" >&-')
-    done = subprocess.run(["bash", "-c", command, code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", command, code], cwd=tmp_path, capture_output=True, text=True
+    )
     if output == "closed":
-        assert "/dev/stdout: cannot be written (" in done.stderr and not os.listdir(tmp_path)
+        assert "/dev/stdout: cannot be written (" in done.stderr and not os.listdir(
+            tmp_path
+        )
     else:
         assert (tmp_path / "out").read_text() == "1\n2\n3\n" and done.stderr == ""
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "/", "folder/", "loop", "x" * 256, "folder/" + "ä" * 128])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "/", "folder/", "loop", "x" * 256, "folder/" + "ä" * 128]
+)
 def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to("loop")
     with contextlib.chdir(tmp_path):
-        assert "cannot be written (" in complaint(write_atomically, Path(name), b"content")
-    assert sorted(os.listdir(tmp_path)) == ["folder", "loop"] and (tmp_path / "loop").is_symlink()
+        assert "cannot be written (" in complaint(
+            write_atomically, Path(name), b"content"
+        )
+    assert (
+        sorted(os.listdir(tmp_path)) == ["folder", "loop"]
+        and (tmp_path / "loop").is_symlink()
+    )
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "ä" * 127, ".", "-", "a b\tc", "*.part"])
@@ -626,12 +776,17 @@ def test_nobody_has_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Path, "home", homeless)
     monkeypatch.delenv("AIAYN_CACHE")
-    assert "no home folder to keep a cache in; let AIAYN_CACHE name a folder" in complaint(cache_folder)
+    assert (
+        "no home folder to keep a cache in; let AIAYN_CACHE name a folder"
+        in complaint(cache_folder)
+    )
     assert "choose another folder" in complaint(write_atomically, tmp_path, b"content")
     write_atomically(tmp_path / "file", b"content")
 
 
-def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(tmp_path: Path) -> None:
+def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(
+    tmp_path: Path,
+) -> None:
     def action() -> None:
         with atomic_file(tmp_path / "file") as file:
             file.write(read_bytes(tmp_path / "nothing"))
@@ -650,7 +805,8 @@ def test_writing_again_replaces(tmp_path: Path) -> None:
 
 SCRIPTS = (
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?'\"()-/€%&"
-    "äöüßÄÖÜẞéèêçñøåœıİﬁ½²"  # some of them fall apart under Unicode's compatibility forms: here they must not
+    # Some of them fall apart under Unicode's compatibility forms: here they must not.
+    "äöüßÄÖÜẞéèêçñøåœıİﬁ½²"
     "e\u0301 \u0308 ᾧ Ωλόγος Привет שלום مرحبا हिन्दी ไทย 日本語テスト中文 한국어"
     " 👩\u200d🚀🇩🇪 \t\u00a0\u2028\u3000"
 )
@@ -664,16 +820,22 @@ def vocabulary() -> Vocabulary:
 
 
 @given(st.lists(st.lists(st.text(LETTERS, min_size=1), min_size=1).map(" ".join)))
-def test_text_comes_back_as_it_was(vocabulary: Vocabulary, sentences: list[str]) -> None:
+def test_text_comes_back_as_it_was(
+    vocabulary: Vocabulary, sentences: list[str]
+) -> None:
     encoded = vocabulary.encode(sentences)
     assert vocabulary.decode(encoded) == sentences
     for tokens in encoded:
-        assert tokens[-1] == EOS_ID and not {PAD_ID, UNK_ID, BOS_ID, EOS_ID} & set(tokens[:-1])
+        assert tokens[-1] == EOS_ID and not {PAD_ID, UNK_ID, BOS_ID, EOS_ID} & set(
+            tokens[:-1]
+        )
         assert all(0 <= token < len(vocabulary) for token in tokens)
 
 
 def test_a_mark_of_the_encoding_is_no_letter_on_standard_input() -> None:
-    assert list(decode_lines(b"\xef\xbb\xbfThe dog.\n", "standard input")) == ["The dog."]
+    assert list(decode_lines(b"\xef\xbb\xbfThe dog.\n", "standard input")) == [
+        "The dog."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -681,14 +843,18 @@ def test_a_mark_of_the_encoding_is_no_letter_on_standard_input() -> None:
     [
         (
             b"The dog.\nThe\0cat.",
-            "standard input, line 2: a NUL byte, as in UTF-16; convert the file, say with",
+            (
+                "standard input, line 2: a NUL byte, as in UTF-16;"
+                " convert the file, say with"
+            ),
         ),
         ("a\nb\n".encode("utf-16-le"), "standard input, line 1: a NUL byte"),
         ("a\nb\n".encode("utf-16"), "standard input, line 1: a NUL byte"),
         ("猫\n犬\n".encode("utf-16-be"), "standard input, line 1: a NUL byte"),
         ("猫\n".encode("utf-32"), "standard input, line 1: a NUL byte"),
         (b"a\n\nb\n\xe4b\n", "standard input, line 4: not UTF-8 (byte 1)"),
-        (b"\xef\xbb\xbfa\nb\xed\xa0\x80", "standard input, line 2: not UTF-8 (byte 2)"),  # half a letter
+        # Half a letter.
+        (b"\xef\xbb\xbfa\nb\xed\xa0\x80", "standard input, line 2: not UTF-8 (byte 2)"),
     ],
 )
 def test_standard_input_that_is_no_text(content: bytes, said: str) -> None:
@@ -702,7 +868,11 @@ def test_blank_lines_of_standard_input_stay() -> None:
 
 def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None:
     letters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
-    silent = [a for a, tokens in zip(letters, vocabulary.encode(letters), strict=True) if tokens == [EOS_ID]]
+    silent = [
+        a
+        for a, tokens in zip(letters, vocabulary.encode(letters), strict=True)
+        if tokens == [EOS_ID]
+    ]
     assert silent == [" ", "▁"] and set(silent) < set(aiayn.data.text.SPACES)
     assert set(aiayn.data.text.SPACES) == {"▁", *filter(str.isspace, letters)}
 
@@ -726,30 +896,38 @@ def test_any_text_can_be_encoded(vocabulary: Vocabulary, text: str) -> None:
 def test_what_does_not_come_back(vocabulary: Vocabulary) -> None:
     assert vocabulary.decode(vocabulary.encode(["  two   spaces "])) == ["two spaces"]
     assert "⁇" in vocabulary.decode(vocabulary.encode(["ᚠ"]))[0]
-    assert vocabulary.encode([""]) == [[EOS_ID]] and vocabulary.decode([[EOS_ID]]) == [""]
+    assert vocabulary.encode([""]) == [[EOS_ID]] and vocabulary.decode([[EOS_ID]]) == [
+        ""
+    ]
 
 
 def test_special_tokens_have_their_numbers(vocabulary: Vocabulary) -> None:
     assert (PAD_ID, UNK_ID, BOS_ID, EOS_ID) == (0, 1, 2, 3)
     assert vocabulary.pieces([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
-    assert vocabulary.decode([[BOS_ID, *vocabulary.encode(["Die Katze"])[0], PAD_ID, PAD_ID]]) == [
-        "Die Katze"
-    ]
+    assert vocabulary.decode(
+        [[BOS_ID, *vocabulary.encode(["Die Katze"])[0], PAD_ID, PAD_ID]]
+    ) == ["Die Katze"]
     # written out in a text they are letters, not commands
     assert EOS_ID not in vocabulary.encode(["a </s> b"])[0][:-1]
 
 
-def test_the_same_text_gives_the_same_vocabulary(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_the_same_text_gives_the_same_vocabulary(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     first, again = (train_vocabulary(ENGLISH + GERMAN, 80) for _ in range(2))
     assert first.model == again.model and len(first) == 80
     first.save(tmp_path / "folder" / "vocabulary.model")
-    assert load_vocabulary(tmp_path / "folder" / "vocabulary.model").model == first.model
+    assert (
+        load_vocabulary(tmp_path / "folder" / "vocabulary.model").model == first.model
+    )
 
 
 def test_a_vocabulary_that_the_text_does_not_hold() -> None:
     message = complaint(train_vocabulary, ENGLISH, 10_000)
     most = int(
-        message.removeprefix("a vocabulary_size of 10000 cannot be learned: the text holds ").split()[0]
+        message.removeprefix(
+            "a vocabulary_size of 10000 cannot be learned: the text holds "
+        ).split()[0]
     )
     assert message.endswith(" pieces at most; ask for fewer, or bring more text")
     assert len(train_vocabulary(ENGLISH, most)) == most
@@ -760,13 +938,18 @@ def test_a_vocabulary_that_the_text_does_not_hold() -> None:
 def test_a_vocabulary_too_small_for_the_letters() -> None:
     message = complaint(train_vocabulary, ENGLISH, 5)
     least = 4 + len(set("▁".join(["", *ENGLISH]).replace(" ", "▁")))
-    assert f"the letters and the special tokens alone are {least} pieces; ask for more" in message
+    assert (
+        f"the letters and the special tokens alone are {least} pieces; ask for more"
+        in message
+    )
     assert len(train_vocabulary(ENGLISH, least)) == least
 
 
 @pytest.mark.parametrize("text", [[], [""], ["", " "]])
 def test_a_vocabulary_of_nothing(text: list[str]) -> None:
-    assert "a vocabulary_size of 50 cannot be learned: " in complaint(train_vocabulary, text, 50)
+    assert "a vocabulary_size of 50 cannot be learned: " in complaint(
+        train_vocabulary, text, 50
+    )
 
 
 @pytest.mark.parametrize("size", [2**24 + 1, 2**31, 10**12, 10**30])
@@ -778,12 +961,17 @@ def test_a_vocabulary_larger_than_any(size: int) -> None:
 
 @pytest.mark.parametrize("size", [4, 0, -1, -(10**12)])
 def test_a_vocabulary_smaller_than_any(size: int) -> None:
-    assert "the special tokens alone are four; ask for more" in complaint(train_vocabulary, ENGLISH, size)
+    assert "the special tokens alone are four; ask for more" in complaint(
+        train_vocabulary, ENGLISH, size
+    )
 
 
 def model(**options: Any) -> bytes:
     """A vocabulary that sentencepiece has learned with other settings than ours."""
-    written, usual = io.BytesIO(), {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, "vocab_size": 40}
+    written, usual = (
+        io.BytesIO(),
+        {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, "vocab_size": 40},
+    )
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter(ENGLISH * 9),
         model_writer=written,
@@ -798,10 +986,22 @@ def model(**options: Any) -> bytes:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (lambda: model().replace("▁The".encode(), b"\n\n\n\n\n\n"), r"piece \d+ ends a line"),
-        (lambda: model().replace("▁The".encode(), b"T\nheyo"), r"piece \d+ ends a line"),
-        (lambda: model().replace("▁The".encode(), b"T\0heyo"), "not a sentencepiece model"),
-        (lambda: model().replace("▁The".encode(), b"\xff\xfe\xfdThe"), r"piece \d+ is not UTF-8"),
+        (
+            lambda: model().replace("▁The".encode(), b"\n\n\n\n\n\n"),
+            r"piece \d+ ends a line",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"T\nheyo"),
+            r"piece \d+ ends a line",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"T\0heyo"),
+            "not a sentencepiece model",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"\xff\xfe\xfdThe"),
+            r"piece \d+ is not UTF-8",
+        ),
         (
             lambda: model().replace("▁The".encode(), b"The\xe2\x96\x81"[:5] + b"\xe2"),
             r"piece \d+ is not UTF-8",
@@ -810,7 +1010,9 @@ def model(**options: Any) -> bytes:
         (lambda: model(user_defined_symbols=["a\nb"]), "piece 4 ends a line"),
     ],
 )
-def test_pieces_that_are_no_text(tmp_path: Path, content: Callable[[], bytes], said: str) -> None:
+def test_pieces_that_are_no_text(
+    tmp_path: Path, content: Callable[[], bytes], said: str
+) -> None:
     (tmp_path / "vocabulary.model").write_bytes(content())
     with pytest.raises(InputError, match=f"vocabulary.model: no vocabulary .*{said}"):
         load_vocabulary(tmp_path / "vocabulary.model")
@@ -821,7 +1023,9 @@ def test_unseen_letters_are_written_as_bytes() -> None:
     text = "Жук – a beetle 🪲"
     assert UNK_ID not in vocabulary.encode(text)
     assert vocabulary.decode([vocabulary.encode(text)]) == [text]
-    line_feed, nothing = (vocabulary.processor.PieceToId(piece) for piece in ("<0x0A>", "<0x00>"))
+    line_feed, nothing = (
+        vocabulary.processor.PieceToId(piece) for piece in ("<0x0A>", "<0x00>")
+    )
     the, cat = vocabulary.encode(ENGLISH[:2])
     assert "\n" not in vocabulary.decode([[*the[:-1], line_feed, nothing, *cat]])[0]
     assert UNK_ID in train_vocabulary(ENGLISH, 40).encode(text)
@@ -838,20 +1042,31 @@ def test_sentences_with_line_feeds_teach_none() -> None:
     assert "ends a line" in complaint(train_vocabulary, ["The cat\nsleeps."] * 3, 20)
 
 
-def test_of_a_large_corpus_some_sentences_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_large_corpus_some_sentences_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Evenly from all of it, the same ones each time, and from an iterator."""
     monkeypatch.setattr(aiayn.data.vocabulary, "SENTENCES", 200)
-    letters = [chr(0x4E00 + number) for number in range(2000)]  # a sentence each, of a letter of its own
+    # A sentence each, of a letter of its own.
+    letters = [chr(0x4E00 + number) for number in range(2000)]
     drawn = [
         {piece.strip("▁") for piece in v.pieces(list(range(4, len(v))))} & set(letters)
-        for v in (train_vocabulary((f"{letter} a" for letter in letters), 4 + 202 + 2) for _ in range(2))
+        for v in (
+            train_vocabulary((f"{letter} a" for letter in letters), 4 + 202 + 2)
+            for _ in range(2)
+        )
     ]
     assert drawn[0] == drawn[1] and len(drawn[0]) == 200
     places = sorted(letters.index(letter) for letter in drawn[0])
-    assert all(60 < sum(low <= place < low + 1000 for place in places) < 140 for low in (0, 1000))
+    assert all(
+        60 < sum(low <= place < low + 1000 for place in places) < 140
+        for low in (0, 1000)
+    )
 
 
-def test_of_a_small_corpus_all_sentences_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_small_corpus_all_sentences_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     text = [*ENGLISH, *GERMAN] * 40
     whole = train_vocabulary(itertools.chain(text), 80)
     monkeypatch.setattr(aiayn.data.vocabulary, "SENTENCES", len(text))
@@ -860,7 +1075,9 @@ def test_of_a_small_corpus_all_sentences_are_used(monkeypatch: pytest.MonkeyPatc
 
 
 def test_long_lines_are_learned_from_too() -> None:
-    assert "▁zebra" in (v := train_vocabulary(["a b", "zebra " * 10_000], 15)).pieces(list(range(len(v))))
+    assert "▁zebra" in (v := train_vocabulary(["a b", "zebra " * 10_000], 15)).pieces(
+        list(range(len(v)))
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", None])
@@ -875,19 +1092,29 @@ def test_a_vocabulary_from_elsewhere(tmp_path: Path) -> None:
     """With other special tokens the end of a sentence would be taken for a word."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(ENGLISH), model_writer=model, model_type="bpe", vocab_size=30, minloglevel=2
+        sentence_iterator=iter(ENGLISH),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=30,
+        minloglevel=2,
     )
     (tmp_path / "vocabulary.model").write_bytes(model.getvalue())
     message = complaint(load_vocabulary, tmp_path / "vocabulary.model")
-    assert "special tokens (-1, 0, 1, 2)" in message and "train one with aiayn" in message
+    assert (
+        "special tokens (-1, 0, 1, 2)" in message and "train one with aiayn" in message
+    )
 
 
 # Real data
 
 
 @pytest.mark.parametrize("pair", ["en-de", "en-fr", "fr-de"])
-@pytest.mark.parametrize(("split", "size"), [("train", 29_000), ("val", 1014), ("test_2016_flickr", 1000)])
-def test_multi30k_is_as_large_as_published(data: Path, pair: str, split: str, size: int) -> None:
+@pytest.mark.parametrize(
+    ("split", "size"), [("train", 29_000), ("val", 1014), ("test_2016_flickr", 1000)]
+)
+def test_multi30k_is_as_large_as_published(
+    data: Path, pair: str, split: str, size: int
+) -> None:
     pairs = load_pairs("multi30k", pair, split)
     assert len(pairs) == size and pairs.source_name.startswith(str(data))
 
@@ -895,7 +1122,9 @@ def test_multi30k_is_as_large_as_published(data: Path, pair: str, split: str, si
 def test_multi30k_is_what_its_files_hold(data: Path) -> None:
     pairs = load_pairs("multi30k", "en-de", "train")
     content = gzip.decompress((data / "multi30k" / "train.de.gz").read_bytes())
-    assert list(pairs.target) == [line.strip() for line in content.decode().split("\n")[:-1]]
+    assert list(pairs.target) == [
+        line.strip() for line in content.decode().split("\n")[:-1]
+    ]
     assert pairs.target[28_999] == pairs.target[-1] == list(pairs.target[28_990:])[9]
 
 
@@ -905,12 +1134,24 @@ def test_multi30k_is_in_the_languages_that_it_says(data: Path) -> None:
     assert sum(" der " in f" {line} ".lower() for line in pairs.target) > 100
 
 
-def test_the_laboratory_comes_through_the_same_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_laboratory_comes_through_the_same_door(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 20)
-    pairs, turned = load_pairs("laboratory", "en-de", "val"), load_pairs("laboratory", "de-en", "val")
-    assert pairs.source == [pair.source for pair in laboratory.sample(20, split="valid")]
+    pairs, turned = (
+        load_pairs("laboratory", "en-de", "val"),
+        load_pairs("laboratory", "de-en", "val"),
+    )
+    assert pairs.source == [
+        pair.source for pair in laboratory.sample(20, split="valid")
+    ]
     assert (pairs.source, pairs.target) == (turned.target, turned.source)
-    with pytest.raises(InputError, match="laboratory has no en-fr val: languages are en-de and de-en"):
+    with pytest.raises(
+        InputError, match="laboratory has no en-fr val: languages are en-de and de-en"
+    ):
         load_pairs("laboratory", "en-fr", "val")
-    with pytest.raises(InputError, match=r"laboratory has no en-de test_2016_flickr: .*splits train, val"):
+    with pytest.raises(
+        InputError,
+        match=r"laboratory has no en-de test_2016_flickr: .*splits train, val",
+    ):
         load_pairs("laboratory", "en-de", "test_2016_flickr")

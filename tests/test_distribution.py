@@ -1,4 +1,6 @@
-"""Several workers take the steps of one; if one is missing or dies, the others do not wait for ever."""
+"""Several workers take the steps of one; if one is missing or dies, the others do not
+wait for ever.
+"""
 
 import os
 import signal
@@ -71,10 +73,16 @@ def agree(one: Path, other: Path, digits: int) -> None:
 
 
 def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) -> None:
-    """What the tests below prove something about: pieces without a pair, and with more or fewer words."""
+    """What the tests below prove something about: pieces without a pair, and with more
+    or fewer words.
+    """
     vocabulary = load_vocabulary(alone / "vocabulary.model")
-    encoded = encode_corpus(vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length)
-    batches = Batches(encoded, encoded.lengths, EIGHT.batch_tokens, EIGHT.seed, micro_batches=8)
+    encoded = encode_corpus(
+        vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length
+    )
+    batches = Batches(
+        encoded, encoded.lengths, EIGHT.batch_tokens, EIGHT.seed, micro_batches=8
+    )
     sizes = [len(batches[step].numbers) for step in range(1, EIGHT.steps + 1)]
     assert min(sizes) < 8 < max(sizes)
     words = [int((piece.labels != 0).sum()) for piece in batches[1].micro_batches]
@@ -91,23 +99,42 @@ def test_distributed_workers_take_the_steps_of_one(
     assert kept(tmp_path / "run") == [6]
 
 
-def test_distributed_workers_need_no_number_of_pieces(corpus: Path, tmp_path: Path) -> None:
-    """Without one there are as many as workers; two runs of two workers are the same to the last bit."""
+def test_distributed_workers_need_no_number_of_pieces(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Without one there are as many as workers; two runs of two workers are the same to
+    the last bit.
+    """
     as_many = replace(EIGHT, micro_batches=None)
     for name in ("first", "again"):
         workers = start_workers(2, as_many, corpus, tmp_path / name)
         assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(tmp_path / "first", tmp_path / "again")
-    one = start(small_train, replace(EIGHT, micro_batches=2), corpus, tmp_path / "one", log=tmp_path / "log")
+    one = start(
+        small_train,
+        replace(EIGHT, micro_batches=2),
+        corpus,
+        tmp_path / "one",
+        log=tmp_path / "log",
+    )
     assert finish(one) == 0
     agree(tmp_path / "first", tmp_path / "one", digits=4)
 
 
-def test_distributed_pieces_that_cannot_be_shared_evenly(corpus: Path, tmp_path: Path) -> None:
-    workers = start_workers(2, replace(EIGHT, micro_batches=9), corpus, tmp_path / "run")
+def test_distributed_pieces_that_cannot_be_shared_evenly(
+    corpus: Path, tmp_path: Path
+) -> None:
+    workers = start_workers(
+        2, replace(EIGHT, micro_batches=9), corpus, tmp_path / "run"
+    )
     assert [finish(worker) for worker in workers] == [2, 2]
-    said = "complaint: 2 workers cannot share 9 micro-batches evenly: take 1 or 3 or 9 workers, or a multiple"
-    assert all(said in Path(f"{tmp_path / 'run'}.{rank}.log").read_text() for rank in range(2))
+    said = (
+        "complaint: 2 workers cannot share 9 micro-batches evenly:"
+        " take 1 or 3 or 9 workers, or a multiple"
+    )
+    assert all(
+        said in Path(f"{tmp_path / 'run'}.{rank}.log").read_text() for rank in range(2)
+    )
 
 
 # Workers that are missing
@@ -119,7 +146,10 @@ def stores(request: pytest.FixtureRequest) -> list[Store]:
     if request.param == "hash":
         return [HashStore()] * 4
     port = free_port()
-    stores = [TCPStore("127.0.0.1", port, is_master=rank == 0, wait_for_workers=False) for rank in range(4)]
+    stores = [
+        TCPStore("127.0.0.1", port, is_master=rank == 0, wait_for_workers=False)
+        for rank in range(4)
+    ]
     return list[Store](stores)
 
 
@@ -144,7 +174,9 @@ def test_distributed_roll_with_all_present(stores: list[Store]) -> None:
 def test_distributed_roll_names_who_is_missing(stores: list[Store]) -> None:
     for message in roll(stores, [2, 0], seconds=0.3):
         assert message is not None and len(message.splitlines()) == 1
-        assert message.startswith("of 4 workers, rank 1, 3 did not join within 0.3 seconds; look at")
+        assert message.startswith(
+            "of 4 workers, rank 1, 3 did not join within 0.3 seconds; look at"
+        )
 
 
 def join_briefly() -> None:
@@ -159,11 +191,19 @@ def join_briefly() -> None:
         (1, "rank 0 at 127.0.0.1:"),
     ],
 )
-def test_a_distributed_worker_that_is_alone_says_so(rank: int, said: str, tmp_path: Path) -> None:
+def test_a_distributed_worker_that_is_alone_says_so(
+    rank: int, said: str, tmp_path: Path
+) -> None:
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    process = start(join_briefly, log=tmp_path / "log", WORLD_SIZE=2, RANK=rank, **where)
+    process = start(
+        join_briefly, log=tmp_path / "log", WORLD_SIZE=2, RANK=rank, **where
+    )
     assert finish(process) == 2
-    found = [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("complaint: ")]
+    found = [
+        line
+        for line in (tmp_path / "log").read_text().splitlines()
+        if line.startswith("complaint: ")
+    ]
     assert len(found) == 1 and said in found[0]
 
 
@@ -200,7 +240,9 @@ def test_a_killed_worker_ends_the_distributed_run(corpus: Path, tmp_path: Path) 
     assert kept(out)[-1] == step + 2
 
 
-def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(corpus: Path, tmp_path: Path) -> None:
+def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(
+    corpus: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
@@ -224,7 +266,8 @@ from test_distribution import EIGHT
 step = aiayn.training.loop.training_step
 
 def dying(*arguments):
-    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1" and arguments[3] == 8:
+    first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+    if first and os.environ["RANK"] == "1" and arguments[3] == 8:
         print("worker 1 dies", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     return step(*arguments)
@@ -238,7 +281,13 @@ small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys
 def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[str]:
     """Two workers, which are started again once if one of them dies."""
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+    ]
     command += [
         "--max-restarts=1",
         "script.py",
@@ -258,19 +307,27 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
 
 
 @pytest.mark.slow
-def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(corpus: Path, tmp_path: Path) -> None:
-    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5, without being told."""
+def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5,
+    without being told.
+    """
     out, log = tmp_path / "run", tmp_path / "log"
     assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
     assert "worker 1 dies" in log.read_text()
     whole = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
     workers = start_workers(2, whole, corpus, tmp_path / "whole")
     assert [finish(worker) for worker in workers] == [0, 0]
-    assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(
+        tmp_path / "whole"
+    )
 
     process = torchrun(tmp_path, corpus, 100_000, "resume")
     wait_for(lambda: kept(out)[-1] > 12 or process.poll() is not None)
     process.terminate()  # as SLURM does when the time is over
     process.wait(300)
     step = kept(out)[-1]
-    assert step > 12 and lines(out)[-1]["step"] == step and "loss" in lines(out)[-1], log.read_text()
+    assert step > 12 and lines(out)[-1]["step"] == step and "loss" in lines(out)[-1], (
+        log.read_text()
+    )

@@ -1,4 +1,6 @@
-"""What chapters 3.3 and 3.4 leave out: agreement with PyTorch's own parts, gradients, odd shapes, faults."""
+"""What chapters 3.3 and 3.4 leave out: agreement with PyTorch's own parts, gradients,
+odd shapes, faults.
+"""
 
 import math
 
@@ -25,7 +27,9 @@ def test_feed_forward_agrees_with_pytorch_in_values_and_gradients() -> None:
     inputs = [x, *ours.parameters()]
     results = [network(x) for network in (ours, theirs)]
     torch.testing.assert_close(*results, rtol=0, atol=1e-12)
-    gradients = [torch.autograd.grad(result.square().sum(), inputs) for result in results]
+    gradients = [
+        torch.autograd.grad(result.square().sum(), inputs) for result in results
+    ]
     for a, b in zip(*gradients, strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
@@ -37,7 +41,8 @@ def test_feed_forward_survives_gradcheck() -> None:
 def test_feed_forward_leaves_its_input_alone() -> None:
     """It works in place, but only on what it made itself."""
     network = FeedForward(8, 32)
-    nn.init.eye_(network.W_1.weight)  # the closest that W_1 can come to handing its input on
+    # The closest that W_1 can come to handing its input on.
+    nn.init.eye_(network.W_1.weight)
     x = torch.randn(2, 3, 8)
     before = x.clone()
     network(x)
@@ -57,7 +62,9 @@ def test_feed_forward_takes_any_leading_shape(shape: tuple[int, ...]) -> None:
 
 def test_feed_forward_takes_strided_input() -> None:
     network, x = FeedForward(8, 32), torch.randn(8, 5, 2)
-    torch.testing.assert_close(network(x.transpose(0, 2)), network(x.transpose(0, 2).contiguous()))
+    torch.testing.assert_close(
+        network(x.transpose(0, 2)), network(x.transpose(0, 2).contiguous())
+    )
 
 
 def test_feed_forward_refuses_another_width() -> None:
@@ -87,11 +94,15 @@ def test_embeddings_agree_with_pytorch() -> None:
     tokens = torch.randint(50, (3, 7))
     losses = [
         F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
-        for logits in (ours.logits(ours(tokens).tanh()), linear((4 * table(tokens)).tanh()))
+        for logits in (
+            ours.logits(ours(tokens).tanh()),
+            linear((4 * table(tokens)).tanh()),
+        )
     ]
     torch.testing.assert_close(*losses, rtol=0, atol=1e-12)
     gradients = [
-        torch.autograd.grad(a, b)[0] for a, b in zip(losses, (ours.weight, table.weight), strict=True)
+        torch.autograd.grad(a, b)[0]
+        for a, b in zip(losses, (ours.weight, table.weight), strict=True)
     ]
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
 
@@ -99,21 +110,30 @@ def test_embeddings_agree_with_pytorch() -> None:
 @pytest.mark.parametrize("d_model", [16, 64, 512])
 def test_embeddings_have_unit_rows_and_unit_logits(d_model: int) -> None:
     embeddings = Embeddings(2000, d_model)
-    assert embeddings.weight.square().sum(dim=1).mean().item() == pytest.approx(1, abs=0.03)
+    assert embeddings.weight.square().sum(dim=1).mean().item() == pytest.approx(
+        1, abs=0.03
+    )
     logits = embeddings.logits(F.layer_norm(torch.randn(200, d_model), [d_model]))
     assert logits.square().mean().item() == pytest.approx(1, abs=0.03)
 
 
 def test_logits_of_some_positions_are_those_of_all() -> None:
-    embeddings, x = Embeddings(50, 16).double(), torch.randn(3, 7, 16, dtype=torch.float64)
+    embeddings, x = (
+        Embeddings(50, 16).double(),
+        torch.randn(3, 7, 16, dtype=torch.float64),
+    )
     chosen = torch.rand(3, 7) < 0.5
-    torch.testing.assert_close(embeddings.logits(x[chosen]), embeddings.logits(x)[chosen], rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        embeddings.logits(x[chosen]), embeddings.logits(x)[chosen], rtol=0, atol=1e-12
+    )
     assert embeddings.logits(x[0, 0]).shape == (50,)
     assert embeddings.logits(x[:, :0]).shape == (3, 0, 50)
 
 
 def test_embeddings_have_one_parameter() -> None:
-    assert [(name, tuple(p.shape)) for name, p in Embeddings(7, 3).named_parameters()] == [("weight", (7, 3))]
+    assert [
+        (name, tuple(p.shape)) for name, p in Embeddings(7, 3).named_parameters()
+    ] == [("weight", (7, 3))]
 
 
 def test_embeddings_of_nothing() -> None:
@@ -127,7 +147,9 @@ def test_embeddings_refuse_a_token_beyond_the_vocabulary(token: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "tokens", [torch.zeros(2, 3), torch.zeros(3, dtype=torch.long)], ids=["floats", "no batch"]
+    "tokens",
+    [torch.zeros(2, 3), torch.zeros(3, dtype=torch.long)],
+    ids=["floats", "no batch"],
 )
 def test_embeddings_refuse_what_is_not_a_batch_of_tokens(tokens: Tensor) -> None:
     with pytest.raises(TypeCheckError):

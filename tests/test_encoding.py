@@ -1,4 +1,6 @@
-"""Encoding once: the same tokens as in memory, whatever was interrupted, damaged or done by whom."""
+"""Encoding once: the same tokens as in memory, whatever was interrupted, damaged or
+done by whom.
+"""
 
 import errno
 import io
@@ -16,16 +18,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aiayn.data import Batches, Pairs, Vocabulary, encode_pairs, load_pairs, shards, train_vocabulary
+from aiayn.data import (
+    Batches,
+    Pairs,
+    Vocabulary,
+    encode_pairs,
+    load_pairs,
+    shards,
+    train_vocabulary,
+)
 from aiayn.data import encoded as encoding
 from aiayn.data.encoded import Encoded, check_script, encode_corpus
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 
 ENGLISH = [
-    f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}" for number in range(97)
+    f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}"
+    for number in range(97)
 ]
-GERMAN = [f"Die Katze Nummer {number} sieht den Hund, und der Hund schläft" for number in range(97)]
+GERMAN = [
+    f"Die Katze Nummer {number} sieht den Hund, und der Hund schläft"
+    for number in range(97)
+]
 PAIRS = Pairs(ENGLISH, GERMAN, "my.en", "my.de")
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -64,10 +78,17 @@ def complaint(*arguments: Any, **options: Any) -> str:
 
 
 def lists(encoded: Encoded) -> list[tuple[list[int], ...]]:
-    return [tuple(side.tolist() for side in encoded[index]) for index in range(len(encoded))]
+    return [
+        tuple(side.tolist() for side in encoded[index]) for index in range(len(encoded))
+    ]
 
 
-def same(encoded: Encoded, vocabulary: Vocabulary, pairs: Pairs = PAIRS, max_length: int = 256) -> bool:
+def same(
+    encoded: Encoded,
+    vocabulary: Vocabulary,
+    pairs: Pairs = PAIRS,
+    max_length: int = 256,
+) -> bool:
     """Whether it holds what `encode_pairs` gives, with the right lengths."""
     expected = encode_pairs(vocabulary, pairs, max_length, drop_too_long=True)
     lengths = [[len(source), len(target)] for source, target in expected]
@@ -88,7 +109,9 @@ def test_it_is_what_encode_pairs_gives(vocabulary: Vocabulary, number: int) -> N
         encoded[number]
 
 
-def test_a_file_gives_the_same_as_a_list(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_a_file_gives_the_same_as_a_list(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     (tmp_path / "train.en").write_text("\n".join(ENGLISH))
     (tmp_path / "train.de").write_text("\r\n".join(GERMAN))
     pairs = load_pairs(str(tmp_path), "en-de", "train")
@@ -108,12 +131,23 @@ def test_numbers_of_a_large_vocabulary_need_four_bytes(
 def test_batches_are_made_from_it(vocabulary: Vocabulary) -> None:
     encoded = encode_corpus(vocabulary, PAIRS, 256)
     examples = encode_pairs(vocabulary, PAIRS, 256)
-    mine, expected = (Batches(each, encoded.lengths, 500, seed=1)[3] for each in (encoded, examples))
-    assert mine.micro_batches[0].source.tolist() == expected.micro_batches[0].source.tolist()
-    assert (mine.words, mine.tokens, mine.positions) == (expected.words, expected.tokens, expected.positions)
+    mine, expected = (
+        Batches(each, encoded.lengths, 500, seed=1)[3] for each in (encoded, examples)
+    )
+    assert (
+        mine.micro_batches[0].source.tolist()
+        == expected.micro_batches[0].source.tolist()
+    )
+    assert (mine.words, mine.tokens, mine.positions) == (
+        expected.words,
+        expected.tokens,
+        expected.positions,
+    )
 
 
-def test_another_process_gets_the_name_and_not_the_content(vocabulary: Vocabulary) -> None:
+def test_another_process_gets_the_name_and_not_the_content(
+    vocabulary: Vocabulary,
+) -> None:
     encoded = encode_corpus(vocabulary, PAIRS, 256)
     assert len(pickle.dumps(encoded)) < 1000 < encoded.tokens.nbytes
     assert lists(pickle.loads(pickle.dumps(encoded))) == lists(encoded)
@@ -122,7 +156,9 @@ def test_another_process_gets_the_name_and_not_the_content(vocabulary: Vocabular
 # Done once
 
 
-def test_what_is_there_is_not_made_again(vocabulary: Vocabulary, jobs: list[str]) -> None:
+def test_what_is_there_is_not_made_again(
+    vocabulary: Vocabulary, jobs: list[str]
+) -> None:
     first, again = (encode_corpus(vocabulary, PAIRS, 256) for _ in range(2))
     assert len(jobs) == 10 and lists(first) == lists(again)
     assert not list(first.folder.glob("*.npz"))
@@ -149,13 +185,19 @@ def test_what_decides_on_the_tokens_decides_on_the_folder(
     assert len(set(folders)) == 6
 
 
-def test_of_several_that_ask_at_once_one_encodes(vocabulary: Vocabulary, jobs: list[str]) -> None:
+def test_of_several_that_ask_at_once_one_encodes(
+    vocabulary: Vocabulary, jobs: list[str]
+) -> None:
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256), range(4)))
+        found = list(
+            pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256), range(4))
+        )
     assert len(jobs) == 10 and all(same(encoded, vocabulary) for encoded in found)
 
 
-def test_the_progress_is_shown_on_request(vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_progress_is_shown_on_request(
+    vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]
+) -> None:
     encode_corpus(vocabulary, PAIRS, 256)
     assert capsys.readouterr().err == ""
     encode_corpus(vocabulary, PAIRS, 255, progress=True)
@@ -165,7 +207,9 @@ def test_the_progress_is_shown_on_request(vocabulary: Vocabulary, capsys: pytest
 # Interruptions and damage
 
 
-def interrupt(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: int) -> Path:
+def interrupt(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: int
+) -> Path:
     """Encode, and break off behind so many shards; gives the folder."""
     encode_shard, made = shards.encode_shard, list[Path]()
 
@@ -201,9 +245,14 @@ def flip(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-@pytest.mark.parametrize("damage", [cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"])
+@pytest.mark.parametrize(
+    "damage", [cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"]
+)
 def test_a_damaged_shard_is_made_again(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str], damage: Any
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: list[str],
+    damage: Any,
 ) -> None:
     folder = interrupt(vocabulary, monkeypatch, after=9)
     shard = folder / "00004.npz"
@@ -224,7 +273,9 @@ def test_damaged_files_are_made_again(
         path.unlink()
     else:
         changed = content[:20] + b"x" + content[21:]
-        path.write_bytes({"cut": cut(content), "empty": b"", "changed": changed}[damage])
+        path.write_bytes(
+            {"cut": cut(content), "empty": b"", "changed": changed}[damage]
+        )
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert path.read_bytes() == content and len(jobs) == 20
 
@@ -235,7 +286,13 @@ def test_what_a_killed_process_left_is_removed(
     folder = interrupt(vocabulary, monkeypatch, after=3)
     (folder / ".00003.npz.123.part").write_bytes(b"half of it")
     encode_corpus(vocabulary, PAIRS, 256)
-    assert sorted(p.name for p in folder.iterdir()) == ["lengths", "lock", "report.json", "starts", "tokens"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "lengths",
+        "lock",
+        "report.json",
+        "starts",
+        "tokens",
+    ]
 
 
 SCRIPT = """
@@ -260,7 +317,8 @@ def test_kill_9_at_any_moment(
     for number in range(2):
         command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
         process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-        limit = time.monotonic() + 300  # kill it some moments after it has made more shards
+        # Kill it some moments after it has made more shards.
+        limit = time.monotonic() + 300
         while process.poll() is None and time.monotonic() < limit:
             if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
                 break
@@ -284,8 +342,12 @@ if __name__ == "__main__":
 """
 
 
-def test_a_script_that_does_not_ask_whether_it_is_the_main_program(tmp_path: Path) -> None:
-    """Its processes would begin the whole work again; whoever works below the question is left alone."""
+def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
+    tmp_path: Path,
+) -> None:
+    """Its processes would begin the whole work again; whoever works below the question
+    is left alone.
+    """
     check_script()
     (tmp_path / "asks.py").write_text(STARTER)
     (tmp_path / "does_not.py").write_text(
@@ -293,16 +355,25 @@ def test_a_script_that_does_not_ask_whether_it_is_the_main_program(tmp_path: Pat
     )
     done, refused = (
         subprocess.run(
-            [sys.executable, tmp_path / name], cwd=ROOT, capture_output=True, text=True, timeout=600
+            [sys.executable, tmp_path / name],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=600,
         )
         for name in ("asks.py", "does_not.py")
     )
     assert done.returncode == 0 and done.stdout == "None\n"
-    assert refused.returncode and "InputError: in a script, call this below" in refused.stderr
+    assert (
+        refused.returncode
+        and "InputError: in a script, call this below" in refused.stderr
+    )
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path) -> None:
+def test_a_full_disk(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path
+) -> None:
     real, calls = getattr(os, call), []
 
     def full(*arguments: Any) -> Any:
@@ -314,7 +385,9 @@ def test_a_full_disk(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, ca
     with monkeypatch.context() as patch:
         patch.setattr(f"os.{call}", full)
         message = complaint(vocabulary, PAIRS, 256)
-    assert "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
+    assert (
+        "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
+    )
     assert "let AIAYN_CACHE name another folder or make room" in message
     assert not list(cache.rglob("*.part"))
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
@@ -333,25 +406,37 @@ def test_a_cache_that_cannot_be_used(
     (tmp_path / "file").write_text("here first")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
     message = complaint(vocabulary, PAIRS, 256)
-    assert str(tmp_path / "file") in message and "let AIAYN_CACHE name another folder" in message
+    assert (
+        str(tmp_path / "file") in message
+        and "let AIAYN_CACHE name another folder" in message
+    )
 
 
-def test_a_cache_that_cannot_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_read(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = encode_corpus(vocabulary, PAIRS, 256).folder
 
     def refuse(path: Path, *_: Any, **__: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
+    # The tests may run as root, who may read everything.
+    monkeypatch.setattr(Path, "open", refuse)
     message = complaint(vocabulary, PAIRS, 256)
     assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
 
 
-def test_a_cache_that_can_only_be_read(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_can_only_be_read(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is whole is used without writing, a lock included."""
     encode_corpus(vocabulary, PAIRS, 256)
-    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made"))
-    monkeypatch.setattr("aiayn.data.files.FileLock", lambda *_: pytest.fail("a lock was taken"))
+    monkeypatch.setattr(
+        Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made")
+    )
+    monkeypatch.setattr(
+        "aiayn.data.files.FileLock", lambda *_: pytest.fail("a lock was taken")
+    )
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
@@ -376,10 +461,16 @@ def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
     complaint(vocabulary, long_ones(), 256)
     encoded = encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True)
-    assert encoded.dropped == 2 and len(encoded) == 95 and same(encoded, vocabulary, long_ones())
-    assert encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True).dropped == 2  # from the cache
+    assert (
+        encoded.dropped == 2
+        and len(encoded) == 95
+        and same(encoded, vocabulary, long_ones())
+    )
+    # From the cache.
+    assert encode_corpus(vocabulary, long_ones(), 256, drop_too_long=True).dropped == 2
     assert len(jobs) == 10  # the shards from before the complaint were kept
-    assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)  # and are no excuse
+    # They are no excuse.
+    assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)
 
 
 def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
@@ -396,18 +487,39 @@ def test_nothing_is_left(vocabulary: Vocabulary) -> None:
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
     assert encode_corpus(vocabulary, PAIRS, 256).unknown == 0
-    russian = Pairs(["Кошка спит.", "Собака видит кошку."], ENGLISH[:2], "my.ru", "my.en")
+    russian = Pairs(
+        ["Кошка спит.", "Собака видит кошку."], ENGLISH[:2], "my.ru", "my.en"
+    )
     for _ in range(2):  # also when it is there already
-        with pytest.warns(UserWarning, match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary"):
+        with pytest.warns(
+            UserWarning,
+            match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary",
+        ):
             encoded = encode_corpus(vocabulary, russian, 256)
         assert encoded.unknown > 0.1
 
 
 @pytest.mark.parametrize(
-    "kind", ["O", "object", "uint8", "int64", "V16", "M8[s]", "U4", "float16", None, 3, ["u2"], {}]
+    "kind",
+    [
+        "O",
+        "object",
+        "uint8",
+        "int64",
+        "V16",
+        "M8[s]",
+        "U4",
+        "float16",
+        None,
+        3,
+        ["u2"],
+        {},
+    ],
 )
 @pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
-def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, name: str, kind: Any) -> None:
+def test_a_poisoned_cache_chooses_no_type(
+    vocabulary: Vocabulary, name: str, kind: Any
+) -> None:
     """Numpy would take the bytes of a file for pointers if the type were O."""
     if (name, kind) == ("starts", "int64"):
         return
@@ -420,7 +532,8 @@ def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, name: str, kin
 
 @pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
 @pytest.mark.parametrize(
-    "change", [lambda old: old[:-8], lambda old: old + b"\0", lambda old: old * 2, lambda _: b""]
+    "change",
+    [lambda old: old[:-8], lambda old: old + b"\0", lambda old: old * 2, lambda _: b""],
 )
 def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> None:
     """Even if the checksums are right."""
@@ -447,7 +560,9 @@ def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> No
         {"unknown": None},
     ],
 )
-def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: dict[str, Any]) -> None:
+def test_what_a_report_says_has_to_fit(
+    vocabulary: Vocabulary, change: dict[str, Any]
+) -> None:
     path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     encoded = encode_corpus(vocabulary, PAIRS, 256)
@@ -455,7 +570,8 @@ def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: dict[str,
 
 
 @pytest.mark.parametrize(
-    "content", [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"]
+    "content",
+    [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"],
 )
 def test_a_report_that_is_no_json(vocabulary: Vocabulary, content: bytes) -> None:
     path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
@@ -479,8 +595,13 @@ def arrays(**changes: Any) -> Any:
     def changed(content: bytes) -> bytes:
         written = io.BytesIO()
         with np.load(io.BytesIO(content)) as shard:
-            parts = {name: changes.get(name, lambda part: part)(shard[name]) for name in shard}
-        np.savez(written, **{name: part for name, part in parts.items() if part is not None})
+            parts = {
+                name: changes.get(name, lambda part: part)(shard[name])
+                for name in shard
+            }
+        np.savez(
+            written, **{name: part for name, part in parts.items() if part is not None}
+        )
         return written.getvalue()
 
     return changed
@@ -514,7 +635,10 @@ def bare(_: bytes) -> bytes:
     ],
 )
 def test_a_poisoned_shard_is_made_again(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str], damage: Any
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: list[str],
+    damage: Any,
 ) -> None:
     folder = interrupt(vocabulary, monkeypatch, after=9)
     (folder / "00004.npz").write_bytes(damage((folder / "00004.npz").read_bytes()))
@@ -534,6 +658,12 @@ def test_shards_of_another_size_are_made_again(
 
 def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:
     folder = encode_corpus(vocabulary, PAIRS, 256).folder
-    for report in ([], {}, {"files": 3}, {"files": {"tokens": []}}, {"files": {"nothing": ["uint16", 0, 0]}}):
+    for report in (
+        [],
+        {},
+        {"files": 3},
+        {"files": {"tokens": []}},
+        {"files": {"nothing": ["uint16", 0, 0]}},
+    ):
         write_atomically(folder / "report.json", json.dumps(report).encode())
         assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)

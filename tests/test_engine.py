@@ -1,4 +1,6 @@
-"""The engine: the same translations as the model itself, whatever the configuration, and nothing moved."""
+"""The engine: the same translations as the model itself, whatever the configuration,
+and nothing moved.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +9,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_models import CONVOLUTIONAL, RECURRENT, TRANSFORMER, TRANSFORMERS, close, moved, sentences
+from small_models import (
+    CONVOLUTIONAL,
+    RECURRENT,
+    TRANSFORMER,
+    TRANSFORMERS,
+    close,
+    moved,
+    sentences,
+)
 from test_translation import SOURCES, assert_same, tiny
 from torch import Tensor, nn
 
@@ -35,7 +45,9 @@ few = settings(deadline=None, max_examples=40)
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 @pytest.fixture(params=TRANSFORMERS.values(), ids=TRANSFORMERS.keys())
@@ -53,14 +65,19 @@ def test_it_finds_what_the_model_finds(model: Transformer, beam: int) -> None:
     search = SearchConfig(beam, extra_length=12, n_best=beam)
     source = torch.cat([sentences(9, 1, 4, 20, 4), torch.full((5, 1), PAD_ID)], dim=1)
     source[torch.arange(5), (source != PAD_ID).sum(1)] = EOS_ID
-    plain, quick = beam_search(model, source, search), beam_search(Engine(model), source, search)
+    plain, quick = (
+        beam_search(model, source, search),
+        beam_search(Engine(model), source, search),
+    )
     for ours, theirs in zip(plain, quick, strict=True):
         assert [each.tokens for each in ours] == [each.tokens for each in theirs]
         for one, other in zip(ours, theirs, strict=True):
             assert abs(one.score - other.score) < 1e-4
 
 
-@pytest.mark.parametrize("chunks", [[1] * 8, [3, 1, 1, 1, 1, 1], [8], [2, 4, 2]], ids=str)
+@pytest.mark.parametrize(
+    "chunks", [[1] * 8, [3, 1, 1, 1, 1, 1], [8], [2, 4, 2]], ids=str
+)
 def test_steps_are_teacher_forcing(model: Transformer, chunks: list[int]) -> None:
     source, target, engine = sentences(7, 1, 4), sentences(8, 8, 8), Engine(model)
     expected, state, end = model(source, target), engine.start(source), 0
@@ -70,17 +87,30 @@ def test_steps_are_teacher_forcing(model: Transformer, chunks: list[int]) -> Non
         assert state.length == end
 
 
-def test_beams_that_die_and_branch_are_as_if_each_were_alone(model: Transformer) -> None:
-    source, beams, engine = sentences(6, 4), torch.ones(6, 1, dtype=torch.long), Engine(model)
+def test_beams_that_die_and_branch_are_as_if_each_were_alone(
+    model: Transformer,
+) -> None:
+    source, beams, engine = (
+        sentences(6, 4),
+        torch.ones(6, 1, dtype=torch.long),
+        Engine(model),
+    )
     chance = torch.Generator().manual_seed(1)
     state, kept = engine.start(source), []
     for length in range(1, 61):
         found = engine.step(beams[:, -1:], state)
         kept.append(state.target[0].length)
         if length % 15 == 0:
-            close(found, model(source.repeat_interleave(len(beams) // len(source), 0), beams)[:, -1])
+            close(
+                found,
+                model(source.repeat_interleave(len(beams) // len(source), 0), beams)[
+                    :, -1
+                ],
+            )
         each = range(len(source))
-        rows = torch.cat([torch.randint(3 * k, 3 * k + 3, (3,), generator=chance) for k in each])
+        rows = torch.cat(
+            [torch.randint(3 * k, 3 * k + 3, (3,), generator=chance) for k in each]
+        )
         leaves = length == 40  # the first sentence is done
         rows = rows[3:] if leaves else rows
         newest = torch.randint(4, 40, (len(rows), 1), generator=chance)
@@ -101,14 +131,20 @@ def test_sentences_leave_before_and_after_they_have_branched(
     engine.step(target[:, :1], state)
     rows = torch.tensor(stay).repeat_interleave(beams)
     state.select(rows)
-    close(engine.step(target[rows, 1:], state), model(source[rows], target[rows])[:, -1])
+    close(
+        engine.step(target[rows, 1:], state), model(source[rows], target[rows])[:, -1]
+    )
     if len(stay) > 1:  # now several beams a sentence: the first leaves
         rows, gone = rows[beams:], beams
         state.select(torch.arange(gone, gone + len(rows)))
         newest = sentences(*[1] * len(rows))
         whole = torch.cat([target[rows], newest], dim=1)
         close(engine.step(newest, state), model(source[rows], whole)[:, -1])
-    assert len(state.visible) == len(state.target[0].rooms[0]) == max(1, len(stay) - (len(stay) > 1))
+    assert (
+        len(state.visible)
+        == len(state.target[0].rooms[0])
+        == max(1, len(stay) - (len(stay) > 1))
+    )
 
 
 def test_what_somebody_else_computes_is_left_to_the_model() -> None:
@@ -148,7 +184,9 @@ def test_it_decodes_with_the_weights_as_they_are_now() -> None:
     engine = engine_for(model)
     with torch.no_grad():
         model.target_embeddings.weight.mul_(0.5)
-    for ours, theirs in zip(beam_search(engine, pad(SOURCES)), beam_search(model, pad(SOURCES)), strict=True):
+    for ours, theirs in zip(
+        beam_search(engine, pad(SOURCES)), beam_search(model, pad(SOURCES)), strict=True
+    ):
         assert_same(ours, theirs)
 
 
@@ -168,7 +206,11 @@ def test_stacking_beams_can_be_undone(batch: int, beams: int, n: int) -> None:
 @few
 @given(beams=st.integers(1, 4), n=st.integers(1, 3))
 def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int) -> None:
-    Q, K, V = normal(2 * beams, 2, n, 4), normal(2, 2, 5, 4, seed=1), normal(2, 2, 5, 3, seed=2)
+    Q, K, V = (
+        normal(2 * beams, 2, n, 4),
+        normal(2, 2, 5, 4, seed=1),
+        normal(2, 2, 5, 3, seed=2),
+    )
     visible = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]).bool()[:, None, None]
     copies = (each.repeat_interleave(beams, 0) for each in (K, V, visible))
     shared = unstack_beams(attend(stack_beams(Q, 2), K, V, visible)[0], len(Q))
@@ -180,13 +222,19 @@ def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int) -> None
 
 @few
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=8), data=st.data())
-def test_a_cache_holds_what_was_appended_selected_and_picked(sizes: list[int], data: st.DataObject) -> None:
+def test_a_cache_holds_what_was_appended_selected_and_picked(
+    sizes: list[int], data: st.DataObject
+) -> None:
     cache, kept = GrowingCache(), [torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)]
     for size in sizes:
         more = [torch.randn(len(each), 3, size, each.shape[3]) for each in kept]
         kept = [torch.cat(pair, dim=2) for pair in zip(kept, more, strict=True)]
         assert all(map(torch.equal, cache.append(*more), kept))
-        rows = torch.tensor(data.draw(st.lists(st.integers(0, len(kept[0]) - 1), min_size=1, max_size=4)))
+        rows = torch.tensor(
+            data.draw(
+                st.lists(st.integers(0, len(kept[0]) - 1), min_size=1, max_size=4)
+            )
+        )
         cache.select(rows)
         kept = [each[rows] for each in kept]
         length = kept[0].shape[2]
@@ -214,7 +262,9 @@ def test_appending_leaves_the_caller_s_tensors_alone() -> None:
     assert torch.equal(first, torch.ones(1, 1, 2, 3))
 
 
-def test_what_is_kept_grows_with_the_length_and_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_grows_with_the_length_and_no_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kept: list[int] = []
     step = Engine.step
 
@@ -246,12 +296,16 @@ def test_a_narrow_batch_is_filled_up_with_padding_as_far_as_there_are_positions(
 ) -> None:
     positions: Any = "sinusoidal" if longest is None else "learned"
     source = torch.full((2, n), 4)
-    wider = lengthen(source, TransformerConfig(positions=positions, max_length=longest or 1))
+    wider = lengthen(
+        source, TransformerConfig(positions=positions, max_length=longest or 1)
+    )
     assert wider.shape == (2, max(n, min(SHORT, longest or SHORT)))
     assert torch.equal(wider[:, :n], source) and bool((wider[:, n:] == PAD_ID).all())
 
 
-@pytest.mark.parametrize("change", [{}, {"positions": "learned", "max_length": 9}, {"positions": "relative"}])
+@pytest.mark.parametrize(
+    "change", [{}, {"positions": "learned", "max_length": 9}, {"positions": "relative"}]
+)
 def test_the_padding_of_a_narrow_batch_changes_nothing(
     change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

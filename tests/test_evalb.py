@@ -36,14 +36,24 @@ def test_a_sentence_scores_what_was_worked_out_by_hand(case: dict[str, Any]) -> 
 
 def test_sentences_together_score_what_was_worked_out_by_hand() -> None:
     scores = evalb(*zip(*map(trees_of, CASES), strict=True))
-    for name in ("precision", "recall", "f1", "complete_match", "average_crossing", "sentences", "skipped"):
+    for name in (
+        "precision",
+        "recall",
+        "f1",
+        "complete_match",
+        "average_crossing",
+        "sentences",
+        "skipped",
+    ):
         assert getattr(scores, name) == pytest.approx(TOGETHER[name], abs=0.005), name
 
 
 def test_a_tree_against_itself_is_perfect() -> None:
     trees = [read_tree(case["gold"]) for case in CASES]
     scores = evalb(trees, trees)
-    assert scores.f1 == scores.precision == scores.recall == scores.complete_match == 100
+    assert (
+        scores.f1 == scores.precision == scores.recall == scores.complete_match == 100
+    )
     assert scores.crossing == scores.skipped == 0
 
 
@@ -54,7 +64,12 @@ def test_other_words_are_skipped_and_nothing_scores_nothing() -> None:
     )
     assert evalb([one], [other]).skipped == 1
     nothing = evalb([], [])
-    assert (nothing.f1, nothing.recall, nothing.complete_match, nothing.average_crossing) == (0, 0, 0, 0)
+    assert (
+        nothing.f1,
+        nothing.recall,
+        nothing.complete_match,
+        nothing.average_crossing,
+    ) == (0, 0, 0, 0)
 
 
 def test_strictly_no_sentence_is_left_out() -> None:
@@ -63,16 +78,24 @@ def test_strictly_no_sentence_is_left_out() -> None:
         with pytest.raises(InputError, match=f"{len(gold)} gold trees, but 1 parses"):
             few(gold, parses[:1])
     usual, all_of_them = evalb(gold, parses), strict(gold, parses)
-    assert usual.skipped == 1 and all_of_them.skipped == 0 and all_of_them.sentences == len(CASES)
+    assert (
+        usual.skipped == 1
+        and all_of_them.skipped == 0
+        and all_of_them.sentences == len(CASES)
+    )
     assert (all_of_them.matched, all_of_them.parsed) == (usual.matched, usual.parsed)
     left_out = sum(
-        len(brackets(tree)[0]) for case, tree in zip(CASES, gold, strict=True) if "skipped" in case
+        len(brackets(tree)[0])
+        for case, tree in zip(CASES, gold, strict=True)
+        if "skipped" in case
     )
     assert all_of_them.gold == usual.gold + left_out and all_of_them.f1 < usual.f1
 
 
 def test_punctuation_is_taken_out_before_places_are_counted() -> None:
-    found, words = brackets(read_tree("(TOP (S (, ,) (NP (NN Tea)) (: --) (VP (VBZ cools)) (PRN (. .))))"))
+    found, words = brackets(
+        read_tree("(TOP (S (, ,) (NP (NN Tea)) (: --) (VP (VBZ cools)) (PRN (. .))))")
+    )
     assert words == ["Tea", "cools"]
     assert sorted(found) == [("NP", 0, 1), ("S", 0, 2), ("VP", 1, 2)]
 

@@ -1,4 +1,6 @@
-"""Differences and their intervals, corrections and equivalence, against SciPy and by the definition."""
+"""Differences and their intervals, corrections and equivalence, against SciPy and by
+the definition.
+"""
 
 import numpy as np
 import pytest
@@ -32,16 +34,26 @@ def test_nearly_nothing_is_two_one_sided_tests(seed: int) -> None:
     one, other = drawn.normal(0.1, 0.3, 5), drawn.normal(0.0, 0.3, 5)
     low = stats.ttest_rel(one + 0.5, other, alternative="greater").pvalue
     high = stats.ttest_rel(one - 0.5, other, alternative="less").pvalue
-    assert (paired(one.tolist(), other.tolist()).within(0.5) is True) == bool(max(low, high) < 0.05)
+    assert (paired(one.tolist(), other.tolist()).within(0.5) is True) == bool(
+        max(low, high) < 0.05
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_holm_is_that_of_the_step_down(seed: int) -> None:
     drawn = np.random.default_rng(seed)
-    found = [paired(drawn.normal(shift, 1.0, 5).tolist(), [0.0] * 5) for shift in (0, 0, 1, 2, -2, 4)]
+    found = [
+        paired(drawn.normal(shift, 1.0, 5).tolist(), [0.0] * 5)
+        for shift in (0, 0, 1, 2, -2, 4)
+    ]
     ordered = sorted(each.p for each in found)
-    adjusted = np.maximum.accumulate([min(1.0, p * (6 - k)) for k, p in enumerate(ordered)])
-    wanted = [each.mean > 0 if adjusted[ordered.index(each.p)] < 0.05 else None for each in found]
+    adjusted = np.maximum.accumulate(
+        [min(1.0, p * (6 - k)) for k, p in enumerate(ordered)]
+    )
+    wanted = [
+        each.mean > 0 if adjusted[ordered.index(each.p)] < 0.05 else None
+        for each in found
+    ]
     assert decide(found) == wanted
 
 
@@ -53,7 +65,11 @@ def test_runs_without_a_partner_and_runs_that_do_not_differ() -> None:
         welch([1.0], [2.0, 3.0])
     same, none = paired([3.0, 4.0], [1.0, 2.0]), paired([1.0, 2.0], [1.0, 2.0])
     assert (same.p, none.p) == (0.5, 1.0)  # the signs of two pairs decide nothing
-    assert decide([same, none]) == [None, None] and same.above(2.5) is False and none.within(0.1)
+    assert (
+        decide([same, none]) == [None, None]
+        and same.above(2.5) is False
+        and none.within(0.1)
+    )
 
 
 def test_a_statement_is_as_good_as_its_weakest_part() -> None:

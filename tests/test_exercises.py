@@ -1,7 +1,9 @@
-"""An exercise is a box, a cell to fill in, the solution folded in code and in words, and a check.
+"""An exercise is a box, a cell to fill in, the solution folded in code and in words,
+and a check.
 
-The check is tried on right and wrong answers, for which tests/exercises/ has a file for each chapter. That it
-fails as long as the cell is not filled in is shown where the chapters run, too.
+The check is tried on right and wrong answers, for which tests/exercises/ has a file for
+each chapter. That it fails as long as the cell is not filled in is shown where the
+chapters run, too.
 """
 
 import ast
@@ -15,11 +17,19 @@ import pytest
 from test_notebooks import BOOK, CHAPTERS, tags
 
 PARTS = ("exercise", "solution", "check")
-ANSWERS = [(path.stem, a) for path in sorted(answers.FOLDER.glob("*.py")) for a in answers.read_answers(path)]
+ANSWERS = [
+    (path.stem, a)
+    for path in sorted(answers.FOLDER.glob("*.py"))
+    for a in answers.read_answers(path)
+]
 
 
 # The one page is an overview, to read without a stop.
-@pytest.fixture(scope="module", params=[p for p in CHAPTERS if p.stem != "one-page"], ids=lambda p: p.stem)
+@pytest.fixture(
+    scope="module",
+    params=[p for p in CHAPTERS if p.stem != "one-page"],
+    ids=lambda p: p.stem,
+)
 def cells(request: pytest.FixtureRequest) -> list[Any]:
     path: Path = request.param
     return nbformat.read(path, as_version=4).cells
@@ -34,7 +44,10 @@ def places(cells: list[Any]) -> list[int]:
 @pytest.fixture(scope="module")
 def exercises(cells: list[Any], places: list[int]) -> list[tuple[Any, Any, Any]]:
     """The three code cells of each exercise."""
-    return [tuple(cells[place] for place in places[start : start + 3]) for start in range(0, len(places), 3)]
+    return [
+        tuple(cells[place] for place in places[start : start + 3])
+        for start in range(0, len(places), 3)
+    ]
 
 
 def names(source: str) -> set[str]:
@@ -44,7 +57,9 @@ def names(source: str) -> set[str]:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             found.add(statement.name)
         elif isinstance(statement, ast.Assign):
-            targets = [node for target in statement.targets for node in ast.walk(target)]
+            targets = [
+                node for target in statement.targets for node in ast.walk(target)
+            ]
             found |= {node.id for node in targets if isinstance(node, ast.Name)}
     return found
 
@@ -56,12 +71,16 @@ def signature(statement: ast.stmt) -> str:
         return f"def {statement.name}({ast.unparse(statement.args)}) -> {result}"
     assert isinstance(statement, ast.ClassDef)
     bases = ", ".join(map(ast.unparse, statement.bases))
-    methods = [signature(part) for part in statement.body if isinstance(part, ast.FunctionDef)]
+    methods = [
+        signature(part) for part in statement.body if isinstance(part, ast.FunctionDef)
+    ]
     return "\n".join([f"class {statement.name}({bases})", *methods])
 
 
 def is_left_open(statement: ast.stmt) -> bool:
-    """Whether the reader is to write it: `…` stands where its value or its body will be."""
+    """Whether the reader is to write it: `…` stands where its value or its body will
+    be.
+    """
     if isinstance(statement, ast.ClassDef):
         return any(map(is_left_open, statement.body))
     value: ast.AST | None = getattr(statement, "value", None)
@@ -78,32 +97,53 @@ def test_the_parts_follow_each_other(cells: list[Any], places: list[int]) -> Non
     """Box, cell to fill in, solution in code, solution in words, check."""
     found = [part for place in places for part in PARTS if part in tags(cells[place])]
     assert found == list(PARTS) * (len(places) // 3)
-    boxes = sum(len(re.findall(r"^> \*\*Exercise \d", cell.source, re.MULTILINE)) for cell in cells)
+    boxes = sum(
+        len(re.findall(r"^> \*\*Exercise \d", cell.source, re.MULTILINE))
+        for cell in cells
+    )
     assert boxes == len(places) // 3
-    for number, (exercise, solution, check) in enumerate(zip(*[iter(places)] * 3, strict=True), start=1):
-        assert re.search(rf"^> \*\*Exercise {number}\.", cells[exercise - 1].source, re.MULTILINE)
+    for number, (exercise, solution, check) in enumerate(
+        zip(*[iter(places)] * 3, strict=True), start=1
+    ):
+        assert re.search(
+            rf"^> \*\*Exercise {number}\.", cells[exercise - 1].source, re.MULTILINE
+        )
         assert (solution, check) == (exercise + 1, exercise + 3)
         words = cells[solution + 1].source
-        assert words.startswith("<details><summary>Solution in words</summary>\n\n"), words
+        assert words.startswith("<details><summary>Solution in words</summary>\n\n"), (
+            words
+        )
         assert words.endswith("\n\n</details>")
 
 
-def test_the_solution_gives_what_is_asked_for(exercises: list[tuple[Any, Any, Any]]) -> None:
+def test_the_solution_gives_what_is_asked_for(
+    exercises: list[tuple[Any, Any, Any]],
+) -> None:
     for stub, solution, _ in exercises:
-        asked = [statement for statement in ast.parse(stub.source).body if is_left_open(statement)]
+        asked = [
+            statement
+            for statement in ast.parse(stub.source).body
+            if is_left_open(statement)
+        ]
         assert asked, f"{stub.id} leaves nothing to do"
         given = ast.parse(solution.source).body
         for statement in asked:
             if isinstance(statement, ast.Assign):
                 assert names(ast.unparse(statement)) <= names(solution.source), stub.id
             else:
-                heads = [signature(s) for s in given if isinstance(s, ast.FunctionDef | ast.ClassDef)]
+                heads = [
+                    signature(s)
+                    for s in given
+                    if isinstance(s, ast.FunctionDef | ast.ClassDef)
+                ]
                 assert signature(statement) in heads, stub.id
 
 
 def test_the_check_knows_no_solution(exercises: list[tuple[Any, Any, Any]]) -> None:
     for stub, solution, check in exercises:
-        assert not names(check.source) & (names(stub.source) | names(solution.source)), check.id
+        assert not names(check.source) & (
+            names(stub.source) | names(solution.source)
+        ), check.id
 
 
 def test_the_solution_is_folded(exercises: list[tuple[Any, Any, Any]]) -> None:
@@ -116,24 +156,36 @@ def test_the_solution_is_folded(exercises: list[tuple[Any, Any, Any]]) -> None:
         assert not stub.outputs and not solution.outputs and check.outputs, check.id
 
 
-def test_every_assertion_of_a_check_says_why(exercises: list[tuple[Any, Any, Any]]) -> None:
+def test_every_assertion_of_a_check_says_why(
+    exercises: list[tuple[Any, Any, Any]],
+) -> None:
     """What it got, what was expected, and a hint."""
     for _, _, check in exercises:
         for node in ast.walk(ast.parse(check.source)):
-            assert not isinstance(node, ast.Assert) or node.msg, f"{check.id}: {ast.unparse(node)}"
+            assert not isinstance(node, ast.Assert) or node.msg, (
+                f"{check.id}: {ast.unparse(node)}"
+            )
 
 
-def test_there_are_answers_to_every_exercise(request: pytest.FixtureRequest, exercises: list[Any]) -> None:
+def test_there_are_answers_to_every_exercise(
+    request: pytest.FixtureRequest, exercises: list[Any]
+) -> None:
     """At least three wrong ones, and a right one."""
     chapter = request.node.callspec.id
     if chapter not in {stem for stem, _ in ANSWERS}:
         pytest.skip(f"tests/exercises/{chapter}.py is still to be written")
     for number in range(1, len(exercises) + 1):
-        right = [a.right for stem, a in ANSWERS if (stem, a.exercise) == (chapter, number)]
-        assert right.count(False) >= 3 and right.count(True) >= 1, f"exercise {number} of {chapter}"
+        right = [
+            a.right for stem, a in ANSWERS if (stem, a.exercise) == (chapter, number)
+        ]
+        assert right.count(False) >= 3 and right.count(True) >= 1, (
+            f"exercise {number} of {chapter}"
+        )
 
 
-@pytest.mark.parametrize(("chapter", "answer"), ANSWERS, ids=lambda value: getattr(value, "words", value))
+@pytest.mark.parametrize(
+    ("chapter", "answer"), ANSWERS, ids=lambda value: getattr(value, "words", value)
+)
 def test_the_check_tells_right_from_wrong(
     chapter: str, answer: answers.Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

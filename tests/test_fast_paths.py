@@ -1,4 +1,6 @@
-"""Faster products and a heap that is kept: nothing becomes less exact, and all is put back afterwards."""
+"""Faster products and a heap that is kept: nothing becomes less exact, and all is put
+back afterwards.
+"""
 
 import platform
 import resource
@@ -34,7 +36,9 @@ def backends() -> list[bool]:
 
 def test_threads_that_overlap_leave_the_setting_as_it_was() -> None:
     before = torch.get_float32_matmul_precision()
-    first, second, third = (aiayn.fast_paths.precision(name) for name in ("medium", "highest", "medium"))
+    first, second, third = (
+        aiayn.fast_paths.precision(name) for name in ("medium", "highest", "medium")
+    )
     for each in (first, second, third):
         each.__enter__()
     assert torch.get_float32_matmul_precision() == "medium"
@@ -59,7 +63,9 @@ def test_products_stay_exact_and_all_is_put_back(before: str) -> None:
     assert torch.get_float32_matmul_precision() == before and backends() == ways
 
 
-def test_all_is_put_back_after_an_exception(able: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_put_back_after_an_exception(
+    able: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(aiayn.fast_paths, "product_error", lambda: 0.0)
     before, ways = torch.get_float32_matmul_precision(), backends()
     with pytest.raises(ZeroDivisionError), fast_products(CPU, 128) as used:
@@ -69,7 +75,9 @@ def test_all_is_put_back_after_an_exception(able: None, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("before", ["highest", "high"])
-def test_what_is_not_exact_is_not_used(able: None, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+def test_what_is_not_exact_is_not_used(
+    able: None, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
     """As on a processor whose oneDNN rounds to bf16."""
     torch.set_float32_matmul_precision(before)
     monkeypatch.setattr(aiayn.fast_paths, "product_error", lambda: 0.1)
@@ -80,7 +88,9 @@ def test_what_is_not_exact_is_not_used(able: None, monkeypatch: pytest.MonkeyPat
     assert torch.get_float32_matmul_precision() == before
 
 
-def test_an_error_in_the_check_puts_all_back(able: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_check_puts_all_back(
+    able: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails() -> float:
         raise RuntimeError("could not create a primitive")
 
@@ -102,8 +112,12 @@ def test_a_gpu_is_left_alone(able: None, monkeypatch: pytest.MonkeyPatch) -> Non
         assert not used and torch.get_float32_matmul_precision() == before
 
 
-@pytest.mark.parametrize(("kind", "onednn"), [("AVX2", True), ("DEFAULT", True), ("AVX512", False)])
-def test_other_processors_are_left_alone(kind: str, onednn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "onednn"), [("AVX2", True), ("DEFAULT", True), ("AVX512", False)]
+)
+def test_other_processors_are_left_alone(
+    kind: str, onednn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: onednn)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: kind)
     monkeypatch.setattr(aiayn.fast_paths, "product_error", never)
@@ -112,7 +126,9 @@ def test_other_processors_are_left_alone(kind: str, onednn: bool, monkeypatch: p
 
 
 def test_the_check_can_tell_float32_from_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With numbers rounded to bf16 or to tf32's ten bits, the error is far above the bound."""
+    """With numbers rounded to bf16 or to tf32's ten bits, the error is far above the
+    bound.
+    """
     assert product_error() < 1e-4
     randn = torch.randn
 
@@ -122,10 +138,14 @@ def test_the_check_can_tell_float32_from_less(monkeypatch: pytest.MonkeyPatch) -
         def __matmul__(self, other: Tensor) -> Tensor:
             if self.dtype == torch.float64:
                 return self.as_subclass(Tensor) @ other.as_subclass(Tensor)
-            short = (side.as_subclass(Tensor).bfloat16().float() for side in (self, other))
+            short = (
+                side.as_subclass(Tensor).bfloat16().float() for side in (self, other)
+            )
             return next(short) @ next(short)
 
-    monkeypatch.setattr(torch, "randn", lambda *a, **k: randn(*a, **k).as_subclass(Rounded))
+    monkeypatch.setattr(
+        torch, "randn", lambda *a, **k: randn(*a, **k).as_subclass(Rounded)
+    )
     assert product_error() > 1e-2
 
 
@@ -139,10 +159,16 @@ def test_the_check_leaves_the_random_state_alone() -> None:
 def test_a_model_learns_the_same_within() -> None:
     model = Transformer(config("laboratory", vocabulary_size=40)).eval()
     source, target = torch.randint(4, 40, (5, 9)), torch.randint(4, 40, (5, 7))
-    source[0, 6:] = target[1, 4:] = 0  # padding, which attention has to leave out both ways
+    source[0, 6:] = target[1, 4:] = (
+        0  # padding, which attention has to leave out both ways
+    )
 
     def gradients() -> list[Tensor]:
-        return list(torch.autograd.grad(model(source, target).square().mean(), model.parameters()))
+        return list(
+            torch.autograd.grad(
+                model(source, target).square().mean(), model.parameters()
+            )
+        )
 
     outside = gradients()
     with fast_products(CPU, 128):
@@ -155,7 +181,9 @@ def test_a_model_learns_the_same_within() -> None:
 
 
 def faults() -> int:
-    """Pages that the system has to give for an array of 64 MB, at best, when such arrays came before."""
+    """Pages that the system has to give for an array of 64 MB, at best, when such
+    arrays came before.
+    """
     needed = []
     for _ in range(8):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -172,10 +200,14 @@ def compare_faults() -> None:
     assert before > 1000 and after < 100, (before, after)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has this heap")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="only glibc has this heap"
+)
 def test_a_kept_heap_gives_no_pages_back(tmp_path: Path) -> None:
     """In a process of its own, for it cannot be undone; twice is as good as once."""
-    assert finish(start(compare_faults, log=tmp_path / "log")) == 0, (tmp_path / "log").read_text()
+    assert finish(start(compare_faults, log=tmp_path / "log")) == 0, (
+        tmp_path / "log"
+    ).read_text()
 
 
 def test_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:

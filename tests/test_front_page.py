@@ -1,4 +1,6 @@
-"""The front page: what it says is the package's, what it shows runs, and everybody can use it."""
+"""The front page: what it says is the package's, what it shows runs, and everybody can
+use it.
+"""
 
 import json
 import re
@@ -28,15 +30,17 @@ STATES = {"holds", "does not hold here", "undecided", "not yet run", "cited"}
 # A block and the panels are in the window, one above the other.
 UNCOVERED = """
 (name) => {
-  const block = document.querySelector(`a[data-block="${name}"]`).getBoundingClientRect();
-  const panels = document.querySelector(".aiayn-machine-panels").getBoundingClientRect();
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const block = box(`a[data-block="${name}"]`), panels = box(".aiayn-machine-panels");
   return block.top > 0 && block.bottom <= panels.top && panels.top < innerHeight * 0.7;
 }
 """
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not FRONT.exists(), reason=f"no site in {SITE}: run `make book`"),
+    pytest.mark.skipif(
+        not FRONT.exists(), reason=f"no site in {SITE}: run `make book`"
+    ),
 ]
 
 
@@ -73,28 +77,41 @@ def whole(count: str) -> int:
 
 
 @pytest.mark.parametrize("size", ["base", "big", "laboratory"])
-def test_parameters_are_those_of_the_models(numbers: dict[str, dict[str, str]], size: str) -> None:
+def test_parameters_are_those_of_the_models(
+    numbers: dict[str, dict[str, str]], size: str
+) -> None:
     """Counted by hand from the shape, and on a real model where that is small."""
     shown, shape = numbers[size], config(size)
     d, width = shape.d_model, shape.d_ff
     attention, feed_forward = shape.N * 4 * d * d, shape.N * (2 * d * width + width + d)
     norm = 2 * d * shape.N
     expected = {
-        **dict.fromkeys(("source-embedding", "target-embedding", "scores"), shape.vocabulary_size * d),
+        **dict.fromkeys(
+            ("source-embedding", "target-embedding", "scores"),
+            shape.vocabulary_size * d,
+        ),
         **dict.fromkeys(("source-positions", "target-positions", "memory"), 0),
-        **dict.fromkeys(("encoder-attention", "decoder-attention", "memory-attention"), attention),
+        **dict.fromkeys(
+            ("encoder-attention", "decoder-attention", "memory-attention"), attention
+        ),
         **dict.fromkeys(("encoder-feed-forward", "decoder-feed-forward"), feed_forward),
         "encoder-norm": 2 * norm,
         "decoder-norm": 3 * norm,
-        "whole": shape.vocabulary_size * d + 3 * attention + 2 * feed_forward + 5 * norm,
+        "whole": (
+            shape.vocabulary_size * d + 3 * attention + 2 * feed_forward + 5 * norm
+        ),
     }
-    assert {block: whole(shown[f"{block}.parameters"]) for block in expected} == expected
+    assert {
+        block: whole(shown[f"{block}.parameters"]) for block in expected
+    } == expected
     if size == "laboratory":
         model = Transformer(shape)
         assert sum(weight.numel() for weight in model.parameters()) == expected["whole"]
 
 
-def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, str]]) -> None:
+def test_work_is_that_of_the_chapter_on_hardware(
+    numbers: dict[str, dict[str, str]],
+) -> None:
     for size, shown in numbers.items():
         n, m = int(shown["whole.n"]), int(shown["whole.m"])
         products = sum(forward_flops(config(size), n, m).values()) // 2
@@ -103,18 +120,27 @@ def test_work_is_that_of_the_chapter_on_hardware(numbers: dict[str, dict[str, st
         assert float(amount) * scale == pytest.approx(products, rel=0.005), size
 
 
-def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[str, str]]) -> None:
-    """What goes into each kind of block and comes out of it, and what meets inside an attention."""
+def test_shapes_are_those_that_flow_through_the_model(
+    numbers: dict[str, dict[str, str]],
+) -> None:
+    """What goes into each kind of block and comes out of it, and what meets inside an
+    attention.
+    """
     shown = numbers["base"]
     seen: dict[str, list[Tensor]] = {}  # the last call's inputs and output
     with torch.device("meta"):
         model = Transformer(config("base")).eval()
-        source, target = (torch.ones(1, int(shown[f"whole.{side}"]), dtype=torch.long) for side in "nm")
+        source, target = (
+            torch.ones(1, int(shown[f"whole.{side}"]), dtype=torch.long)
+            for side in "nm"
+        )
     with torch.no_grad(), recorded_attention(model) as weights:
         for name, module in model.named_modules():
-            module.register_forward_hook(
-                lambda _, inputs, output, name=name: seen.update({name: [*inputs, output]})  # type: ignore[misc]
-            )
+
+            def note(_: Any, inputs: Any, output: Any, name: str = name) -> None:
+                seen[name] = [*inputs, output]
+
+            module.register_forward_hook(note)
         model(source, target)
 
     def attention(path: str) -> list[Tensor]:
@@ -137,23 +163,38 @@ def test_shapes_are_those_that_flow_through_the_model(numbers: dict[str, dict[st
         layer = f"{side}.layers.0"
         norm, network = seen[f"{layer}.residuals.0"], seen[f"{layer}.feed_forward"]
         flows[f"{side}-norm"] = [norm[0], norm[-1]]
-        flows[f"{side}-feed-forward"] = [network[0], seen[f"{layer}.feed_forward.W_1"][-1], network[-1]]
+        flows[f"{side}-feed-forward"] = [
+            network[0],
+            seen[f"{layer}.feed_forward.W_1"][-1],
+            network[-1],
+        ]
     for block, tensors in flows.items():
         rows = [shown[name] for name in shown if name.startswith(f"{block}.flow.")]
-        assert rows == [" × ".join(f"{size:,}" for size in tensor.shape[1:]) for tensor in tensors], block
+        assert rows == [
+            " × ".join(f"{size:,}" for size in tensor.shape[1:]) for tensor in tensors
+        ], block
 
 
-def test_every_block_leads_to_its_chapter_without_javascript(document: lxml.html.HtmlElement) -> None:
+def test_every_block_leads_to_its_chapter_without_javascript(
+    document: lxml.html.HtmlElement,
+) -> None:
     links = document.xpath("//svg//a[@data-block]")
     assert len(links) == 16
     for link in links:
-        chapter = lxml.html.parse((FRONT.parent / link.get("href")).resolve()).findtext(".//h1").strip()
+        chapter = (
+            lxml.html.parse((FRONT.parent / link.get("href")).resolve())
+            .findtext(".//h1")
+            .strip()
+        )
         assert link.get("aria-label").endswith(f"chapter {chapter}")
         number = link.xpath("text[2]/text()")  # in the drawing; the memory has none
         assert chapter.split()[0] in (number or ["3"])
 
 
-def test_the_page_is_of_use_without_javascript(browser: Browser, address: str) -> None:  # noqa: F811
+def test_the_page_is_of_use_without_javascript(
+    browser: Browser,
+    address: str,  # noqa: F811
+) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(f"{address}book/index.html")
     expect(panel(page, "whole")).to_contain_text("63,045,632")
@@ -173,7 +214,9 @@ def test_pointing_at_a_block_shows_its_panel(page: Page) -> None:
     expect(panel(page, "whole")).to_be_visible()
 
 
-def test_another_model_has_other_numbers(page: Page, numbers: dict[str, dict[str, str]]) -> None:
+def test_another_model_has_other_numbers(
+    page: Page, numbers: dict[str, dict[str, str]]
+) -> None:
     page.locator('a[data-block="scores"]').hover()
     shown, drawing = panel(page, "scores"), page.locator(".aiayn-machine svg")
     for size in ("big", "laboratory", "base"):
@@ -197,8 +240,13 @@ def test_the_keyboard_alone_will_do(page: Page) -> None:
     page.wait_for_url("**/03-4-embeddings-and-softmax.html")
 
 
-def test_a_tap_shows_a_panel_that_covers_no_block(browser: Browser, address: str) -> None:  # noqa: F811
-    context: BrowserContext = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+def test_a_tap_shows_a_panel_that_covers_no_block(
+    browser: Browser,
+    address: str,  # noqa: F811
+) -> None:
+    context: BrowserContext = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True
+    )
     page = context.new_page()
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{address}book/index.html")
@@ -213,13 +261,23 @@ def test_a_tap_shows_a_panel_that_covers_no_block(browser: Browser, address: str
 
 def test_each_claim_has_its_square(document: lxml.html.HtmlElement) -> None:
     """In the ledger's order, with its state; and those that do not hold are named."""
-    ledger = lxml.html.parse(SITE / "book" / "claims.html").getroot().find_class("aiayn-entry")
-    states = {f"claims.html#{entry.get('id')}": entry.get("data-state") for entry in ledger}
+    ledger = (
+        lxml.html.parse(SITE / "book" / "claims.html")
+        .getroot()
+        .find_class("aiayn-entry")
+    )
+    states = {
+        f"claims.html#{entry.get('id')}": entry.get("data-state") for entry in ledger
+    }
     squares = document.xpath('//dl[@class="aiayn-strip"]//li')
-    assert [(s[0].get("href"), s.get("data-state")) for s in squares] == list(states.items())
+    assert [(s[0].get("href"), s.get("data-state")) for s in squares] == list(
+        states.items()
+    )
     assert set(states.values()) <= STATES
     named = document.xpath('//ul[@class="aiayn-failed"]/li/a/@href')
-    assert named == [claim for claim, state in states.items() if state == "does not hold here"]
+    assert named == [
+        claim for claim, state in states.items() if state == "does not hold here"
+    ]
 
 
 def test_reading_takes_as_long_as_is_said(document: lxml.html.HtmlElement) -> None:
@@ -231,17 +289,25 @@ def test_reading_takes_as_long_as_is_said(document: lxml.html.HtmlElement) -> No
 
 def blocks(kind: str) -> list[str]:
     """The code of a kind that the front page shows."""
-    return re.findall(rf"```{kind}\n(.*?)```", (ROOT / "book" / "index.md").read_text("utf-8"), re.DOTALL)
+    return re.findall(
+        rf"```{kind}\n(.*?)```",
+        (ROOT / "book" / "index.md").read_text("utf-8"),
+        re.DOTALL,
+    )
 
 
-def test_the_python_on_the_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_on_the_page_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (code,), (output,) = blocks("python"), blocks("text")
     exec(textwrap.dedent(code), {})
     assert capsys.readouterr().out == output
 
 
 def test_the_commands_on_the_page_run(
-    aiayn: Callable[..., tuple[Any, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    aiayn: Callable[..., tuple[Any, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """With a tiny corpus, a tiny vocabulary, and two steps of training."""
     monkeypatch.chdir(tmp_path)
@@ -252,17 +318,23 @@ def test_the_commands_on_the_page_run(
     tiny = ["--steps", 2, "--vocabulary-size", 150]
     code, _, error = aiayn(*shlex.split(train)[1:], *tiny)
     assert code == 0, error
-    code, output, error = aiayn(*shlex.split(pipe)[1:], text=shlex.split(echo)[1] + "\n")
+    code, output, error = aiayn(
+        *shlex.split(pipe)[1:], text=shlex.split(echo)[1] + "\n"
+    )
     assert (code, output.count("\n")) == (0, 1), error
 
 
 def head(name: str) -> dict[str, str]:
     """The meta elements of a page."""
     metas = lxml.html.parse(SITE / name).getroot().xpath("//head/meta[@content]")
-    return {meta.get("property") or meta.get("name"): meta.get("content") for meta in metas}
+    return {
+        meta.get("property") or meta.get("name"): meta.get("content") for meta in metas
+    }
 
 
-@pytest.mark.parametrize("name", ["book/index.html", "book/03-2-attention.html", "book/claims.html"])
+@pytest.mark.parametrize(
+    "name", ["book/index.html", "book/03-2-attention.html", "book/claims.html"]
+)
 def test_a_shared_link_has_a_picture_and_says_what_it_is(name: str) -> None:
     import address as repository
 
@@ -270,12 +342,16 @@ def test_a_shared_link_has_a_picture_and_says_what_it_is(name: str) -> None:
     site, tags = f"https://{owner}.github.io/{project}/", head(name)
     assert tags["og:url"] == site + name
     assert (SITE / tags["og:image"].removeprefix(site)).is_file()
-    assert len(tags["description"]) > 100 and tags["description"] == tags["og:description"]
+    assert (
+        len(tags["description"]) > 100 and tags["description"] == tags["og:description"]
+    )
     assert {"og:title", "og:site_name", "og:image:alt", "twitter:card"} <= set(tags)
 
 
 def test_every_page_describes_itself_and_leads_on() -> None:
-    """Pages of the book, in order: each has a description, and a named way to the next and back."""
+    """Pages of the book, in order: each has a description, and a named way to the next
+    and back.
+    """
     name, seen = "book/index.html", list[str]()
     while name:
         seen.append(name)

@@ -1,4 +1,6 @@
-"""The arithmetic of section 5.2 against PyTorch's own counter, the table of GPUs, and the planner."""
+"""The arithmetic of section 5.2 against PyTorch's own counter, the table of GPUs, and
+the planner.
+"""
 
 import itertools
 import math
@@ -32,11 +34,15 @@ from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
 
 
-def counted(config: TransformerConfig, n: int, m: int, batch: int = 1) -> tuple[int, int]:
+def counted(
+    config: TransformerConfig, n: int, m: int, batch: int = 1
+) -> tuple[int, int]:
     """What PyTorch counts: forward, and forward and backward together."""
     with torch.device("meta"):
         model = Transformer(config)
-        source, target = (torch.ones(batch, length, dtype=torch.long) for length in (n, m))
+        source, target = (
+            torch.ones(batch, length, dtype=torch.long) for length in (n, m)
+        )
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         logits = model(source, target)
         forward = counter.get_total_flops()
@@ -45,7 +51,10 @@ def counted(config: TransformerConfig, n: int, m: int, batch: int = 1) -> tuple[
 
 
 def agrees(config: TransformerConfig, n: int, m: int) -> bool:
-    return counted(config, n, m) == (sum(forward_flops(config, n, m).values()), training_flops(config, n, m))
+    return counted(config, n, m) == (
+        sum(forward_flops(config, n, m).values()),
+        training_flops(config, n, m),
+    )
 
 
 @pytest.mark.parametrize("name", ["base", "big", "small", "laboratory"])
@@ -70,8 +79,18 @@ CHANGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 @pytest.mark.parametrize("score", ["scaled", "unscaled", "general", "additive"])
 @pytest.mark.parametrize("relative", [False, True])
-def test_every_variant_is_counted_as_torch_counts_it(change: dict[str, Any], score: str, relative: bool):
-    shape = {"vocabulary_size": 50, "N": 2, "d_model": 24, "d_ff": 40, "h": 4, **change, "score": score}
+def test_every_variant_is_counted_as_torch_counts_it(
+    change: dict[str, Any], score: str, relative: bool
+):
+    shape = {
+        "vocabulary_size": 50,
+        "N": 2,
+        "d_model": 24,
+        "d_ff": 40,
+        "h": 4,
+        **change,
+        "score": score,
+    }
     if relative:
         shape["positions"] = "relative"
     assert agrees(TransformerConfig(**shape), 11, 7)
@@ -83,7 +102,9 @@ def test_every_variant_is_counted_as_torch_counts_it(change: dict[str, Any], sco
     n=st.integers(1, 40),
     m=st.integers(1, 40),
 )
-def test_any_shape_is_counted_as_torch_counts_it(shape: tuple[int, ...], n: int, m: int):
+def test_any_shape_is_counted_as_torch_counts_it(
+    shape: tuple[int, ...], n: int, m: int
+):
     names = ("vocabulary_size", "N", "d_model", "d_ff", "h", "d_k", "d_v")
     assert agrees(TransformerConfig(**dict(zip(names, shape, strict=True))), n, m)
 
@@ -102,9 +123,9 @@ def test_a_batch_costs_what_its_pairs_cost_and_padding_nothing():
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32])
 def test_lengths_in_few_bits_do_not_overflow(kind: type):
-    assert batch_flops(config("big"), np.full((300, 2), 200, dtype=kind)) == 300 * training_flops(
-        config("big"), 200, 200
-    )
+    assert batch_flops(
+        config("big"), np.full((300, 2), 200, dtype=kind)
+    ) == 300 * training_flops(config("big"), 200, 200)
 
 
 def test_a_step_of_the_paper_hardly_depends_on_the_length_of_sentences():
@@ -144,13 +165,17 @@ def test_a_gpu_is_found_by_the_name_it_gives_itself(
     assert peak_flops(torch.device("cuda")) == tflops * 1e12
 
 
-OTHERS = """NVIDIA A100-SXM4-40GB MIG 1g.5gb | NVIDIA GeForce RTX 3090 Ti | NVIDIA GH200 480GB | NVIDIA GB200
-NVIDIA GeForce RTX 4090 Laptop GPU | NVIDIA GeForce RTX 4090 D | NVIDIA A10G | NVIDIA H20
-Tesla V100S-PCIE-32GB | AMD Instinct MI300X | NVIDIA GeForce GTX 1080 | NVIDIA L40"""
+OTHERS = """NVIDIA A100-SXM4-40GB MIG 1g.5gb | NVIDIA GeForce RTX 3090 Ti
+NVIDIA GH200 480GB | NVIDIA GB200 | NVIDIA GeForce RTX 4090 Laptop GPU
+NVIDIA GeForce RTX 4090 D | NVIDIA A10G | NVIDIA H20
+Tesla V100S-PCIE-32GB | AMD Instinct MI300X | NVIDIA GeForce GTX 1080
+NVIDIA L40"""
 
 
 @pytest.mark.parametrize("name", OTHERS.replace("\n", " | ").split(" | "))
-def test_a_gpu_with_a_like_name_is_not_mistaken_for_another(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_gpu_with_a_like_name_is_not_mistaken_for_another(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
     assert peak_flops(torch.device("cuda")) is None
 
@@ -161,19 +186,27 @@ def test_a_processor_has_no_peak_in_the_table():
 
 def test_every_listed_gpu_is_found_by_its_own_name_in_any_case():
     for entry in ACCELERATORS:
-        assert find_accelerator(entry.name) == find_accelerator(entry.name.lower()) == entry
+        assert (
+            find_accelerator(entry.name)
+            == find_accelerator(entry.name.lower())
+            == entry
+        )
 
 
 def test_a_measured_peak_is_a_speed():
     assert 1e7 < measured_peak(size=256) < 1e14
 
 
-@pytest.mark.parametrize(("name", "seconds", "hours"), [("base", 0.4, 11.1), ("big", 1.0, 83.3)])
+@pytest.mark.parametrize(
+    ("name", "seconds", "hours"), [("base", 0.4, 11.1), ("big", 1.0, 83.3)]
+)
 def test_the_planner_foretells_the_paper(name: str, seconds: float, hours: float):
     (run,) = (run for run in PAPER_RUNS if (run.model, run.pair) == (name, "en-de"))
     share = step_flops(run.shape) / seconds / 8 / 10.6e12
     p = plan(run.shape, run.steps, 8, "P100", share)
-    assert p.seconds == pytest.approx(seconds) and p.hours == pytest.approx(hours, abs=0.05)
+    assert p.seconds == pytest.approx(seconds) and p.hours == pytest.approx(
+        hours, abs=0.05
+    )
     assert p.kilowatt_hours == pytest.approx(8 * 0.3 * p.hours)
 
 
@@ -189,7 +222,10 @@ def test_twice_the_gpus_take_half_the_time_and_the_same_energy():
     ("change", "message"),
     [
         ({"gpu": "Abacus"}, "'Abacus': not listed; there are P100, .*B200"),
-        ({"utilisation": 40.0}, "utilisation=40.0: give a share of the peak between 0 and 1, such as 0.4"),
+        (
+            {"utilisation": 40.0},
+            "utilisation=40.0: give a share of the peak between 0 and 1, such as 0.4",
+        ),
         ({"utilisation": 0.0}, "utilisation=0.0"),
         ({"utilisation": math.nan}, "utilisation=nan"),
         ({"utilisation": 5e-324}, "utilisation=5e-324"),
@@ -207,7 +243,9 @@ def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], message: 
 
 def test_the_table_has_a_row_for_each_training_of_table_2():
     title, header, *rows = plan_table(8, "H100", 0.4).splitlines()
-    assert title.startswith("8 x H100 at 40% of the peak") and title.endswith("the paper, 8 x P100")
+    assert title.startswith("8 x H100 at 40% of the peak") and title.endswith(
+        "the paper, 8 x P100"
+    )
     assert [row.split()[:3] for row in rows] == [
         [model, pair, steps]
         for pair in ("en-de", "en-fr")
@@ -234,9 +272,13 @@ def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_the_gpu_benchmark_steps_on_any_device(parts: int, monkeypatch: pytest.MonkeyPatch):
+def test_the_gpu_benchmark_steps_on_any_device(
+    parts: int, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(gpu_step, "WARM_UP", 1)
-    found = gpu_step.measure("laboratory", torch.device("cpu"), 2, parts, False, tokens=2000)
+    found = gpu_step.measure(
+        "laboratory", torch.device("cpu"), 2, parts, False, tokens=2000
+    )
     assert found["seconds_per_step"] > 0 and found["utilisation"] is None
     assert found["share_of_a_large_product"] > 0
 
@@ -244,9 +286,14 @@ def test_the_gpu_benchmark_steps_on_any_device(parts: int, monkeypatch: pytest.M
 def test_random_pairs_fill_a_batch_like_those_of_wmt():
     rng = np.random.default_rng(0)
     batches = [gpu_step.random_pairs(25_000, 37_000, rng) for _ in range(40)]
-    shapes = [np.array([(len(source), len(target)) for source, target in batch]) for batch in batches]
+    shapes = [
+        np.array([(len(source), len(target)) for source, target in batch])
+        for batch in batches
+    ]
     for shape in shapes:
-        assert (shape.max(axis=0) * len(shape) <= 25_000).all() and shape.sum(axis=0).min() > 22_000
+        assert (shape.max(axis=0) * len(shape) <= 25_000).all() and shape.sum(
+            axis=0
+        ).min() > 22_000
     pairs = sum(len(shape) for shape in shapes)
     assert 22 < sum(shape.sum() for shape in shapes) / 2 / pairs < 32
 
@@ -261,13 +308,18 @@ def test_random_pairs_fill_a_batch_like_those_of_wmt():
     ],
 )
 def test_training_takes_the_numbers_that_the_gpu_multiplies_itself(
-    native: bool, capability: tuple[int, int], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    native: bool,
+    capability: tuple[int, int],
+    dtype: torch.dtype,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Emulated bfloat16, which is slow, does not count."""
     monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(
-        torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation or native
+        torch.cuda,
+        "is_bf16_supported",
+        lambda including_emulation=True: including_emulation or native,
     )
     assert training_dtype(torch.device("cuda", 0)) == dtype
     assert training_dtype(torch.device("cpu")) == torch.float32

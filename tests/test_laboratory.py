@@ -1,4 +1,6 @@
-"""The laboratory's pairs: trees, alignments, relations and references are what they say they are."""
+"""The laboratory's pairs: trees, alignments, relations and references are what they say
+they are.
+"""
 
 import os
 import pickle
@@ -14,7 +16,10 @@ from aiayn.laboratory import Pair
 from aiayn.laboratory.corpus import SPLITS
 
 WORD_TAGS = set(
-    "CC CD DT IN JJ JJR MD NN NNP NNS POS PRP PRP$ RB RBR RP TO VB VBD VBG VBN VBP VBZ WDT WP WRB , .".split()
+    """
+    CC CD DT IN JJ JJR MD NN NNP NNS POS PRP PRP$ RB RBR RP TO VB VBD VBG VBN VBP VBZ
+    WDT WP WRB , .
+    """.split()
 )
 PHRASES = set("S SBAR SBARQ SQ NP VP PP PRT ADJP ADVP WHNP WHADVP".split())
 COMMON_NOUN, VERB = {"NN", "NNS"}, {"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"}
@@ -33,7 +38,10 @@ DAYS = dict(
         strict=True,
     )
 )
-TIMES = {*DAYS, *"yesterday today tomorrow day morning evening night week month year".split()}
+TIMES = {
+    *DAYS,
+    *"yesterday today tomorrow day morning evening night week month year".split(),
+}
 
 
 DRAW = """
@@ -45,7 +53,9 @@ pickle.dump([sample(**call) for call in calls], sys.stdout.buffer)
 
 
 def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pair]]:
-    """What `sample` gives in a process of its own: the types checked here make it thirty times as slow."""
+    """What `sample` gives in a process of its own: the types checked here make it
+    thirty times as slow.
+    """
     run = subprocess.run(
         [sys.executable, "-c", DRAW],
         input=pickle.dumps(calls),
@@ -111,7 +121,9 @@ def read_tree(brackets: str) -> Node:
             node.text = word
         else:
             assert node.parent, "a bracket closes what none opened"
-            assert bool(node.text) != bool(node.parts), "a tag has a word, a phrase has parts"
+            assert bool(node.text) != bool(node.parts), (
+                "a tag has a word, a phrase has parts"
+            )
             node = node.parent
     assert node is root, "a bracket stays open"
     (tree,) = root.parts
@@ -126,7 +138,9 @@ def test_the_leaves_of_a_tree_are_the_tokens() -> None:
     for pair in everything():
         tree = read_tree(pair.tree)
         assert tuple(leaf.text for leaf in tree.leaves()) == pair.source_tokens
-        assert tree.label in (("S",) if pair.source_tokens[-1] == "." else ("SQ", "SBARQ"))
+        assert tree.label in (
+            ("S",) if pair.source_tokens[-1] == "." else ("SQ", "SBARQ")
+        )
 
 
 def test_labels_are_those_of_the_treebank() -> None:
@@ -140,7 +154,10 @@ def test_labels_are_those_of_the_treebank() -> None:
 
 def test_a_sentence_is_its_tokens() -> None:
     for pair in everything():
-        for text, tokens in ((pair.source, pair.source_tokens), (pair.target, pair.target_tokens)):
+        for text, tokens in (
+            (pair.source, pair.source_tokens),
+            (pair.target, pair.target_tokens),
+        ):
             assert text.replace(" ", "") == "".join(tokens)
             assert text[0].isupper() or text[0].isdigit()
             assert re.fullmatch(r"[A-ZÄÖÜa-zäöüß0-9', ]+[.?]", text)
@@ -162,19 +179,29 @@ def test_alignments_are_in_range_and_sorted() -> None:
         assert pair.alignment == tuple(sorted(set(pair.alignment)))
         assert all(i in range(len(pair.source_tokens)) for i, _ in pair.alignment)
         assert all(j in range(len(pair.target_tokens)) for _, j in pair.alignment)
-        assert (len(pair.source_tokens) - 1, len(pair.target_tokens) - 1) in pair.alignment  # the final marks
+        # The final marks belong together.
+        assert (
+            len(pair.source_tokens) - 1,
+            len(pair.target_tokens) - 1,
+        ) in pair.alignment
 
 
 def test_every_word_is_aligned() -> None:
     for pair in everything():
         sides = zip(*pair.alignment, strict=True)
-        for side, tokens in zip(sides, (pair.source_tokens, pair.target_tokens), strict=True):
-            assert {tokens[k] for k in set(range(len(tokens))) - set(side)} <= {","}, pair
+        for side, tokens in zip(
+            sides, (pair.source_tokens, pair.target_tokens), strict=True
+        ):
+            assert {tokens[k] for k in set(range(len(tokens))) - set(side)} <= {","}, (
+                pair
+            )
 
 
 def test_names_and_numbers_are_copied() -> None:
     for pair in everything():
-        for i, (word, tag) in enumerate(zip(pair.source_tokens, tags_of(pair), strict=True)):
+        for i, (word, tag) in enumerate(
+            zip(pair.source_tokens, tags_of(pair), strict=True)
+        ):
             partners = [pair.target_tokens[j] for k, j in pair.alignment if k == i]
             if tag == "CD":
                 number = NUMBERS.get(word.lower(), word)
@@ -189,7 +216,8 @@ def test_names_and_numbers_are_copied() -> None:
 # Relations
 
 ROLES = "subject", "object", "indirect object", "owner", "preposition"
-RELATIONS = {  # the tags of head and dependent, and whether the dependent follows its head (None: either)
+# The tags of head and dependent, and whether the dependent comes after (None: either).
+RELATIONS = {
     "subject": (VERB, NOUN | {"PRP", "WP", "WDT"}, None),
     "object": (VERB, NOUN | {"PRP", "WP", "WDT"}, None),
     "indirect object": (VERB, NOUN, True),
@@ -213,7 +241,9 @@ def test_relations_join_words_that_can_have_them() -> None:
 
 
 def test_every_word_has_one_head() -> None:
-    """Only times (last week, on Monday) stand outside the relations, and numbers or owners that determine."""
+    """Only times (last week, on Monday) stand outside the relations, and numbers or
+    owners that determine.
+    """
     wanted = {name: tags for name, (_, tags, _) in RELATIONS.items()}
     for pair in everything():
         names: dict[int, list[str]] = {}
@@ -221,9 +251,14 @@ def test_every_word_has_one_head() -> None:
             names.setdefault(dependent, []).append(name)
         for k, leaf in enumerate(read_tree(pair.tree).leaves()):
             assert leaf.parent
-            timed = any({word.text, word.text.lower()} & TIMES for word in leaf.parent.leaves())
+            timed = any(
+                {word.text, word.text.lower()} & TIMES for word in leaf.parent.leaves()
+            )
             possible = [name for name, tags in wanted.items() if leaf.label in tags]
-            assert len(names.get(k, [])) == bool(possible and not timed), (leaf.text, pair)
+            assert len(names.get(k, [])) == bool(possible and not timed), (
+                leaf.text,
+                pair,
+            )
 
 
 def test_references_run_from_a_pronoun_to_a_noun() -> None:
@@ -233,5 +268,6 @@ def test_references_run_from_a_pronoun_to_a_noun() -> None:
             assert tags[pronoun] in {"PRP", "PRP$", "WP", "WDT"} and tags[noun] in NOUN
         referring = {pronoun for pronoun, _ in pair.coreference}
         for k, (word, tag) in enumerate(zip(pair.source_tokens, tags, strict=True)):
-            if tag == "WDT" or word.lower() in ("it", "its", "his", "their"):  # he, she, they may stand alone
+            # The words he, she and they may stand alone.
+            if tag == "WDT" or word.lower() in ("it", "its", "his", "their"):
                 assert k in referring, pair

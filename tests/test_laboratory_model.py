@@ -1,4 +1,6 @@
-"""The laboratory's model: trained once, found again, trained anew where the cache is of no use."""
+"""The laboratory's model: trained once, found again, trained anew where the cache is of
+no use.
+"""
 
 import ast
 from concurrent.futures import ThreadPoolExecutor
@@ -13,14 +15,23 @@ import aiayn.laboratory_model as module
 from aiayn import laboratory
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
-from aiayn.laboratory_model import fingerprint, imported, laboratory_model, pronouns_right, without_docstrings
+from aiayn.laboratory_model import (
+    fingerprint,
+    imported,
+    laboratory_model,
+    pronouns_right,
+    without_docstrings,
+)
 from aiayn.training import TrainingConfig, recipe
 
 
 def tiny(name: str, **changes: Any) -> TrainingConfig:
     """A recipe of two steps."""
     settings = recipe(name, steps=2, average=1, **changes)
-    return replace(settings, model=replace(settings.model, vocabulary_size=150, d_model=8, d_ff=8, h=2))
+    return replace(
+        settings,
+        model=replace(settings.model, vocabulary_size=150, d_model=8, d_ff=8, h=2),
+    )
 
 
 @pytest.fixture
@@ -48,7 +59,9 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
 def test_it_is_trained_once_for_each_seed(trainings: list[int]) -> None:
     first, again, other = (laboratory_model(seed)[0] for seed in (1, 1, 2))
     assert trainings == [1, 2]
-    assert torch.equal(weights(first), weights(again)) and not torch.equal(weights(first), weights(other))
+    assert torch.equal(weights(first), weights(again)) and not torch.equal(
+        weights(first), weights(other)
+    )
 
 
 def test_who_comes_second_waits(trainings: list[int]) -> None:
@@ -77,7 +90,10 @@ def test_a_training_that_breaks_off_leaves_nothing(
         patched.setattr(module, "train_model", broken)
         with pytest.raises(KeyboardInterrupt):
             laboratory_model()
-    assert [path.suffix for path in Path(tmp_path, "laboratory").iterdir()] in ([], [".lock"])
+    assert [path.suffix for path in Path(tmp_path, "laboratory").iterdir()] in (
+        [],
+        [".lock"],
+    )
     laboratory_model()
     assert trainings == [1]
 
@@ -98,14 +114,20 @@ def test_a_training_that_a_signal_ended_is_not_kept(
     assert trainings == [1, 1]
 
 
-def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"file/laboratory/\w+: cannot be written .*; set AIAYN_CACHE"):
+    with pytest.raises(
+        InputError, match=r"file/laboratory/\w+: cannot be written .*; set AIAYN_CACHE"
+    ):
         laboratory_model()
 
 
-def test_the_fingerprint_follows_code_data_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fingerprint_follows_code_data_and_configuration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sources = imported("aiayn.training.loop", {})
     parts = {
         "laboratory.grammar.german",
@@ -125,8 +147,16 @@ def test_the_fingerprint_follows_code_data_and_configuration(monkeypatch: pytest
         "aiayn.__main__",
     }
     plain = fingerprint(recipe("laboratory"))
-    assert plain == fingerprint(recipe("laboratory")) != fingerprint(recipe("laboratory", seed=2))
-    monkeypatch.setattr(module, "imported", lambda *_: {**sources, "aiayn.model.transformer": "# another"})
+    assert (
+        plain
+        == fingerprint(recipe("laboratory"))
+        != fingerprint(recipe("laboratory", seed=2))
+    )
+    monkeypatch.setattr(
+        module,
+        "imported",
+        lambda *_: {**sources, "aiayn.model.transformer": "# another"},
+    )
     assert fingerprint(recipe("laboratory")) != plain
 
 
@@ -134,13 +164,21 @@ def test_comments_and_docstrings_train_nothing_again() -> None:
     plain = "class A:\n    b = 'c'\n\n    def f(self):\n        return 1\n"
     said = '"""M."""\nclass A:\n    """A."""\n\n    b = "c"  # b\n\n    def f(self):\n'
     said += '        """F."""\n        return 1\n'
-    one, same, other = (without_docstrings(ast.parse(t)) for t in (plain, said, plain.replace("1", "2")))
+    one, same, other = (
+        without_docstrings(ast.parse(t)) for t in (plain, said, plain.replace("1", "2"))
+    )
     assert one == same != other
 
 
 def test_pronouns_are_looked_for_behind_weil() -> None:
     pairs = laboratory.sample(40, split="pronouns")
     assert pronouns_right([pair.target for pair in pairs], pairs) == 1
-    swapped = [pair.target for two in zip(pairs[1::2], pairs[::2], strict=True) for pair in two]
+    swapped = [
+        pair.target for two in zip(pairs[1::2], pairs[::2], strict=True) for pair in two
+    ]
     assert pronouns_right(swapped, pairs) < 0.5
-    assert pronouns_right(["" for _ in pairs], pairs) == pronouns_right(["Weil", *["weil"] * 39], pairs) == 0
+    assert (
+        pronouns_right(["" for _ in pairs], pairs)
+        == pronouns_right(["Weil", *["weil"] * 39], pairs)
+        == 0
+    )

@@ -1,4 +1,6 @@
-"""The laboratory's corpus: its splits, its long distances, and the promise that it is the same everywhere."""
+"""The laboratory's corpus: its splits, its long distances, and the promise that it is
+the same everywhere.
+"""
 
 import json
 from collections import Counter
@@ -30,16 +32,32 @@ def test_splits_share_no_sentence() -> None:
 def test_long_sentences_are_longer_than_all_of_training() -> None:
     longest = max(len(pair.source_tokens) for pair in training())
     assert all(len(pair.source_tokens) > longest for pair in drawn("long"))
-    assert all(len(pair.source_tokens) <= longest for split in ("valid", "test") for pair in drawn(split))
+    assert all(
+        len(pair.source_tokens) <= longest
+        for split in ("valid", "test")
+        for pair in drawn(split)
+    )
 
 
-OBJECT_VERBS = (*verbs.TRANSITIVE, *verbs.PARTICLE, *verbs.DITRANSITIVE, *verbs.PLACING, verbs.MAKE)
+OBJECT_VERBS = (
+    *verbs.TRANSITIVE,
+    *verbs.PARTICLE,
+    *verbs.DITRANSITIVE,
+    *verbs.PLACING,
+    verbs.MAKE,
+)
 INFINITIVES = {form: verb.english[0] for verb in OBJECT_VERBS for form in verb.english}
-SINGULARS = {noun.english(plural): noun.singular for noun in NOUNS.values() for plural in (False, True)}
+SINGULARS = {
+    noun.english(plural): noun.singular
+    for noun in NOUNS.values()
+    for plural in (False, True)
+}
 
 
 def put_together(pair: Pair) -> set[tuple[str, str]]:
-    """The verbs with their objects, and the adjectives with their nouns, in their base forms."""
+    """The verbs with their objects, and the adjectives with their nouns, in their base
+    forms.
+    """
     tags, words = tags_of(pair), [word.lower() for word in pair.source_tokens]
     found = set()
     for name, head, dependent in pair.relations:
@@ -53,7 +71,12 @@ def put_together(pair: Pair) -> set[tuple[str, str]]:
 def forms(pairs: list[Pair]) -> list[list[str]]:
     """The words as they stand, English and German, digits apart."""
     return [
-        [word.lower() for pair in pairs for word in getattr(pair, side) if not word.isdigit()]
+        [
+            word.lower()
+            for pair in pairs
+            for word in getattr(pair, side)
+            if not word.isdigit()
+        ]
         for side in ("source_tokens", "target_tokens")
     ]
 
@@ -69,7 +92,9 @@ def test_novel_sentences_put_known_words_together_anew() -> None:
 
 def test_nearly_every_form_of_the_novel_sentences_is_trained_on() -> None:
     """Of a rare inflection (lobe, ruhiger) training may show another form only."""
-    for new, old in zip(forms(drawn("novel")), map(set, forms(training())), strict=True):
+    for new, old in zip(
+        forms(drawn("novel")), map(set, forms(training())), strict=True
+    ):
         assert sum(word not in old for word in new) < len(new) / 2000
 
 
@@ -84,9 +109,13 @@ def test_pronouns_come_as_minimal_pairs() -> None:
         assert pronoun == same and first != second
         numbers = {tags[first], tags[second]}
         cue = pronoun + 3  # it was too tired
-        assert differ == ([cue] if len(numbers) == 1 else [pronoun, pronoun + 1, cue]), (one, other)
+        assert differ == (
+            [cue] if len(numbers) == 1 else [pronoun, pronoun + 1, cue]
+        ), (one, other)
         consequences = {j for i, j in one.alignment if i in (pronoun, pronoun + 1, cue)}
-        for j, (mine, yours) in enumerate(zip(one.target_tokens, other.target_tokens, strict=True)):
+        for j, (mine, yours) in enumerate(
+            zip(one.target_tokens, other.target_tokens, strict=True)
+        ):
             assert mine == yours or j in consequences
         if numbers == {"NN"}:
             nouns = (NOUNS[one.source_tokens[first]], NOUNS[one.source_tokens[second]])
@@ -94,7 +123,9 @@ def test_pronouns_come_as_minimal_pairs() -> None:
 
 
 def test_pronoun_pairs_are_balanced() -> None:
-    """Half mean what comes first; the cue stands before and after; er, sie and es are all to be found."""
+    """Half mean what comes first; the cue stands before and after; er, sie and es are
+    all to be found.
+    """
     pairs = drawn("pronouns")
     german: Counter[str] = Counter()
     before = 0
@@ -104,9 +135,12 @@ def test_pronoun_pairs_are_balanced() -> None:
         german[pair.target_tokens[place].lower()] += 1
         before += pronoun < noun
     assert sum(
-        one.coreference < other.coreference for one, other in zip(pairs[::2], pairs[1::2], strict=True)
+        one.coreference < other.coreference
+        for one, other in zip(pairs[::2], pairs[1::2], strict=True)
     )
-    assert set(german) == {"er", "sie", "es"} and min(german.values()) > 0.15 * len(pairs)
+    assert set(german) == {"er", "sie", "es"} and min(german.values()) > 0.15 * len(
+        pairs
+    )
     assert 0.25 < before / len(pairs) < 0.5
 
 
@@ -153,13 +187,21 @@ def test_a_smaller_sample_begins_a_larger_one(seed: int, split: str, n: int) -> 
 
 
 def test_seeds_and_splits_give_other_pairs() -> None:
-    texts = [tuple(pair.source for pair in sample(2, seed, split)) for seed in range(3) for split in SPLITS]
+    texts = [
+        tuple(pair.source for pair in sample(2, seed, split))
+        for seed in range(3)
+        for split in SPLITS
+    ]
     assert len(set(texts)) == len(texts)
 
 
 def test_hash_seed_locale_and_time_zone_change_nothing() -> None:
-    calls: list[dict[str, Any]] = [{"n": 50, "seed": 5, "split": split} for split in SPLITS]
-    odd = draw_apart(calls, PYTHONHASHSEED="1", LC_ALL="C", PYTHONUTF8="0", TZ="Asia/Tokyo")
+    calls: list[dict[str, Any]] = [
+        {"n": 50, "seed": 5, "split": split} for split in SPLITS
+    ]
+    odd = draw_apart(
+        calls, PYTHONHASHSEED="1", LC_ALL="C", PYTHONUTF8="0", TZ="Asia/Tokyo"
+    )
     assert odd == [drawn(split)[:50] for split in SPLITS]
     assert [pairs[:5] for pairs in odd] == [sample(5, 5, split) for split in SPLITS]
 
@@ -199,24 +241,32 @@ def golden_now(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         call = line["seed"], line["split"], line["span"]
         longest[call] = max(longest[call], line["index"] + 1)
     calls = [
-        {"n": n, "seed": seed, "split": split, "span": span} for (seed, split, span), n in longest.items()
+        {"n": n, "seed": seed, "split": split, "span": span}
+        for (seed, split, span), n in longest.items()
     ]
     found = dict(zip(longest, draw_apart(calls), strict=True))
     return [
         {key: line[key] for key in CALL}
-        | json.loads(json.dumps(asdict(found[line["seed"], line["split"], line["span"]][line["index"]])))
+        | json.loads(
+            json.dumps(
+                asdict(found[line["seed"], line["split"], line["span"]][line["index"]])
+            )
+        )
         for line in lines
     ]
 
 
 def read_golden() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def write_golden() -> None:
-    """Draw the golden pairs again, after a change to the grammar that is meant; then read what git shows.
+    """Draw the golden pairs again, after a change to the grammar that is meant; then
+    read what git shows.
 
-    cd tests && python -c "import test_laboratory_splits; test_laboratory_splits.write_golden()"
+    cd tests && python -c "import test_laboratory_splits as it; it.write_golden()"
     """
     lines = (json.dumps(line, ensure_ascii=False) for line in golden_now(read_golden()))
     GOLDEN.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""The laboratory's German verbs: where they stand, what goes with what, and whom they agree with."""
+"""The laboratory's German verbs: where they stand, what goes with what, and whom they
+agree with.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,28 +11,46 @@ from test_laboratory_grammar import ADVERBS, PREPOSITIONS, Sentence, Word, sente
 
 from aiayn.laboratory.grammar import verbs
 
-FINITE: dict[str, set[tuple[int, bool]]] = {}  # the persons and numbers of every finite form
+# The persons and numbers of every finite form.
+FINITE: dict[str, set[tuple[int, bool]]] = {}
 INFINITIVES, PARTICIPLES, PREFIXED = set[str](), set[str](), set[tuple[str, str]]()
-GROUPS = (verbs.INTRANSITIVE, verbs.TRANSITIVE, verbs.PARTICLE, verbs.DITRANSITIVE, verbs.MOTION)
-GROUPS += (verbs.POSITION, verbs.PLACING, verbs.SAYING)
-PREFIXES = set("ab an auf aus ein nieder um weg zurück".split())
-HABEN, SEIN = set("habe hat haben hatte hatten".split()), set("bin ist sind war waren".split())
-MODAL = set(
-    "werde wird werden kann können konnte konnten muss müssen musste mussten will wollen wollte".split()
+GROUPS = (
+    verbs.INTRANSITIVE,
+    verbs.TRANSITIVE,
+    verbs.PARTICLE,
+    verbs.DITRANSITIVE,
+    verbs.MOTION,
+    verbs.POSITION,
+    verbs.PLACING,
+    verbs.SAYING,
 )
-MODAL |= set("wollten sollte sollten darf dürfen durfte durften".split())
+PREFIXES = set("ab an auf aus ein nieder um weg zurück".split())
+HABEN = set("habe hat haben hatte hatten".split())
+SEIN = set("bin ist sind war waren".split())
+MODAL = set(
+    """
+    werde wird werden kann können konnte konnten muss müssen musste mussten
+    will wollen wollte wollten sollte sollten darf dürfen durfte durften
+    """.split()
+)
 WITH_SEIN = set(
-    "gewesen gegangen gerannt gelaufen gesprungen gefahren geflogen geklettert gereist geschwommen gefolgt "
-    "aufgewacht aufgestanden zurückgekommen angekommen umgefallen verschwunden".split()
+    """
+    gewesen gegangen gerannt gelaufen gesprungen gefahren geflogen geklettert gereist
+    geschwommen gefolgt aufgewacht aufgestanden zurückgekommen angekommen umgefallen
+    verschwunden
+    """.split()
 )
 
 
 PAST = set[str]()
-TRANSLATED: dict[str, set[str]] = {}  # the English forms of the verb of every German form
+# The English forms of the verb of every German form.
+TRANSLATED: dict[str, set[str]] = {}
 
 
 def learn(verb: verbs.Verb) -> None:
-    """Every finite form of a verb, alone and with its prefix, and its infinitive and participle."""
+    """Every finite form of a verb, alone and with its prefix, and its infinitive and
+    participle.
+    """
     infinitive, first, third, past, participle = verb.german
     plural = "sind" if infinitive == "sein" else infinitive
     persons = {first: [(1, False)], third: [(3, False)], plural: [(1, True), (3, True)]}
@@ -52,7 +72,11 @@ def learn(verb: verbs.Verb) -> None:
     PARTICIPLES.add(verb.prefix + participle)
 
 
-for group in (*GROUPS, (verbs.MAKE, verbs.FIT, verbs.BE, verbs.HAVE, verbs.WILL), verbs.MODALS.values()):
+for group in (
+    *GROUPS,
+    (verbs.MAKE, verbs.FIT, verbs.BE, verbs.HAVE, verbs.WILL),
+    verbs.MODALS.values(),
+):
     for verb in group:
         learn(verb)
 
@@ -63,9 +87,10 @@ SUBORDINATORS = set("weil obwohl wenn als dass".split())
 class Clause:
     """A clause as a row of letters, and the word at which each begins.
 
-    N, G, T: a phrase, an owner's, a time; P: preposition; A: adverb; X: nicht; E, D: degree, predicate;
-    V: a finite form, I: what is not finite, or a prefix, B: what may be either; W, R, S: question word,
-    relative pronoun, conjunction; C, Q: a subordinate or a relative clause inside.
+    N, G, T: a phrase, an owner's, a time; P: preposition; A: adverb; X: nicht; E, D:
+    degree, predicate; V: a finite form, I: what is not finite, or a prefix, B: what may
+    be either; W, R, S: question word, relative pronoun, conjunction; C, Q: a
+    subordinate or a relative clause inside.
     """
 
     kind: str
@@ -86,7 +111,10 @@ class Clause:
 
 def letters_of(sentence: Sentence) -> Iterator[tuple[str, int]]:
     """What the words are, one letter a phrase."""
-    words, starts = sentence.words, {phrase.start: phrase for phrase in sentence.phrases}
+    words, starts = (
+        sentence.words,
+        {phrase.start: phrase for phrase in sentence.phrases},
+    )
     k = 0
     while k < len(words):
         word, phrase = words[k], starts.get(k)  # the longest: Annas Hund, not Annas
@@ -110,7 +138,10 @@ def letter_of(text: str, word: Word, before_phrase: bool) -> str:
         "E": text in ("sehr", "zu", "so"),
         "W": text in ("warum", "wann", "wo"),
         "S": text in SUBORDINATORS,
-        "U": text == "und" and any(leaf.parent and leaf.parent.label == "NP" for leaf in word.english),
+        "U": (
+            text == "und"
+            and any(leaf.parent and leaf.parent.label == "NP" for leaf in word.english)
+        ),
         "&": text in ("und", "aber"),
         "X": text == "nicht",
         "A": text in ADVERBS,
@@ -131,7 +162,11 @@ def clauses(sentence: Sentence) -> list[Clause]:
         [(",", 0), *letters], letters, [*letters[1:], ("", 0)], strict=False
     ):
         if letter == "," and following in "SR":
-            while following == "S" and stack[-1].kind != "main" and stack[-1].letters[-1] in "VB":
+            while (
+                following == "S"
+                and stack[-1].kind != "main"
+                and stack[-1].letters[-1] in "VB"
+            ):
                 stack.pop()
         elif letter == "," and following != "&":
             stack.pop()
@@ -154,26 +189,38 @@ MIDDLE = "[NGTPAXUQ]*(E?D)?"
 
 
 def test_the_verb_has_its_place() -> None:
-    """Second in statements, first in yes/no questions, last in subordinate clauses; its rest at the end."""
+    """Second in statements, first in yes/no questions, last in subordinate clauses; its
+    rest at the end.
+    """
     for sentence in sentences():
         first, *others = clauses(sentence)
         asked = sentence.pair.target.endswith("?")
         front = "W?" if asked else FRONT
-        assert re.fullmatch(f"{front}[VB]{MIDDLE}[IB]?C*", first.letters), (first, sentence.pair)
+        assert re.fullmatch(f"{front}[VB]{MIDDLE}[IB]?C*", first.letters), (
+            first,
+            sentence.pair,
+        )
         for clause in others:
             start = {"main": f"{FRONT}[VB]", "S": f"S{SUBJECT}", "R": "R"}[clause.kind]
             end = "[IB]?C*" if clause.kind == "main" else "[IB]?[VB]C*"
-            assert re.fullmatch(start + MIDDLE + end, clause.letters), (clause, sentence.pair)
+            assert re.fullmatch(start + MIDDLE + end, clause.letters), (
+                clause,
+                sentence.pair,
+            )
 
 
 def test_the_parts_of_a_verb_belong_together() -> None:
-    """Participle or infinitive as the auxiliary asks, haben or sein as the verb does, prefixes that exist."""
+    """Participle or infinitive as the auxiliary asks, haben or sein as the verb does,
+    prefixes that exist.
+    """
     for sentence in sentences():
         for clause in clauses(sentence):
             texts = [sentence.words[k].text for k in clause.starts]
             finite = sentence.words[clause.finite].text
             verbal = zip(clause.starts, texts, clause.letters, strict=True)
-            (last,) = [text for k, text, c in verbal if c in "IB" and k != clause.finite] or [""]
+            (last,) = [
+                text for k, text, c in verbal if c in "IB" and k != clause.finite
+            ] or [""]
             if finite in MODAL:
                 assert last in INFINITIVES, sentence.pair
             elif finite in HABEN:
@@ -181,7 +228,9 @@ def test_the_parts_of_a_verb_belong_together() -> None:
             elif finite in SEIN:
                 assert last in WITH_SEIN | {""}, sentence.pair
             else:
-                assert clause.kind != "main" or (last, finite) in PREFIXED, sentence.pair
+                assert clause.kind != "main" or (last, finite) in PREFIXED, (
+                    sentence.pair
+                )
                 assert clause.kind == "main" or not last, sentence.pair
 
 
@@ -189,7 +238,10 @@ def test_a_verb_is_translated_by_its_german_verb() -> None:
     for sentence in sentences():
         for role, head in sentence.roles.values():
             if role == "subject" and head.text.lower() not in ("am", "are", "were"):
-                forms = [TRANSLATED.get(word.text, set()) for word in sentence.translations(head)]
+                forms = [
+                    TRANSLATED.get(word.text, set())
+                    for word in sentence.translations(head)
+                ]
                 assert head.text.lower() in set().union(*forms), sentence.pair
 
 
@@ -218,7 +270,9 @@ def test_the_finite_verb_agrees_with_its_subject() -> None:
             assert (person, plural) in FINITE[sentence.words[word].text], sentence.pair
             third = person == 3 and not plural
             english = group[0]
-            assert english.label in (("VBZ",) if third else ("VBP",)) or english.label in ("VBD", "MD")
+            assert english.label in (
+                ("VBZ",) if third else ("VBP",)
+            ) or english.label in ("VBD", "MD")
             if english.text in ("was", "were"):
                 assert (english.text == "was") == (not plural), sentence.pair
 
@@ -227,6 +281,8 @@ def verb_group(head: Node) -> list[Node]:
     """The verbs of the clause of a verb, the finite one first."""
     node, found = head.parent, list[Node]()
     while node and node.label in ("VP", "SQ"):
-        found = [part for part in node.parts if part.text and part.label[:2] in ("VB", "MD")] + found
+        found = [
+            part for part in node.parts if part.text and part.label[:2] in ("VB", "MD")
+        ] + found
         node = node.parent
     return found

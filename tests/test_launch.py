@@ -1,4 +1,6 @@
-"""Launching: the commands of torchrun and SLURM, workers that fail, die or are interrupted, and the score."""
+"""Launching: the commands of torchrun and SLURM, workers that fail, die or are
+interrupted, and the score.
+"""
 
 import json
 import math
@@ -34,7 +36,15 @@ PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
 
 def test_one_machine() -> None:
     found = torchrun_command(PROGRAM, workers=8)
-    assert found == ["torchrun", "--standalone", "--nproc-per-node", "8", "--max-restarts", "0", *PROGRAM]
+    assert found == [
+        "torchrun",
+        "--standalone",
+        "--nproc-per-node",
+        "8",
+        "--max-restarts",
+        "0",
+        *PROGRAM,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,9 +58,28 @@ def test_one_machine() -> None:
     ],
 )
 def test_several_machines(address: str, endpoint: str) -> None:
-    found = torchrun_command(PROGRAM, workers=4, machines=2, address=address, restarts=3)
-    meeting = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
-    assert found == ["torchrun", *meeting, "--nproc-per-node", "4", "--max-restarts", "3", *PROGRAM]
+    found = torchrun_command(
+        PROGRAM, workers=4, machines=2, address=address, restarts=3
+    )
+    meeting = [
+        "--nnodes",
+        "2",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-id",
+        "aiayn",
+        "--rdzv-endpoint",
+        endpoint,
+    ]
+    assert found == [
+        "torchrun",
+        *meeting,
+        "--nproc-per-node",
+        "4",
+        "--max-restarts",
+        "3",
+        *PROGRAM,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,14 +114,25 @@ def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None
 
 
 def test_the_papers_commands() -> None:
-    base = "--data wmt14 --pair en-de --config base --vocabulary-size 37000 --checkpoint-steps 1500"
-    assert shlex.join(paper_run("base", "en-de", Path("out"))) == (
-        f"{base} --micro-batches 8 --out out --sparse --compile --drop-too-long"
+    base = (
+        "--data wmt14 --pair en-de --config base"
+        " --vocabulary-size 37000 --checkpoint-steps 1500"
+    )
+    assert (
+        shlex.join(paper_run("base", "en-de", Path("out")))
+        == f"{base} --micro-batches 8 --out out --sparse --compile --drop-too-long"
     )
     big = paper_run("big", "en-fr", Path("out"))
-    for words in ("--vocabulary-size 32000", "--checkpoint-steps 600", "--dropout 0.1", "--config big"):
+    for words in (
+        "--vocabulary-size 32000",
+        "--checkpoint-steps 600",
+        "--dropout 0.1",
+        "--config big",
+    ):
         assert words in shlex.join(big)
-    with pytest.raises(InputError, match="no cell of Table 2; there are base en-de, big en-de"):
+    with pytest.raises(
+        InputError, match="no cell of Table 2; there are base en-de, big en-de"
+    ):
         paper_run("small", "en-de", Path("out"))
 
 
@@ -101,7 +141,9 @@ def test_the_papers_commands() -> None:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs that take the place of SLURM's: they note their arguments and do as $CODE says."""
+    """A folder of programs that take the place of SLURM's: they note their arguments
+    and do as $CODE says.
+    """
     programs = tmp_path / "bin"
     programs.mkdir()
     log = f'echo "$(basename "$0") $*" >> {tmp_path}/log\n'
@@ -119,8 +161,12 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def submit(cluster: Path, script: str, seconds: int = 0, code: int = 0) -> tuple[int, list[str]]:
-    """Exit code of a batch file that has run for so long, and the commands that it gave."""
+def submit(
+    cluster: Path, script: str, seconds: int = 0, code: int = 0
+) -> tuple[int, list[str]]:
+    """Exit code of a batch file that has run for so long, and the commands that it
+    gave.
+    """
     (cluster / "job.sh").write_text(script)
     environment = {**os.environ, "SECONDS": str(seconds), "CODE": str(code)}
     done = subprocess.run(["bash", cluster / "job.sh"], env=environment)
@@ -128,13 +174,22 @@ def submit(cluster: Path, script: str, seconds: int = 0, code: int = 0) -> tuple
 
 
 SCRIPT = slurm_script(
-    ["--data", "d e", "--out", "runs/big"], Path("runs/big"), workers=8, machines=2, hours=2.0
+    ["--data", "d e", "--out", "runs/big"],
+    Path("runs/big"),
+    workers=8,
+    machines=2,
+    hours=2.0,
 )
 
 
 def test_the_batch_file_of_a_parser_scores_it_as_a_parser() -> None:
-    script = slurm_script(["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1)
-    assert "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script and "--job-name=a-b\n" in script
+    script = slurm_script(
+        ["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1
+    )
+    assert (
+        "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script
+        and "--job-name=a-b\n" in script
+    )
 
 
 @pytest.mark.parametrize("hours", [0.1, math.nan, math.inf, -1.0, 1e9])
@@ -148,7 +203,9 @@ def test_the_batch_file_says_what_the_job_needs(tmp_path: Path) -> None:
     assert subprocess.run(["bash", "-n", tmp_path / "job.sh"]).returncode == 0
     head, _, body = SCRIPT.partition("\n\n")
     assert head.startswith("#!/bin/bash\n#SBATCH ")
-    wanted = "job-name=big nodes=2 ntasks-per-node=1 gpus-per-node=8 cpus-per-task=32 time=120"
+    wanted = """
+    job-name=big nodes=2 ntasks-per-node=1 gpus-per-node=8 cpus-per-task=32 time=120
+    """
     for option in [*wanted.split(), "signal=TERM@180", "requeue", "open-mode=append"]:
         assert f"#SBATCH --{option}" in head.splitlines()
     assert "#SBATCH" not in body  # SLURM reads none behind the first command
@@ -178,8 +235,28 @@ def test_what_fails_before_is_not_tried_for_ever(cluster: Path) -> None:
 
 
 HOSTILE = [
-    *("a b", "it's", 'say "no"', "$(touch PWNED)", "`touch PWNED`", "; touch PWNED #", "a\\", "*", "~", "!!"),
-    *("-rf", "--json", "$first:$port", "'$first:$port'", "{name}", "%x", "&& touch PWNED", "|| touch PWNED"),
+    *(
+        "a b",
+        "it's",
+        'say "no"',
+        "$(touch PWNED)",
+        "`touch PWNED`",
+        "; touch PWNED #",
+        "a\\",
+        "*",
+        "~",
+        "!!",
+    ),
+    *(
+        "-rf",
+        "--json",
+        "$first:$port",
+        "'$first:$port'",
+        "{name}",
+        "%x",
+        "&& touch PWNED",
+        "|| touch PWNED",
+    ),
     *(
         "größe",
         "全角　空白",
@@ -197,7 +274,9 @@ HOSTILE = [
 def test_a_batch_file_takes_names_for_names(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Whatever a folder is called, the programs get that name as one word, and nothing else happens."""
+    """Whatever a folder is called, the programs get that name as one word, and nothing
+    else happens.
+    """
     echo = f"""printf '%s\\0' "$(basename "$0")" "$@" >> {cluster}/words"""
     (cluster / "bin" / "srun").write_text(f"#!/bin/bash\n{echo}\n")
     (cluster / "log").touch()
@@ -208,8 +287,12 @@ def test_a_batch_file_takes_names_for_names(
     script = slurm_script(train, Path(name), workers=2, machines=2)
     (cluster / "job.sh").write_text(script)
     assert subprocess.run(["bash", "-n", cluster / "job.sh"]).returncode == 0
-    jobs = [line for line in script.splitlines() if line.startswith("#SBATCH --job-name")]
-    assert len(jobs) == 1 and re.fullmatch(r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0])
+    jobs = [
+        line for line in script.splitlines() if line.startswith("#SBATCH --job-name")
+    ]
+    assert len(jobs) == 1 and re.fullmatch(
+        r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0]
+    )
     assert sum(line.startswith("#SBATCH") for line in script.splitlines()) == 10
     assert submit(cluster, script)[0] == 0
     words = (cluster / "words").read_text().split("\0")
@@ -217,23 +300,40 @@ def test_a_batch_file_takes_names_for_names(
     assert words[words.index("train") + 1 : end] == [*train, "--resume"]
     assert words[words.index("--rdzv-endpoint") + 1] == "node7:22345"
     run = f"./{name}" if name.startswith("-") else name
-    assert words[words.index("evaluate") + 1 :][:4] == [run, "--forms", "--json", f"{run}/bleu.json"]
+    assert words[words.index("evaluate") + 1 :][:4] == [
+        run,
+        "--forms",
+        "--json",
+        f"{run}/bleu.json",
+    ]
     assert not list(here.iterdir())
 
 
 @pytest.mark.parametrize(
-    "name", ["run\ntouch PWNED\n#", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u2028b", "\udcff"]
+    "name",
+    ["run\ntouch PWNED\n#", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u2028b", "\udcff"],
 )
 def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
     for told, out in ((["--out", name], "run"), ([], name), (["--data", name], "run")):
-        with pytest.raises(InputError, match="control character or is not UTF-8; choose another name"):
+        with pytest.raises(
+            InputError, match="control character or is not UTF-8; choose another name"
+        ):
             slurm_script(told, Path(out), 1)
 
 
 # Workers
 
 
-FLAGS = ["--config", "laboratory", "--vocabulary-size", "60", "--steps", "4", "--checkpoint-steps", "2"]
+FLAGS = [
+    "--config",
+    "laboratory",
+    "--vocabulary-size",
+    "60",
+    "--steps",
+    "4",
+    "--checkpoint-steps",
+    "2",
+]
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +346,8 @@ def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-# The command, but the worker of rank 1 kills itself the first time that it would count a step as the second.
+# The command, but the worker of rank 1 kills itself the first time that it would count
+# a step as the second.
 MORTAL = """\
 import os, signal, sys
 import aiayn.training.loop
@@ -263,12 +364,20 @@ main()
 """
 
 
-def test_a_worker_is_killed_and_the_others_go_on(sentences: Path, run: Path, tmp_path: Path) -> None:
+def test_a_worker_is_killed_and_the_others_go_on(
+    sentences: Path, run: Path, tmp_path: Path
+) -> None:
     (tmp_path / "mortal.py").write_text(MORTAL)
     out = tmp_path / "run"
     flags = ["train", "--data", str(sentences), *FLAGS, "--out", str(out)]
-    launch(torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1), show=False)
-    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-0000002", "step-0000004"]
+    launch(
+        torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1),
+        show=False,
+    )
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == [
+        "step-0000002",
+        "step-0000004",
+    ]
     weights = Path("checkpoints", "step-0000004", "model.safetensors")
     found, expected = load_file(out / weights), load_file(run / weights)
     for name, tensor in expected.items():  # of one worker, who was not disturbed
@@ -276,16 +385,29 @@ def test_a_worker_is_killed_and_the_others_go_on(sentences: Path, run: Path, tmp
 
 
 def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
-    flags = ["--data", str(tmp_path), "--config", "laboratory", "--out", str(tmp_path / "run")]
+    flags = [
+        "--data",
+        str(tmp_path),
+        "--config",
+        "laboratory",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with pytest.raises(InputError) as error:
-        launch(torchrun_command(["-m", "aiayn", "train", *flags], workers=1), show=False)
+        launch(
+            torchrun_command(["-m", "aiayn", "train", *flags], workers=1), show=False
+        )
     assert str(error.value).startswith(f"{tmp_path}: neither the name of a corpus")
     assert "\n" not in str(error.value)
 
 
-def test_a_worker_that_ends_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_worker_that_ends_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mute.py").write_text("print('here I am')\nraise SystemExit(7)\n")
-    with pytest.raises(InputError, match=r"^rank 0: ended with exit code 7; its output says more$"):
+    with pytest.raises(
+        InputError, match=r"^rank 0: ended with exit code 7; its output says more$"
+    ):
         launch(torchrun_command([str(tmp_path / "mute.py")], workers=1))
     assert "here I am\n" in capsys.readouterr().out
 
@@ -314,21 +436,32 @@ time.sleep(60)
     ],
 )
 def test_how_a_worker_ended_is_one_line(tmp_path: Path, ends: str, says: str) -> None:
-    """What other workers say is of no interest; what the one says that refuses its input (2) is."""
+    """What other workers say is of no interest; what the one says that refuses its
+    input (2) is.
+    """
     (tmp_path / "fate.py").write_text(FATE)
     with pytest.raises(InputError, match=f"^{says}$"):
-        launch(torchrun_command([str(tmp_path / "fate.py"), *ends.split()], workers=2), show=False)
+        launch(
+            torchrun_command([str(tmp_path / "fate.py"), *ends.split()], workers=2),
+            show=False,
+        )
 
 
 def test_the_cause_is_what_was_said_first() -> None:
-    noise = ["Traceback (most recent call last):\n", "RuntimeError: Connection closed by peer\n", "\n"]
-    assert reason(["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"]) == (
-        "no room on the disk"
+    noise = [
+        "Traceback (most recent call last):\n",
+        "RuntimeError: Connection closed by peer\n",
+        "\n",
+    ]
+    assert (
+        reason(["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"])
+        == "no room on the disk"
     )
     assert reason(noise).endswith("RuntimeError: Connection closed by peer")
     report = "  rank      : {} (local_rank: 0)\n  exitcode  : {} (pid: 7)\n".format
     failures = (
-        f"Failures:\n{report(3, -9)}{report(1, -15)}Root Cause (first observed failure):\n{report(2, -9)}"
+        f"Failures:\n{report(3, -9)}{report(1, -15)}"
+        f"Root Cause (first observed failure):\n{report(2, -9)}"
     )
     assert reason(failures.splitlines()).startswith("rank 2, 3: killed by SIGKILL")
     assert reason([]) == "the workers failed; the end of their output:\n"
@@ -354,9 +487,18 @@ Path(sys.argv[1]).write_text(" ".join(heard))
 def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
     (tmp_path / "patient.py").write_text(PATIENT)
     program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
-    code = f"from aiayn.commands.launch import *; launch(torchrun_command({program}, workers=1))"
-    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **options)
+    code = (
+        "from aiayn.commands.launch import *;"
+        f" launch(torchrun_command({program}, workers=1))"
+    )
+    options: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, **options
+    )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=120)
@@ -367,19 +509,36 @@ def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
 # Scores
 
 
-def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(run: Path, tmp_path: Path) -> None:
+def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(
+    run: Path, tmp_path: Path
+) -> None:
     record = score(TrainedRun.read(run, average=2))
     assert record["checkpoints"] == ["step-0000002", "step-0000004"]
     assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
     forms = record["bleu"]["test"]
-    assert list(forms) == ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
-    assert all(0 <= each["value"] <= 100 and "version:" in each["signature"] for each in forms.values())
-    assert len(report(record).splitlines()) == 6  # BLEU and chrF with intervals, and the forms
+    assert list(forms) == [
+        "sacrebleu",
+        "sacrebleu-intl",
+        "paper",
+        "tokenised-lowercased",
+    ]
+    assert all(
+        0 <= each["value"] <= 100 and "version:" in each["signature"]
+        for each in forms.values()
+    )
+    # BLEU and chrF with intervals, and the forms.
+    assert len(report(record).splitlines()) == 6
     write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
     written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
     assert written["command"] == "aiayn launch --data 'd e'"
     assert written == {**written, **record}
-    assert written.keys() - record.keys() == {"command", "machine", "commit", "date", "torch"}
+    assert written.keys() - record.keys() == {
+        "command",
+        "machine",
+        "commit",
+        "date",
+        "torch",
+    }
 
 
 def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
@@ -390,17 +549,26 @@ def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
     assert list(record["bleu"]["val"]) == ["sacrebleu"]
 
 
-def test_a_language_without_a_tokenizer_has_one_score(sentences: Path, run: Path) -> None:
-    """Moses has no rules for Klingon: whoever asks for all forms hears it before anything is translated."""
+def test_a_language_without_a_tokenizer_has_one_score(
+    sentences: Path, run: Path
+) -> None:
+    """Moses has no rules for Klingon: whoever asks for all forms hears it before
+    anything is translated.
+    """
     for language, side in (("en", "de"), ("tlh", "en")):
         shutil.copy(sentences / f"val.{side}", sentences / f"klingon.{language}")
-    trained, test = TrainedRun.read(run), {"data": str(sentences), "pair": "en-tlh", "split": "klingon"}
+    trained, test = (
+        TrainedRun.read(run),
+        {"data": str(sentences), "pair": "en-tlh", "split": "klingon"},
+    )
     assert list(score(trained, **test)["bleu"]["klingon"]) == ["sacrebleu"]
     with pytest.raises(InputError, match="language 'tlh': the Moses tokenizer"):
         score(trained, **test, forms=True)
 
 
-def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_that_says_nothing_of_its_training(
+    run: Path, tmp_path: Path
+) -> None:
     last = list_checkpoints(run)[-1]
     copy = shutil.copytree(last, tmp_path / "run" / "checkpoints" / last.name)
     description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
@@ -408,11 +576,15 @@ def test_a_checkpoint_that_says_nothing_of_its_training(run: Path, tmp_path: Pat
     (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
     silent = TrainedRun.read(tmp_path / "run")
     assert silent.description.training == {} and silent.kind == "translation"
-    with pytest.raises(InputError, match="does not say on what it was trained; give --data and --pair"):
+    with pytest.raises(
+        InputError, match="does not say on what it was trained; give --data and --pair"
+    ):
         score(silent)
 
 
-def test_a_test_set_that_is_not_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_set_that_is_not_there(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(TrainedRun, "load", lambda *_: pytest.fail("loaded in vain"))
     with pytest.raises(InputError, match=r"test_2017\.en"):
         score(TrainedRun.read(run), split="test_2017")
@@ -424,7 +596,9 @@ def newstest(*missing: str) -> Any:
     def load(name: str, pair: str, split: str) -> Pairs:
         if split in missing:
             raise InputError("no network")
-        lines = [f"Line {k}." for k in range(8 if split == "newstest2014-filtered" else 10)]
+        lines = [
+            f"Line {k}." for k in range(8 if split == "newstest2014-filtered" else 10)
+        ]
         return Pairs(lines, lines)
 
     return load
@@ -436,18 +610,34 @@ def test_newstest2014_is_scored_whole_and_filtered(
 ) -> None:
     monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
-    assert {name: len(pairs) for name, pairs in tests.items()} == {"wmt14/full": 10, "wmt14": 8}
-    assert list(score(TrainedRun.read(run), data="wmt14", split=split)["bleu"]) == ["wmt14/full", "wmt14"]
+    assert {name: len(pairs) for name, pairs in tests.items()} == {
+        "wmt14/full": 10,
+        "wmt14": 8,
+    }
+    assert list(score(TrainedRun.read(run), data="wmt14", split=split)["bleu"]) == [
+        "wmt14/full",
+        "wmt14",
+    ]
 
 
-def test_without_the_filtered_lines_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest("newstest2014-filtered"))
-    with pytest.warns(UserWarning, match="filtered newstest2014 is left out: no network"):
+def test_without_the_filtered_lines_there_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        aiayn.commands.evaluation, "load_pairs", newstest("newstest2014-filtered")
+    )
+    with pytest.warns(
+        UserWarning, match="filtered newstest2014 is left out: no network"
+    ):
         assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
     assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
 
 
-@pytest.mark.parametrize(("name", "split"), [("multi30k", "test_2016_flickr"), ("laboratory", "test")])
-def test_each_corpus_has_its_test_set(name: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "split"), [("multi30k", "test_2016_flickr"), ("laboratory", "test")]
+)
+def test_each_corpus_has_its_test_set(
+    name: str, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(aiayn.commands.evaluation, "load_pairs", newstest())
     assert list(load_test(name, "en-de", None)) == [split]

@@ -1,4 +1,6 @@
-"""Pairs in memory become a translator, which goes on with others, is saved, loaded, and says how it fares."""
+"""Pairs in memory become a translator, which goes on with others, is saved, loaded, and
+says how it fares.
+"""
 
 import io
 import itertools
@@ -24,7 +26,15 @@ import aiayn
 import aiayn.training.loop
 from aiayn import InputError, Pairs, Translator, recipe, register, train
 from aiayn.laboratory import sample
-from aiayn.model import Attention, Encoder, Transformer, TransformerConfig, build, causal_mask, encoder_layer
+from aiayn.model import (
+    Attention,
+    Encoder,
+    Transformer,
+    TransformerConfig,
+    build,
+    causal_mask,
+    encoder_layer,
+)
 from aiayn.model.kernels import unscaled_dot_product
 from aiayn.model.registry import ARCHITECTURES, check_rebuilt
 from aiayn.training import TrainingConfig
@@ -34,8 +44,12 @@ from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.learning import example, hold_out, pairs_of
 
-SHAPE = TransformerConfig(vocabulary_size=120, N=1, d_model=16, d_ff=32, h=2, dropout=0.0)
-SHORT = TrainingConfig(SHAPE, steps=12, warmup=6, batch_tokens=300, checkpoint_steps=4, keep=2, average=2)
+SHAPE = TransformerConfig(
+    vocabulary_size=120, N=1, d_model=16, d_ff=32, h=2, dropout=0.0
+)
+SHORT = TrainingConfig(
+    SHAPE, steps=12, warmup=6, batch_tokens=300, checkpoint_steps=4, keep=2, average=2
+)
 
 
 # A tenth of eighty sentences has letters that the others lack.
@@ -46,7 +60,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the vocabulary")
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
-    monkeypatch.setattr(logging.getLogger("aiayn"), "handlers", [])  # which the command line sets
+    # The command line sets them.
+    monkeypatch.setattr(logging.getLogger("aiayn"), "handlers", [])
     kept = dict(ARCHITECTURES)
     yield
     ARCHITECTURES.clear()
@@ -66,19 +81,29 @@ def weights(model: nn.Module) -> Tensor:
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-def test_pairs_in_a_list_become_a_translator(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_pairs_in_a_list_become_a_translator(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     translator = learn(SHORT, pairs, out=tmp_path / "run")
     assert isinstance(translator(pairs[0][0]), str) and translator.steps == 12
-    assert torch.equal(weights(translator.model), weights(Translator.load(str(tmp_path / "run")).model))
+    assert torch.equal(
+        weights(translator.model), weights(Translator.load(str(tmp_path / "run")).model)
+    )
     elsewhere = learn(SHORT, iter(pairs))
-    assert torch.equal(weights(translator.model), weights(elsewhere.model))  # the folder has no part in it
+    # The folder has no part in it.
+    assert torch.equal(weights(translator.model), weights(elsewhere.model))
 
 
-def test_what_is_no_pair_is_named(pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+def test_what_is_no_pair_is_named(
+    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As it is outside these tests.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     wrong: list[Any] = ["xy", ("a", "b", "c"), ("a", 3)]
     for row in wrong:
-        with pytest.raises(InputError, match=r"pair 2 is .*: give \(sentence, translation\)"):
+        with pytest.raises(
+            InputError, match=r"pair 2 is .*: give \(sentence, translation\)"
+        ):
             pairs_of([pairs[0], row])
     with pytest.raises(InputError, match="too few sentences to hold one out"):
         learn(SHORT, [("a", "b")] * 3)
@@ -89,12 +114,20 @@ def test_no_sentence_is_trained_on_and_held_out() -> None:
     kept, held = hold_out(lines, seed=1)
     assert not {*kept.source} & {*held.source} and len({*held.source}) == 2
     assert sorted([*kept.target, *held.target]) == sorted(lines.target)
-    assert hold_out(lines, seed=1)[1].source == held.source != hold_out(lines, seed=2)[1].source
+    assert (
+        hold_out(lines, seed=1)[1].source
+        == held.source
+        != hold_out(lines, seed=2)[1].source
+    )
 
 
-def test_what_is_held_out_can_be_given(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_what_is_held_out_can_be_given(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     learn(SHORT, pairs[:70], valid=pairs[70:], out=tmp_path / "run")
-    said = json.loads(next(tmp_path.glob("run/checkpoints/*12/config.json")).read_text())["training"]
+    said = json.loads(
+        next(tmp_path.glob("run/checkpoints/*12/config.json")).read_text()
+    )["training"]
     assert "data" not in said and "pair" not in said
 
 
@@ -103,21 +136,29 @@ def test_a_corpus_by_its_name(tmp_path: Path) -> None:
     by_name = learn(SHORT, folder, out=tmp_path / "run")
     assert TrainedRun.read(tmp_path / "run").trained_on() == (str(folder), "en-de")
     valid = aiayn.load_pairs(str(folder), "en-de", "val")
-    assert torch.equal(weights(by_name.model), weights(learn(SHORT, str(folder), valid=valid).model))
+    assert torch.equal(
+        weights(by_name.model), weights(learn(SHORT, str(folder), valid=valid).model)
+    )
 
 
-def test_going_on_with_a_translator(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_going_on_with_a_translator(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     first = learn(SHORT, pairs[:40], out=tmp_path / "first")
     before = weights(first.model).clone()
     more = replace(SHORT, model=replace(SHAPE, dropout=0.1), steps=4)
     lines: list[dict[str, float]] = []
-    second = learn(more, pairs[40:], init=first, out=tmp_path / "second", on_log=lines.append)
+    second = learn(
+        more, pairs[40:], init=first, out=tmp_path / "second", on_log=lines.append
+    )
     assert torch.equal(weights(first.model), before)  # it was copied
     assert second.vocabulary.model == first.vocabulary.model and second.steps == 16
     assert second.model.config == replace(SHAPE, dropout=0.1)
     rate = aiayn.training.loop.TrainingConfig(SHAPE, warmup=6)
     expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.rate_factor
-    assert [line["rate"] for line in lines if "rate" in line] == [pytest.approx(expected)]
+    assert [line["rate"] for line in lines if "rate" in line] == [
+        pytest.approx(expected)
+    ]
     assert lines[-1].keys() == {"step", "minutes", "validation_perplexity"}
     third = learn(more, pairs[40:], init=tmp_path / "first")
     assert torch.equal(weights(third.model), weights(second.model))
@@ -128,8 +169,12 @@ def test_going_on_with_a_translator(pairs: list[tuple[str, str]], tmp_path: Path
 def test_going_on_with_a_model(pairs: list[tuple[str, str]]) -> None:
     torch.manual_seed(7)
     model = Transformer(SHAPE)
-    translator = learn(replace(SHORT, steps=1, warmup=1000, rate_factor=1e-9), pairs, init=model)
-    torch.testing.assert_close(weights(translator.model), weights(model), atol=1e-6, rtol=0)
+    translator = learn(
+        replace(SHORT, steps=1, warmup=1000, rate_factor=1e-9), pairs, init=model
+    )
+    torch.testing.assert_close(
+        weights(translator.model), weights(model), atol=1e-6, rtol=0
+    )
     again = learn(replace(SHORT, steps=1), pairs, init=(model, translator.vocabulary))
     assert again.vocabulary.model == translator.vocabulary.model and again.steps == 1
 
@@ -141,37 +186,59 @@ def test_the_schedule_is_said(
     said = [line for line in capsys.readouterr().err.splitlines() if line]
     assert said[0] == "4 pairs are held out, 76 are trained on; valid=… changes that"
     assert said[1].startswith("step 1: loss ") and " tok/s" in said[1]
-    assert [line.partition(",")[0] for line in said[2:]] == ["step 4", "step 8", "step 12"]
+    assert [line.partition(",")[0] for line in said[2:]] == [
+        "step 4",
+        "step 8",
+        "step 12",
+    ]
     assert " → " in said[-1] and "validation perplexity" in said[-1]
     train(SHORT, pairs, init=tmp_path / "first")
     words = "trained for 12 steps: the learning rate falls on from "
     assert f"begins with {tmp_path / 'first'}, {words}" in capsys.readouterr().err
     train(replace(SHORT, warmup=100), pairs, init=first)
-    assert "a Translator, trained for 12 steps: the learning rate rises from" in capsys.readouterr().err
+    assert (
+        "a Translator, trained for 12 steps: the learning rate rises from"
+        in capsys.readouterr().err
+    )
     learn(SHORT, pairs, init=first)
     assert capsys.readouterr().err == ""
 
 
-def test_other_text_is_no_resumption(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_other_text_is_no_resumption(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     learn(SHORT, pairs[:40], out=out)
     more = replace(SHORT, steps=16)
-    with pytest.raises(InputError, match=rf"corpus=.*; use that, or another --out, with --init {out}, to go"):
+    with pytest.raises(
+        InputError,
+        match=rf"corpus=.*; use that, or another --out, with --init {out}, to go",
+    ):
         learn(more, pairs[40:], out=out, resume=True)
     assert learn(more, pairs[:40], out=out, resume=True).steps == 16
     saved = next(out.glob("checkpoints/*16"))
-    with pytest.raises(InputError, match=rf"{saved}: a saved model, not a run; .* --init {saved}"):
+    with pytest.raises(
+        InputError, match=rf"{saved}: a saved model, not a run; .* --init {saved}"
+    ):
         learn(more, pairs[40:], out=saved, resume=True)
-    with pytest.raises(InputError, match="out: name the folder of the run that is to go on"):
+    with pytest.raises(
+        InputError, match="out: name the folder of the run that is to go on"
+    ):
         learn(more, pairs, resume=True)
 
 
-def test_a_translator_is_saved_and_loaded_elsewhere(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_a_translator_is_saved_and_loaded_elsewhere(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     translator = learn(SHORT, pairs)
     translator.save(str(tmp_path / "mine"))
-    program = "import sys, aiayn; print(aiayn.Translator.load(sys.argv[1])(sys.argv[2]))"
+    program = (
+        "import sys, aiayn; print(aiayn.Translator.load(sys.argv[1])(sys.argv[2]))"
+    )
     said = subprocess.run(
-        [sys.executable, "-c", program, tmp_path / "mine", pairs[0][0]], capture_output=True, text=True
+        [sys.executable, "-c", program, tmp_path / "mine", pairs[0][0]],
+        capture_output=True,
+        text=True,
     )
     assert said.stdout == translator(pairs[0][0]) + "\n", said.stderr
     again = Translator.load(tmp_path / "mine")
@@ -208,8 +275,13 @@ class PlainTransformer(Transformer):
 PLAIN = PlainConfig(vocabulary_size=120, N=2, d_model=16, d_ff=32, h=2, dropout=0.0)
 
 
-def test_a_registered_model_is_trained_saved_and_loaded(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"PlainConfig: no model is known .* aiayn\.register\('a name', Pla"):
+def test_a_registered_model_is_trained_saved_and_loaded(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"PlainConfig: no model is known .* aiayn\.register\('a name', Pla",
+    ):
         build(PLAIN)
     register("plain", PlainConfig, PlainTransformer)
     translator = learn(replace(SHORT, model=PLAIN), pairs)
@@ -217,9 +289,13 @@ def test_a_registered_model_is_trained_saved_and_loaded(pairs: list[tuple[str, s
     again = Translator.load(tmp_path / "mine")
     tokens = torch.tensor([[5, 6, 7, 3]])
     assert torch.equal(again.model(tokens, tokens), translator.model(tokens, tokens))
-    assert type(again.model) is PlainTransformer and again(pairs[0][0]) == translator(pairs[0][0])
+    assert type(again.model) is PlainTransformer and again(pairs[0][0]) == translator(
+        pairs[0][0]
+    )
     del ARCHITECTURES["plain"]
-    with pytest.raises(InputError, match=r"architecture 'plain' is not known; .*aiayn\.register it"):
+    with pytest.raises(
+        InputError, match=r"architecture 'plain' is not known; .*aiayn\.register it"
+    ):
         Translator.load(tmp_path / "mine")
     with pytest.raises(InputError, match="PlainConfig: no model is known"):
         translator.save(tmp_path / "other")
@@ -255,16 +331,30 @@ def changed(model: Transformer, how: str) -> None:
     [
         (
             "attention",
-            r"encoder\.layers\.0\.self_attention\.attention is .*Attention, but .*FusedAtt",
+            (
+                r"encoder\.layers\.0\.self_attention\.attention is .*Attention,"
+                r" but .*FusedAtt"
+            ),
         ),
-        ("score", r"encoder\.layers\.0\.self_attention\.attention\.score is unscaled_dot_product, but"),
-        ("part", r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds nothing"),
+        (
+            "score",
+            (
+                r"encoder\.layers\.0\.self_attention\.attention\.score"
+                r" is unscaled_dot_product, but"
+            ),
+        ),
+        (
+            "part",
+            r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds nothing",
+        ),
         ("setting", r"dropout\.p is 0\.7, but TransformerConfig builds 0\.0"),
         ("shape", r"encoder\.layers\.0\.feed_forward\.W_1.* is .*33.*, but"),
         ("buffer", "seen: a buffer, which a checkpoint does not hold"),
     ],
 )
-def test_a_model_that_would_come_back_as_another_is_not_saved(how: str, said: str, tmp_path: Path) -> None:
+def test_a_model_that_would_come_back_as_another_is_not_saved(
+    how: str, said: str, tmp_path: Path
+) -> None:
     model = Transformer(SHAPE)
     check_rebuilt(model)
     changed(model, how)
@@ -288,10 +378,13 @@ def test_every_model_of_ours_may_be_saved(positions: str, score: str) -> None:
 
 
 def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
-    how = recipe("small", N=2, minutes=3, d_ff=64, steps=7)
-    assert (how.model.N, how.model.d_ff, how.minutes, how.steps) == (2, 64, 3, 7)  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match=r"stepps=3: no such setting; did you mean 'steps'\?"):
+    # As it is outside these tests.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    how: Any = recipe("small", N=2, minutes=3, d_ff=64, steps=7)
+    assert (how.model.N, how.model.d_ff, how.minutes, how.steps) == (2, 64, 3, 7)
+    with pytest.raises(
+        InputError, match=r"stepps=3: no such setting; did you mean 'steps'\?"
+    ):
         recipe("small", stepps=3)
     with pytest.raises(InputError, match=r"model=\{'N': 2\}: must be ModelConfig"):
         recipe("small", model={"N": 2})
@@ -299,15 +392,24 @@ def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         recipe("small", N="two")
 
 
-def test_names_and_devices_do_what_one_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+def test_names_and_devices_do_what_one_expects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As it is outside these tests.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     assert Transformer("laboratory").config == aiayn.config("laboratory")
-    with pytest.raises(InputError, match="unknown configuration 'bass': did you mean 'base'"):
+    with pytest.raises(
+        InputError, match="unknown configuration 'bass': did you mean 'base'"
+    ):
         Transformer("bass")
     with pytest.raises(ValueError, match="2 sources, 6 targets"):
-        Transformer(SHAPE)(torch.ones(2, 3, dtype=torch.long), torch.ones(6, 3, dtype=torch.long))
+        Transformer(SHAPE)(
+            torch.ones(2, 3, dtype=torch.long), torch.ones(6, 3, dtype=torch.long)
+        )
     for name in ("cuda:99", "nonsense"):
-        with pytest.raises(InputError, match=f"device '{name}' is not to be had here .*; try cpu"):
+        with pytest.raises(
+            InputError, match=f"device '{name}' is not to be had here .*; try cpu"
+        ):
             learn(SHORT, [("a", "b"), ("c", "d")], device=name)
     assert not any(tmp_path.glob("run*"))
 
@@ -315,16 +417,26 @@ def test_names_and_devices_do_what_one_expects(tmp_path: Path, monkeypatch: pyte
 def test_what_it_says_of_itself(pairs: list[tuple[str, str]]) -> None:
     translator = learn(SHORT, pairs)
     count = sum(weight.numel() for weight in translator.model.parameters())
-    assert (
-        repr(translator) == f"Translator(Transformer of {count:,} parameters, Vocabulary(120 pieces), beam 4)"
+    assert repr(translator) == (
+        f"Translator(Transformer of {count:,} parameters,"
+        " Vocabulary(120 pieces), beam 4)"
     )
     assert repr(pairs_of(pairs)) == "Pairs(80: source, target)"
     shown = repr(Transformer(replace(SHAPE, positions="learned", max_length=50)))
-    for part in ("Embeddings(120, 16)", "h=2, d_k=8, d_v=8", "LearnedPositions(50, 16)"):
+    for part in (
+        "Embeddings(120, 16)",
+        "h=2, d_k=8, d_v=8",
+        "LearnedPositions(50, 16)",
+    ):
         assert part in shown
     about = str(aiayn.__doc__)
-    assert about.startswith('The Transformer of "Attention Is All You Need"') and "train(" in about
-    assert aiayn.__version__ in (Path(__file__).parent.parent / "aiayn" / "__init__.py").read_text("utf-8")
+    assert (
+        about.startswith('The Transformer of "Attention Is All You Need"')
+        and "train(" in about
+    )
+    assert aiayn.__version__ in (
+        Path(__file__).parent.parent / "aiayn" / "__init__.py"
+    ).read_text("utf-8")
 
 
 def test_an_encoder_and_a_decoder_alone() -> None:
@@ -346,8 +458,12 @@ class Terminal(io.StringIO):
 LINE = {"loss": 2.0, "perplexity": 7.4, "tokens_per_second": 1234.0}
 
 
-def bars(progress: Progress, steps: int, minutes: float, each: float, taken: int) -> str:
-    """What is on the terminal at the end of `taken` of the `steps`, when a step takes `each` minutes."""
+def bars(
+    progress: Progress, steps: int, minutes: float, each: float, taken: int
+) -> str:
+    """What is on the terminal at the end of `taken` of the `steps`, when a step takes
+    `each` minutes.
+    """
     terminal = Terminal()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", terminal)
@@ -382,12 +498,20 @@ def test_without_a_terminal_it_says_a_line_a_minute(
 def test_the_example_is_short(pairs: list[tuple[str, str]]) -> None:
     translator = learn(SHORT, pairs)
     model, vocabulary = translator.model, translator.vocabulary
-    shown = example(model, vocabulary, torch.tensor(vocabulary.encode("The dog sleeps. " * 20)))
+    shown = example(
+        model, vocabulary, torch.tensor(vocabulary.encode("The dog sleeps. " * 20))
+    )
     source, target = shown.split(" → ")
-    assert source.startswith("The dog sleeps.") and source.endswith(" …") and len(source) <= 72 >= len(target)
+    assert (
+        source.startswith("The dog sleeps.")
+        and source.endswith(" …")
+        and len(source) <= 72 >= len(target)
+    )
 
 
-def test_lines_of_metrics_reach_the_caller(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_lines_of_metrics_reach_the_caller(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     lines: list[dict[str, float]] = []
     learn(SHORT, pairs, out=tmp_path / "run", on_log=lines.append)
     written = Metrics(tmp_path / "run").lines()
@@ -402,7 +526,9 @@ def test_lines_of_files_and_line_breaks(pairs: list[tuple[str, str]]) -> None:
         pairs_of([("a", "b"), ("c", "d\ne")])
 
 
-def test_what_cannot_be_saved_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_saved_is_not_registered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     @dataclass(frozen=True)
     class Wide(TransformerConfig):
         widths: tuple[int, ...] = (1, 2)
@@ -411,9 +537,14 @@ def test_what_cannot_be_saved_is_not_registered(monkeypatch: pytest.MonkeyPatch)
         pass
 
     assert Wide().widths == (1, 2)
-    with pytest.raises(InputError, match=r"Wide\.widths: tuple.*; a field is a number, text, true or false"):
+    with pytest.raises(
+        InputError,
+        match=r"Wide\.widths: tuple.*; a field is a number, text, true or false",
+    ):
         register("wide", Wide, Transformer)
-    with pytest.raises(InputError, match=r"Bare: decorate it with @dataclass\(frozen=True\)"):
+    with pytest.raises(
+        InputError, match=r"Bare: decorate it with @dataclass\(frozen=True\)"
+    ):
         register("bare", Bare, Transformer)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     wrong: Any = PlainTransformer
@@ -437,29 +568,49 @@ aiayn.register("mine", MyConfig, MyModel)
 """
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(cell, space)
-    model = space["MyModel"](space["MyConfig"](vocabulary_size=50, N=1, d_model=8, d_ff=8, h=2))
+    model = space["MyModel"](
+        space["MyConfig"](vocabulary_size=50, N=1, d_model=8, d_ff=8, h=2)
+    )
     exec(cell, space)
     aiayn.save(model, tmp_path / "model")
     assert type(aiayn.load(tmp_path / "model")) is space["MyModel"]
 
 
-def test_a_vocabulary_of_another_model_is_not_saved(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_a_vocabulary_of_another_model_is_not_saved(
+    pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
     translator = learn(SHORT, pairs)
-    with pytest.raises(InputError, match="the model has 2000 tokens, the vocabulary 120; save each with its"):
+    with pytest.raises(
+        InputError,
+        match="the model has 2000 tokens, the vocabulary 120; save each with its",
+    ):
         aiayn.save(Transformer("laboratory"), tmp_path / "model", translator.vocabulary)
 
 
-def test_slips_have_an_answer(pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as it is outside these tests
+def test_slips_have_an_answer(
+    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As it is outside these tests.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     slips: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (SHAPE, pairs, {}, "recipe: give a name, or what aiayn.recipe makes, not a TransformerConfig"),
+        (
+            SHAPE,
+            pairs,
+            {},
+            "recipe: give a name, or what aiayn.recipe makes, not a TransformerConfig",
+        ),
         (SHORT, sample(5), {}, "pair 1 is Pair"),
         (SHORT, pairs, {"valid": []}, "no pairs: give a list"),
         (SHORT, pairs, {"valid": "folder"}, "pair 1 is 'folder'"),
         (SHORT, pairs, {"out": ""}, "out: name the folder of the run"),
         (SHORT, pairs, {"init": ""}, "init: give a run's folder"),
         (SHORT, pairs, {"init": [1, 2]}, "init: give a run's folder"),
-        (SHORT, pairs, {"init": (Transformer(SHAPE), "path")}, "init: give a run's folder"),
+        (
+            SHORT,
+            pairs,
+            {"init": (Transformer(SHAPE), "path")},
+            "init: give a run's folder",
+        ),
     ]
     for how, text, options, said in slips:
         with pytest.raises(InputError, match=re.escape(said)):
@@ -467,7 +618,9 @@ def test_slips_have_an_answer(pairs: list[tuple[str, str]], monkeypatch: pytest.
 
 
 def test_an_interrupted_training_gives_what_it_has(
-    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pairs: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def stopped(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)

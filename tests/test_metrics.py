@@ -1,4 +1,6 @@
-"""The lines that a training writes down: weighed rightly, whole or forgotten, and readable by TensorBoard."""
+"""The lines that a training writes down: weighed rightly, whole or forgotten, and
+readable by TensorBoard.
+"""
 
 import importlib.util
 import json
@@ -31,7 +33,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def step(meter: Meter, clock: Any, seconds: float, found: dict[str, float], work: GlobalBatch) -> None:
+def step(
+    meter: Meter, clock: Any, seconds: float, found: dict[str, float], work: GlobalBatch
+) -> None:
     clock.now += seconds
     meter.add(found, work, 6e9)
 
@@ -82,7 +86,9 @@ def test_minutes_go_on_from_earlier_sessions(clock: Any) -> None:
     assert meter.minutes == pytest.approx(90.5)
 
 
-def test_a_loss_beyond_all_bounds_is_written_down_too(clock: Any, tmp_path: Path) -> None:
+def test_a_loss_beyond_all_bounds_is_written_down_too(
+    clock: Any, tmp_path: Path
+) -> None:
     meter = Meter(minutes=0.0, peak=1e10)
     step(meter, clock, 1, {"loss": 1e9, "nll": 1e9}, batch(10, 20, 20))
     line = meter.line()
@@ -100,20 +106,24 @@ def test_lines_are_json_with_six_digits(tmp_path: Path) -> None:
     metrics.log(100, loss=1e-9)
     text = (tmp_path / "metrics.jsonl").read_text()
     assert text == (
-        '{"step": 50, "loss": 1.23457, "tokens_per_second": 123457000.0}\n{"step": 100, "loss": 1e-09}\n'
+        '{"step": 50, "loss": 1.23457, "tokens_per_second": 123457000.0}\n'
+        '{"step": 100, "loss": 1e-09}\n'
     )
     assert metrics.lines() == [json.loads(line) for line in text.splitlines()]
 
 
 def test_only_one_worker_writes(tmp_path: Path) -> None:
     Metrics(tmp_path).log(1, loss=2.0)
-    silent = Metrics(tmp_path, tensorboard=True, writes=False)  # asks for no TensorBoard either
+    # It asks for no TensorBoard either.
+    silent = Metrics(tmp_path, tensorboard=True, writes=False)
     silent.log(2, loss=1.0)
     silent.cut(0)
     assert [line["step"] for line in silent.lines()] == [1]
 
 
-@pytest.mark.parametrize("rest", ["", '{"step": 3, "lo', '{"step": 3', "{", '{"step": 3, "loss": 1.0}'])
+@pytest.mark.parametrize(
+    "rest", ["", '{"step": 3, "lo', '{"step": 3', "{", '{"step": 3, "loss": 1.0}']
+)
 def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path, rest: str) -> None:
     metrics = Metrics(tmp_path)
     metrics.log(1, loss=2.0)
@@ -154,7 +164,9 @@ DAMAGED: list[bytes] = [
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     metrics = Metrics(tmp_path)
     metrics.log(1, loss=2.0)
-    metrics.path.write_bytes(metrics.path.read_bytes() + line + b'\n{"step": 3, "loss": 1.0}\n')
+    metrics.path.write_bytes(
+        metrics.path.read_bytes() + line + b'\n{"step": 3, "loss": 1.0}\n'
+    )
     before = metrics.path.read_bytes()
     for action in (metrics.lines, metrics.validations, lambda: metrics.cut(1)):
         assert complaint(action) == f"{metrics.path}, line 2: damaged; remove the line"
@@ -166,9 +178,16 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
 @pytest.mark.parametrize("what", ["pipe", "folder", "device"])
 def test_metrics_that_are_no_file(tmp_path: Path, what: str) -> None:
     path = tmp_path / "metrics.jsonl"
-    makes = {"pipe": os.mkfifo, "folder": Path.mkdir, "device": lambda path: path.symlink_to("/dev/zero")}
+    makes = {
+        "pipe": os.mkfifo,
+        "folder": Path.mkdir,
+        "device": lambda path: path.symlink_to("/dev/zero"),
+    }
     makes[what](path)
-    assert complaint(Metrics(tmp_path).cut, 0) == f"{path}: cannot be read (it is a {what}; name a file)"
+    assert (
+        complaint(Metrics(tmp_path).cut, 0)
+        == f"{path}: cannot be read (it is a {what}; name a file)"
+    )
 
 
 def test_cut_also_forgets_what_only_a_stop_had_written(tmp_path: Path) -> None:
@@ -177,7 +196,9 @@ def test_cut_also_forgets_what_only_a_stop_had_written(tmp_path: Path) -> None:
         metrics.log(number, loss=1.0)
         metrics.log(number, validation_perplexity=3.0)
     metrics.cut(2, ["validation_perplexity"])
-    assert [sorted(line) for line in metrics.lines() if line["step"] == 2] == [["loss", "step"]]
+    assert [sorted(line) for line in metrics.lines() if line["step"] == 2] == [
+        ["loss", "step"]
+    ]
     assert metrics.validations() == {1: 3.0}
     metrics.cut(2, ["loss"])
     assert {line["step"] for line in metrics.lines()} == {1}
@@ -196,7 +217,9 @@ def test_cut_forgets_what_came_after_a_step(tmp_path: Path) -> None:
 def test_a_run_without_lines(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path)
     assert metrics.lines() == [] and metrics.validations() == {}
-    assert best_step(metrics.validations()) is None and not stale(metrics.validations(), 1)
+    assert best_step(metrics.validations()) is None and not stale(
+        metrics.validations(), 1
+    )
 
 
 def validated(folder: Path, *perplexities: float) -> Metrics:
@@ -235,7 +258,10 @@ def test_patience_counts_validations_without_a_better_one(
 
 
 def test_a_resumed_meter_makes_the_line_of_an_uninterrupted_one(clock: Any) -> None:
-    work, values = batch(10, 20, 25), [{"loss": 0.1 * k, "nll": 0.3 * k} for k in range(1, 8)]
+    work, values = (
+        batch(10, 20, 25),
+        [{"loss": 0.1 * k, "nll": 0.3 * k} for k in range(1, 8)],
+    )
     whole = Meter(minutes=0.0, peak=1e10)
     for found in values:
         step(whole, clock, 0.5, found, work)
@@ -254,8 +280,12 @@ def test_a_resumed_meter_makes_the_line_of_an_uninterrupted_one(clock: Any) -> N
 # TensorBoard
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
-def test_tensorboard_has_the_last_figures_of_a_run_that_is_closed(tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
+)
+def test_tensorboard_has_the_last_figures_of_a_run_that_is_closed(
+    tmp_path: Path,
+) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     with Run(tmp_path, tensorboard=True) as run:
@@ -269,7 +299,9 @@ def test_tensorboard_has_the_last_figures_of_a_run_that_is_closed(tmp_path: Path
 def test_tensorboard_with_no_place_to_write(tmp_path: Path) -> None:
     if importlib.util.find_spec("tensorboard"):
         (tmp_path / "tensorboard").write_text("not a folder")
-        assert "tensorboard: cannot be written to (" in complaint(Metrics, tmp_path, tensorboard=True)
+        assert "tensorboard: cannot be written to (" in complaint(
+            Metrics, tmp_path, tensorboard=True
+        )
 
 
 def test_tensorboard_that_is_missing_is_named_with_the_command(
@@ -277,10 +309,14 @@ def test_tensorboard_that_is_missing_is_named_with_the_command(
 ) -> None:
     for name in ("torch.utils.tensorboard", "torch.utils.tensorboard.writer"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert "pip install 'aiayn[train]'" in complaint(Metrics, tmp_path, tensorboard=True)
+    assert "pip install 'aiayn[train]'" in complaint(
+        Metrics, tmp_path, tensorboard=True
+    )
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
+)
 def test_tensorboard_reads_what_the_lines_say(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -292,11 +328,16 @@ def test_tensorboard_reads_what_the_lines_say(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     assert sorted(events.Tags()["scalars"]) == ["loss", "perplexity"]
-    assert [(event.step, event.value) for event in events.Scalars("loss")] == [(50, 1.5), (100, 1.25)]
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == [
+        (50, 1.5),
+        (100, 1.25),
+    ]
     assert [line["step"] for line in lines(tmp_path)] == [50, 100]
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
+)
 def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -310,4 +351,7 @@ def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
     second.writer.close()
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
-    assert [(event.step, event.value) for event in events.Scalars("loss")] == [(1, 11.0), (2, 20.0)]
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == [
+        (1, 11.0),
+        (2, 20.0),
+    ]

@@ -1,4 +1,6 @@
-"""The whole model: torch.nn.Transformer's equal, blind to the future and padding, the same with a cache."""
+"""The whole model: torch.nn.Transformer's equal, blind to the future and padding, the
+same with a cache.
+"""
 
 import math
 import re
@@ -38,9 +40,11 @@ RENAMED = {
 
 
 def in_our_names(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Weights of torch.nn.Transformer, under the names that they have in `Transformer`."""
+    """Weights of torch.nn.Transformer, under the names they have in `Transformer`."""
     for theirs, ours in RENAMED.items():
-        weights = {name.replace(theirs, ours): weight for name, weight in weights.items()}
+        weights = {
+            name.replace(theirs, ours): weight for name, weight in weights.items()
+        }
     return weights
 
 
@@ -63,7 +67,9 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
     ours = small(attention_bias=bias, norm=norm).train().requires_grad_()
-    theirs = nn.Transformer(32, 4, 2, 2, 48, dropout=0.0, batch_first=True, norm_first=norm == "pre")
+    theirs = nn.Transformer(
+        32, 4, 2, 2, 48, dropout=0.0, batch_first=True, norm_first=norm == "pre"
+    )
     if norm == "post":  # torch normalises what is normalised already once more
         theirs.encoder.norm = theirs.decoder.norm = None
     with torch.no_grad():
@@ -74,9 +80,13 @@ def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
     counterparts = in_our_names(dict(theirs.named_parameters()))
     if not bias:
         zero = ("projections.bias", "W_O.bias")
-        counterparts = {name: p for name, p in counterparts.items() if not name.endswith(zero)}
+        counterparts = {
+            name: p for name, p in counterparts.items() if not name.endswith(zero)
+        }
     found = ours.load_state_dict(counterparts, strict=False)
-    assert found.unexpected_keys == [] and {name.split(".")[0] for name in found.missing_keys} == {
+    assert found.unexpected_keys == [] and {
+        name.split(".")[0] for name in found.missing_keys
+    } == {
         "source_embeddings",
         "target_embeddings",
     }
@@ -95,9 +105,14 @@ def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
     close(logits, expected)
 
     for scores in (logits, expected):
-        F.cross_entropy(scores.flatten(0, 1), answers.flatten(), ignore_index=0).backward()
+        F.cross_entropy(
+            scores.flatten(0, 1), answers.flatten(), ignore_index=0
+        ).backward()
     for name, parameter in ours.named_parameters():
-        close(parameter.grad, matrix.grad if "embeddings" in name else counterparts[name].grad)
+        close(
+            parameter.grad,
+            matrix.grad if "embeddings" in name else counterparts[name].grad,
+        )
 
 
 # Blind to padding
@@ -111,14 +126,20 @@ def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
     for embeddings in {model.source_embeddings, model.target_embeddings}:
         embeddings.weight[0] = 100 * torch.randn(32)
     assert torch.equal(model.encode(source)[source != 0], memory[source != 0])
-    assert torch.equal(model.decode(target, model.encode(source), source)[words], decoded[words])
+    assert torch.equal(
+        model.decode(target, model.encode(source), source)[words], decoded[words]
+    )
     # the score of padding itself comes from its embedding
     assert torch.equal(model(source, target)[words][:, 1:], logits[words][:, 1:])
 
 
 def greedy(model: Transformer, source: Tensor, steps: int) -> tuple[Tensor, Tensor]:
     """What the model writes, and its scores at each step."""
-    state, tokens, scores = model.start(source), [torch.ones(len(source), 1, dtype=torch.long)], []
+    state, tokens, scores = (
+        model.start(source),
+        [torch.ones(len(source), 1, dtype=torch.long)],
+        [],
+    )
     for _ in range(steps):
         scores.append(model.step(tokens[-1], state))
         tokens.append(scores[-1].argmax(-1, keepdim=True))
@@ -144,7 +165,8 @@ def test_the_memory_is_looked_at_once(model: Transformer) -> None:
     for t in range(4):
         close(model.step(target[:, t : t + 1], state), expected[:, t])
         assert state.length == t + 1
-        state.memory = torch.full_like(state.memory, torch.nan)  # its keys and values were kept
+        # Its keys and values were kept.
+        state.memory = torch.full_like(state.memory, torch.nan)
 
 
 # Shapes, configurations, weights on disk
@@ -158,13 +180,16 @@ def test_heads_may_have_any_width() -> None:
 
 
 def test_weights_survive_being_saved(model: Transformer, tmp_path: Path) -> None:
-    source, target = sentences(7, 4), sentences(300, 300)  # the first table of positions is shorter
+    # The first table of positions is shorter.
+    source, target = sentences(7, 4), sentences(300, 300)
     logits = model(source, target)
     torch.save(model.state_dict(), tmp_path / "weights.pt")
     again = Transformer(model.config).eval()
     again.load_state_dict(torch.load(tmp_path / "weights.pt", weights_only=True))
     assert torch.equal(again(source, target), logits)
-    assert (again.source_embeddings is again.target_embeddings) == model.config.share_embeddings
+    assert (
+        again.source_embeddings is again.target_embeddings
+    ) == model.config.share_embeddings
 
 
 def test_weights_of_another_shape_are_refused() -> None:
@@ -172,7 +197,9 @@ def test_weights_of_another_shape_are_refused() -> None:
         small(d_ff=64).load_state_dict(small().state_dict())
 
 
-def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_for_the_norm_that_there_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match="norm='before': must be one of post, pre"):
         Residual(8, norm="before")  # type: ignore[arg-type]
@@ -186,7 +213,12 @@ def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch)
         (TransformerConfig, "N", "2", "N='2': must be a whole number"),
         (TransformerConfig, "N", -1, "N=-1: must be at least 1"),
         (TransformerConfig, "N", 1001, "N=1001: must be at most 1,000"),
-        (TransformerConfig, "d_model", 10**6, "d_model=1000000: must be at most 100,000"),
+        (
+            TransformerConfig,
+            "d_model",
+            10**6,
+            "d_model=1000000: must be at most 100,000",
+        ),
         (TransformerConfig, "d_model", 10**400, "must be at most 100,000"),
         (TransformerConfig, "d_k", 8.0, "d_k=8.0: must be a whole number or nothing"),
         (TransformerConfig, "d_v", 0, "d_v=0: must be at least 1"),
@@ -194,14 +226,49 @@ def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch)
         (TransformerConfig, "dropout", math.inf, "dropout=inf: must be at most 1"),
         (TransformerConfig, "dropout", "0", "dropout='0': must be a number"),
         (TransformerConfig, "dropout", False, "dropout=False: must be a number"),
-        (TransformerConfig, "pad_id", 37_000, "pad_id=37000: the vocabulary has 37000 tokens"),
-        (TransformerConfig, "share_embeddings", 1, "share_embeddings=1: must be true or false"),
-        (TransformerConfig, "positions", None, "positions=None: must be one of sinusoidal, learned"),
-        (TransformerConfig, "score", ["scaled"], "score=['scaled']: must be one of scaled"),
-        (TransformerConfig, "max_length", 3 * 10**7, "max_length=30000000: must be at most 10,000,000"),
-        (ConvolutionalConfig, "kernel", 4, "kernel=4: the encoder's layers are centred"),
+        (
+            TransformerConfig,
+            "pad_id",
+            37_000,
+            "pad_id=37000: the vocabulary has 37000 tokens",
+        ),
+        (
+            TransformerConfig,
+            "share_embeddings",
+            1,
+            "share_embeddings=1: must be true or false",
+        ),
+        (
+            TransformerConfig,
+            "positions",
+            None,
+            "positions=None: must be one of sinusoidal, learned",
+        ),
+        (
+            TransformerConfig,
+            "score",
+            ["scaled"],
+            "score=['scaled']: must be one of scaled",
+        ),
+        (
+            TransformerConfig,
+            "max_length",
+            3 * 10**7,
+            "max_length=30000000: must be at most 10,000,000",
+        ),
+        (
+            ConvolutionalConfig,
+            "kernel",
+            4,
+            "kernel=4: the encoder's layers are centred",
+        ),
         (ConvolutionalConfig, "kernel", 3.0, "kernel=3.0: must be a whole number"),
-        (ConvolutionalConfig, "separable", "no", "separable='no': must be true or false"),
+        (
+            ConvolutionalConfig,
+            "separable",
+            "no",
+            "separable='no': must be true or false",
+        ),
         (ConvolutionalConfig, "growth", 10**5, "the last layer would skip over"),
         (RecurrentConfig, "d_state", 1, "d_state=1: must be even"),
         (RecurrentConfig, "d_state", 0, "d_state=0: must be at least 1"),
@@ -214,22 +281,34 @@ def test_a_place_for_the_norm_that_there_is_not(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_fields_that_no_model_can_have(
-    monkeypatch: pytest.MonkeyPatch, shape: type[ModelConfig], field: str, value: Any, says: str
+    monkeypatch: pytest.MonkeyPatch,
+    shape: type[ModelConfig],
+    field: str,
+    value: Any,
+    says: str,
 ) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # which would refuse other types first
+    # It would refuse other types first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(InputError, match=re.escape(says)):
         shape(**{field: value})
 
 
 def test_fields_that_are_as_good() -> None:
-    assert TransformerConfig(dropout=0).dropout == 0 and TransformerConfig(dropout=1).dropout == 1
+    assert (
+        TransformerConfig(dropout=0).dropout == 0
+        and TransformerConfig(dropout=1).dropout == 1
+    )
     assert TransformerConfig(d_k=None, d_v=7).d_v == 7
 
 
 def test_a_name_that_is_no_configuration() -> None:
-    with pytest.raises(ValueError, match="unknown configuration 'bass': did you mean 'base'"):
+    with pytest.raises(
+        ValueError, match="unknown configuration 'bass': did you mean 'base'"
+    ):
         config("bass")
-    with pytest.raises(ValueError, match="there are base, big, small, multi30k, laboratory"):
+    with pytest.raises(
+        ValueError, match="there are base, big, small, multi30k, laboratory"
+    ):
         config("?")
     assert config("base", N=2).N == 2 and PRESETS["base"].N == 6
 
@@ -239,11 +318,15 @@ def test_a_name_that_is_no_configuration() -> None:
     [
         (config("base"), 63_045_632),
         (config("big"), 214_171_648),
-        (config("base", vocabulary_size=40960), 65_073_152),  # the authors' code: Table 3 says 65
+        # The authors' code: Table 3 says 65.
+        (config("base", vocabulary_size=40960), 65_073_152),
         (config("base", share_embeddings=False), 63_045_632 + 37000 * 512),
     ],
     ids=["base", "big", "base-40960", "two-embeddings"],
 )
 def test_parameters(shape: TransformerConfig, count: int) -> None:
     with torch.device("meta"):
-        assert sum(parameter.numel() for parameter in Transformer(shape).parameters()) == count
+        assert (
+            sum(parameter.numel() for parameter in Transformer(shape).parameters())
+            == count
+        )

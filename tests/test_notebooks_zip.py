@@ -1,4 +1,6 @@
-"""The notebooks as one archive: whole, the same bytes each time, and enough to read the book with."""
+"""The notebooks as one archive: whole, the same bytes each time, and enough to read the
+book with.
+"""
 
 import re
 import zipfile
@@ -15,8 +17,12 @@ def test_it_holds_the_chapters_and_what_they_need(tmp_path: Path) -> None:
         assert archive.testzip() is None
         archive.extractall(tmp_path)
     folder = tmp_path / notebooks_zip.TOP
-    assert {path.name for path in folder.glob("*.ipynb")} == {path.name for path in NOTEBOOKS}
-    assert {path.name for path in folder.glob("runs/*")} == {path.name for path in BOOK.glob("runs/*.json")}
+    assert {path.name for path in folder.glob("*.ipynb")} == {
+        path.name for path in NOTEBOOKS
+    }
+    assert {path.name for path in folder.glob("runs/*")} == {
+        path.name for path in BOOK.glob("runs/*.json")
+    }
     assert "MIT" in (folder / "LICENSE").read_text(encoding="utf-8")
     assert "{address}" not in (folder / "README.md").read_text(encoding="utf-8")
     for path in folder.glob("*.ipynb"):

@@ -1,4 +1,6 @@
-"""The Transformer on one page: plain, short, and the same model as PyTorch's and the book's."""
+"""The Transformer on one page: plain, short, and the same model as PyTorch's and the
+book's.
+"""
 
 import ast
 import math
@@ -30,16 +32,21 @@ def in_the_book(plain: one_page.Transformer) -> aiayn.Transformer:
     """The book's model with these weights."""
     state = plain.state_dict()
     found = {
-        name: state["embeddings.weight"] for name in ("source_embeddings.weight", "target_embeddings.weight")
+        name: state["embeddings.weight"]
+        for name in ("source_embeddings.weight", "target_embeddings.weight")
     }
     for name, weight in state.items():
         half, _, rest = name.partition(".")
         if rest.endswith("W_Q.weight"):
-            weight = torch.cat([state[name.replace("W_Q", part)] for part in ("W_Q", "W_K", "W_V")])
+            weight = torch.cat(
+                [state[name.replace("W_Q", part)] for part in ("W_Q", "W_K", "W_V")]
+            )
             rest = rest.replace("W_Q", "projections")
         if half != "embeddings" and not rest.endswith(("W_K.weight", "W_V.weight")):
             found[f"{half}.layers.{rest}"] = weight
-    model = aiayn.Transformer(aiayn.config("base", vocabulary_size=30, dropout=0.0, **SHAPE)).eval()
+    model = aiayn.Transformer(
+        aiayn.config("base", vocabulary_size=30, dropout=0.0, **SHAPE)
+    ).eval()
     model.load_state_dict(found)
     return model
 
@@ -51,13 +58,25 @@ def same(one: Tensor, other: Tensor) -> bool:
 def test_it_is_short_and_needs_only_torch() -> None:
     path = Path(one_page.__file__)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    modules = {
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    }
+    modules |= {
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for name in node.names
+    }
     assert modules == {"math", "collections.abc", "torch", "torch.nn.functional"}
-    beside = set[int]()  # lines of docstrings, and of the list of names that the exporter writes
+    # Lines of docstrings, and of the list of names that the exporter writes.
+    beside = set[int]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
-            beside |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef
+        ) and ast.get_docstring(node):
+            beside |= set(
+                range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+            )
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             beside |= set(range(node.lineno, (node.end_lineno or 0) + 1))
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
@@ -72,23 +91,36 @@ def test_it_is_the_book_s_model(plain: one_page.Transformer) -> None:
     assert same(plain(SOURCE, TARGET)[0], book(SOURCE, TARGET)[0])
 
 
-def test_greedy_translations_are_those_of_a_beam_of_one(plain: one_page.Transformer) -> None:
+def test_greedy_translations_are_those_of_a_beam_of_one(
+    plain: one_page.Transformer,
+) -> None:
     found = one_page.translate(plain, SOURCE, longest=12)
-    beams = beam_search(in_the_book(plain), SOURCE, SearchConfig(beam=1, extra_length=20))
+    beams = beam_search(
+        in_the_book(plain), SOURCE, SearchConfig(beam=1, extra_length=20)
+    )
     for row, (best,) in zip(found, beams, strict=True):
         tokens = row[1:].tolist()
-        tokens = tokens[: tokens.index(one_page.EOS)] if one_page.EOS in tokens else tokens
+        tokens = (
+            tokens[: tokens.index(one_page.EOS)] if one_page.EOS in tokens else tokens
+        )
         assert tokens == list(best.tokens[: len(tokens)])
 
 
 def test_gradients_are_those_of_the_paper_s_loss(plain: one_page.Transformer) -> None:
     book = in_the_book(plain)
     labels, words = TARGET[:, 1:], TARGET[:, 1:] != one_page.PAD
-    loss, _ = label_smoothed_loss(book(SOURCE, TARGET[:, :-1])[words], labels[words], 0.1)
+    loss, _ = label_smoothed_loss(
+        book(SOURCE, TARGET[:, :-1])[words], labels[words], 0.1
+    )
     (loss / words.sum()).backward()
     logits = plain(SOURCE, TARGET[:, :-1]).flatten(0, 1)
-    F.cross_entropy(logits, labels.flatten(), ignore_index=one_page.PAD, label_smoothing=0.1).backward()
-    assert plain.embeddings.weight.grad is not None and book.target_embeddings.weight.grad is not None
+    F.cross_entropy(
+        logits, labels.flatten(), ignore_index=one_page.PAD, label_smoothing=0.1
+    ).backward()
+    assert (
+        plain.embeddings.weight.grad is not None
+        and book.target_embeddings.weight.grad is not None
+    )
     assert same(plain.embeddings.weight.grad, book.target_embeddings.weight.grad)
 
 
@@ -102,7 +134,9 @@ def test_padding_and_the_future_are_invisible(plain: one_page.Transformer) -> No
 
 def test_the_learning_rate_is_the_paper_s() -> None:
     for step in (1, 3999, 4000, 4001, 100_000):
-        assert math.isclose(one_page.learning_rate(step, 512, 4000), learning_rate(step, 512))
+        assert math.isclose(
+            one_page.learning_rate(step, 512, 4000), learning_rate(step, 512)
+        )
 
 
 def test_it_learns_to_copy() -> None:
@@ -110,7 +144,10 @@ def test_it_learns_to_copy() -> None:
     model = one_page.Transformer(12, N=1, d_model=32, d_ff=64, h=2, dropout=0.0)
     words = torch.randint(4, 12, (64, 4))
     ends = torch.full((64, 1), one_page.EOS)
-    batch = (torch.cat([words, ends], 1), torch.cat([torch.full((64, 1), one_page.BOS), words, ends], 1))
+    batch = (
+        torch.cat([words, ends], 1),
+        torch.cat([torch.full((64, 1), one_page.BOS), words, ends], 1),
+    )
     losses = list(one_page.train(model, [batch] * 300, warmup=60))
     assert losses[-1] < losses[0] / 2
     found = one_page.translate(model.eval(), batch[0], longest=8)

@@ -14,7 +14,9 @@ from aiayn.training.recipes import RECIPES
 
 @pytest.mark.parametrize("d_model", [1, 64, 512, 1024])
 @pytest.mark.parametrize("warmup", [1, 7, 4000])
-def test_rate_climbs_to_its_peak_at_the_end_of_the_warm_up_and_falls_ever_after(d_model: int, warmup: int):
+def test_rate_climbs_to_its_peak_at_the_end_of_the_warm_up_and_falls_ever_after(
+    d_model: int, warmup: int
+):
     rates = [learning_rate(step, d_model, warmup) for step in range(1, 3 * warmup + 2)]
     assert all(a < b for a, b in pairwise(rates[:warmup]))
     assert all(a > b for a, b in pairwise(rates[warmup - 1 :]))
@@ -23,14 +25,20 @@ def test_rate_climbs_to_its_peak_at_the_end_of_the_warm_up_and_falls_ever_after(
 
 def test_factor_multiplies_the_whole_curve():
     for step in (1, 100, 4000, 90_000):
-        assert math.isclose(learning_rate(step, 512, factor=2.5), 2.5 * learning_rate(step, 512))
+        assert math.isclose(
+            learning_rate(step, 512, factor=2.5), 2.5 * learning_rate(step, 512)
+        )
 
 
 def test_schedule_drives_torchs_scheduler_to_the_same_rates():
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: learning_rate(done + 1, 128, 20))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda done: learning_rate(done + 1, 128, 20)
+    )
     for step in range(1, 60):
-        assert math.isclose(optimizer.param_groups[0]["lr"], learning_rate(step, 128, 20))
+        assert math.isclose(
+            optimizer.param_groups[0]["lr"], learning_rate(step, 128, 20)
+        )
         optimizer.step()
         scheduler.step()
 
@@ -38,21 +46,31 @@ def test_schedule_drives_torchs_scheduler_to_the_same_rates():
 def test_small_recipe_reaches_four_thousandths():
     small = RECIPES["small"]
     assert math.isclose(
-        learning_rate(small.warmup, small.model.d_model, small.warmup, small.rate_factor), 4e-3
+        learning_rate(
+            small.warmup, small.model.d_model, small.warmup, small.rate_factor
+        ),
+        4e-3,
     )
 
 
 @pytest.mark.parametrize(("step", "warmup"), [(0, 4000), (-3, 4000), (1, 0)])
 def test_a_step_or_warm_up_before_the_first_is_refused(step: int, warmup: int):
-    with pytest.raises(ValueError, match=f"step={step}, warmup={warmup}: steps are counted from 1"):
+    with pytest.raises(
+        ValueError, match=f"step={step}, warmup={warmup}: steps are counted from 1"
+    ):
         learning_rate(step, 512, warmup)
 
 
 def test_fused_adam_steps_like_torchs_plain_one():
-    models = [Transformer(config("laboratory", vocabulary_size=30, dropout=0.0)).double() for _ in range(2)]
+    models = [
+        Transformer(config("laboratory", vocabulary_size=30, dropout=0.0)).double()
+        for _ in range(2)
+    ]
     models[1].load_state_dict(models[0].state_dict())
     ours = make_optimizer(models[0])
-    plain = torch.optim.Adam(models[1].parameters(), betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False)
+    plain = torch.optim.Adam(
+        models[1].parameters(), betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False
+    )
     for step in range(1, 6):
         source, target = torch.randint(4, 30, (3, 7)), torch.randint(4, 30, (3, 5))
         for model, optimizer in zip(models, (ours, plain), strict=True):
@@ -90,10 +108,14 @@ def test_three_hundred_steps_are_those_of_the_formulas_with_a_rate_that_changes(
     for t in range(1, 301):
         rate = learning_rate(t, 20, warmup=100, factor=0.1)
         for k, weight in enumerate(model.parameters()):
-            g = weight.grad = 10.0 ** -(k + t % 3) * torch.randn(weight.shape, generator=generator)
+            g = weight.grad = 10.0 ** -(k + t % 3) * torch.randn(
+                weight.shape, generator=generator
+            )
             m[k] = 0.9 * m[k] + 0.1 * g
             v[k] = 0.98 * v[k] + 0.02 * g * g
-            weights[k] -= rate * (m[k] / (1 - 0.9**t)) / ((v[k] / (1 - 0.98**t)).sqrt() + 1e-9)
+            weights[k] -= (
+                rate * (m[k] / (1 - 0.9**t)) / ((v[k] / (1 - 0.98**t)).sqrt() + 1e-9)
+            )
         set_rate(optimizer, rate)
         optimizer.step()
     for ours, formula in zip(model.parameters(), weights, strict=True):

@@ -12,27 +12,42 @@ def page(**figures: float) -> pages.Page:
 def test_layout_shifts_add_up_within_a_burst_only() -> None:
     """A second of rest ends a burst, and so do five seconds; the largest counts."""
     assert pages.largest_window([]) == 0
-    assert pages.largest_window([(0, 0.1), (900, 0.2), (2000, 0.25)]) == pytest.approx(0.3)
-    assert pages.largest_window([(900.0 * k, 0.1) for k in range(8)]) == pytest.approx(0.6)
+    assert pages.largest_window([(0, 0.1), (900, 0.2), (2000, 0.25)]) == pytest.approx(
+        0.3
+    )
+    assert pages.largest_window([(900.0 * k, 0.1) for k in range(8)]) == pytest.approx(
+        0.6
+    )
 
 
 def test_a_page_is_as_slow_as_its_median_load_and_as_heavy_as_its_heaviest() -> None:
-    """One slow load of three is noise; a file that was loaded once has to be paid for."""
-    loads = [page(paint_ms=900.4), page(paint_ms=100, bytes=300, requests=4), page(paint_ms=200, shift=0.1)]
+    """One slow load of three is noise; a file loaded once has to be paid for."""
+    loads = [
+        page(paint_ms=900.4),
+        page(paint_ms=100, bytes=300, requests=4),
+        page(paint_ms=200, shift=0.1),
+    ]
     assert pages.typical(loads) == page(paint_ms=200, bytes=300, requests=4, shift=0.1)
 
 
 def test_pages_over_a_threshold_are_named() -> None:
     """Exactly as much as allowed is allowed."""
     assert not pages.faults([page(bytes=pages.WEIGHT, paint_ms=pages.PAINT)])
-    assert len(pages.faults([page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)])) == 2
+    assert (
+        len(
+            pages.faults([page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)])
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize(("first", "loads"), [(0.3, 1), (0.7, 3)])
 def test_a_page_near_the_limit_is_loaded_again(
     first: float, loads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first load is the slowest as a rule; one that is quick by far settles the matter."""
+    """The first load is the slowest as a rule; one that is quick by far settles the
+    matter.
+    """
     paints = [first * pages.PAINT, 200.0, 300.0]
     monkeypatch.setattr(pages, "load", lambda *_: page(paint_ms=paints.pop(0)))
     found = pages.measured(None, "", "a.html")

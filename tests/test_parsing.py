@@ -1,4 +1,6 @@
-"""Parsing, constrained and free (paper, section 6.3). The models are tiny, most of them untrained."""
+"""Parsing, constrained and free (paper, section 6.3). The models are tiny, most of them
+untrained.
+"""
 
 import itertools
 import json
@@ -30,7 +32,11 @@ from aiayn.translation.translator import TooLong
 TREES = [
     read_tree(f"(S (NP (DT The) (NN {noun})) (VP (VBD {verb}){tail}) (. .))")
     for noun in ("cat", "dog", "cake", "child")
-    for verb, tail in (("slept", ""), ("saw", " (NP (PRP it))"), ("stood", " (ADVP (RB still))"))
+    for verb, tail in (
+        ("slept", ""),
+        ("saw", " (NP (PRP it))"),
+        ("stood", " (ADVP (RB still))"),
+    )
 ]
 SENTENCES = [" ".join(tree.words()) for tree in TREES]
 
@@ -41,10 +47,17 @@ def vocabulary() -> Vocabulary:
     return train_vocabulary(SENTENCES, 70, tree_tokens(map(linearise, TREES), "trees"))
 
 
-def a_parser(vocabulary: Vocabulary, search: SearchConfig, seed: int = 0, constrained: bool = True) -> Parser:
+def a_parser(
+    vocabulary: Vocabulary,
+    search: SearchConfig,
+    seed: int = 0,
+    constrained: bool = True,
+) -> Parser:
     """An untrained parser."""
     torch.manual_seed(seed)
-    config = TransformerConfig(vocabulary_size=len(vocabulary), N=1, d_model=16, d_ff=32, h=2, dropout=0.0)
+    config = TransformerConfig(
+        vocabulary_size=len(vocabulary), N=1, d_model=16, d_ff=32, h=2, dropout=0.0
+    )
     return Parser(Translator(Transformer(config), vocabulary, search), constrained)
 
 
@@ -52,12 +65,19 @@ def a_parser(vocabulary: Vocabulary, search: SearchConfig, seed: int = 0, constr
 
 
 def test_the_paper_s_search() -> None:
-    assert (PARSING_SEARCH.beam, PARSING_SEARCH.alpha, PARSING_SEARCH.extra_length) == (21, 0.3, 300)
+    assert (PARSING_SEARCH.beam, PARSING_SEARCH.alpha, PARSING_SEARCH.extra_length) == (
+        21,
+        0.3,
+        300,
+    )
 
 
 def test_the_vocabulary_s_brackets_are_found(vocabulary: Vocabulary) -> None:
     trees = TreeVocabulary(vocabulary)
-    pieces = {vocabulary.pieces([a])[0]: vocabulary.pieces([b])[0] for a, b in trees.closing.items()}
+    pieces = {
+        vocabulary.pieces([a])[0]: vocabulary.pieces([b])[0]
+        for a, b in trees.closing.items()
+    }
     assert pieces == {f"▁⟦{label}": f"▁{label}⟧" for label in ("S", "NP", "VP", "ADVP")}
     tags = {piece.strip("▁⟦⟧") for piece in vocabulary.pieces(trees.tags)}
     assert tags == {"DT", "NN", "VBD", "PRP", "RB", "."}
@@ -65,16 +85,22 @@ def test_the_vocabulary_s_brackets_are_found(vocabulary: Vocabulary) -> None:
 
 def test_a_vocabulary_without_brackets_is_refused() -> None:
     vocabulary = train_vocabulary(SENTENCES, 50)
-    assert "not the vocabulary of a parser" in complaint(a_parser, vocabulary, PARSING_SEARCH)
+    assert "not the vocabulary of a parser" in complaint(
+        a_parser, vocabulary, PARSING_SEARCH
+    )
 
 
 @pytest.fixture(scope="module")
 def two_labels() -> TreeVocabulary:
     """Two kinds of brackets, one part of speech."""
-    return TreeVocabulary(train_vocabulary(["a b a b"], 12, tree_tokens(["⟦S ⟦NP ⟦NN⟧ NP⟧ S⟧"], "trees")))
+    return TreeVocabulary(
+        train_vocabulary(["a b a b"], 12, tree_tokens(["⟦S ⟦NP ⟦NN⟧ NP⟧ S⟧"], "trees"))
+    )
 
 
-@pytest.mark.parametrize(("words", "limit"), [(1, 4), (1, 6), (2, 5), (2, 7), (3, 7), (2, 4)])
+@pytest.mark.parametrize(
+    ("words", "limit"), [(1, 4), (1, 6), (2, 5), (2, 7), (3, 7), (2, 4)]
+)
 def test_what_may_follow_leads_to_all_trees_within_the_limit_and_to_nothing_else(
     two_labels: TreeVocabulary, words: int, limit: int
 ) -> None:
@@ -92,12 +118,23 @@ def test_what_may_follow_leads_to_all_trees_within_the_limit_and_to_nothing_else
 
     def led(prefix: tuple[int, ...], stand: Stand) -> set[tuple[int, ...]]:
         opens, word, closes, ends = stand.follows(limit - len(prefix))
-        following = [*(closing if opens else ()), *[tag] * word, *[closes] * (closes >= 0)]
+        following = [
+            *(closing if opens else ()),
+            *[tag] * word,
+            *[closes] * (closes >= 0),
+        ]
         assert following or ends or not prefix, "a dead end"
-        found = set().union(*(led((*prefix, token), stand.after(token, two_labels)) for token in following))
+        found = set().union(
+            *(
+                led((*prefix, token), stand.after(token, two_labels))
+                for token in following
+            )
+        )
         return found | ({prefix} if ends else set())
 
-    every = (tokens for n in range(limit) for tokens in itertools.product(written, repeat=n))
+    every = (
+        tokens for n in range(limit) for tokens in itertools.product(written, repeat=n)
+    )
     assert led((), Stand((), words)) == {tokens for tokens in every if is_tree(tokens)}
 
 
@@ -110,7 +147,9 @@ def test_brackets_do_not_open_for_ever(two_labels: TreeVocabulary) -> None:
     assert stand.follows(1000) == (False, True, -1, False)
 
 
-def test_a_beginning_stands_where_its_parent_stood_and_one_token_on(vocabulary: Vocabulary) -> None:
+def test_a_beginning_stands_where_its_parent_stood_and_one_token_on(
+    vocabulary: Vocabulary,
+) -> None:
     trees = TreeVocabulary(vocabulary)
     (line,) = vocabulary.encode([linearise(TREES[1])])
     allowed = WellFormed(trees, [5], [40])
@@ -125,22 +164,29 @@ def test_a_beginning_stands_where_its_parent_stood_and_one_token_on(vocabulary: 
 
 
 @pytest.mark.parametrize(
-    "search", [SearchConfig(1, 0.3, 12), SearchConfig(4, 0.3, 3), SearchConfig(21, 0.6, 30)]
+    "search",
+    [SearchConfig(1, 0.3, 12), SearchConfig(4, 0.3, 3), SearchConfig(21, 0.6, 30)],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_led_search_finds_trees_of_the_sentence_s_words(
     vocabulary: Vocabulary, search: SearchConfig, seed: int
 ) -> None:
     parser = a_parser(vocabulary, search, seed)
-    for sentence, found in zip(SENTENCES, parser.n_best(SENTENCES, search.beam), strict=True):
+    for sentence, found in zip(
+        SENTENCES, parser.n_best(SENTENCES, search.beam), strict=True
+    ):
         assert found
         for parse in found:
             assert parse.tree is not None and parse.tree.words() == tokenise(sentence)
             assert linearise(parse.tree) == parse.text and math.isfinite(parse.score)
-        assert [parse.score for parse in found] == sorted((parse.score for parse in found), reverse=True)
+        assert [parse.score for parse in found] == sorted(
+            (parse.score for parse in found), reverse=True
+        )
 
 
-def test_an_untrained_model_that_is_not_led_finds_no_trees(vocabulary: Vocabulary) -> None:
+def test_an_untrained_model_that_is_not_led_finds_no_trees(
+    vocabulary: Vocabulary,
+) -> None:
     parser = a_parser(vocabulary, SearchConfig(4, 0.3, 10), constrained=False)
     assert parser(SENTENCES) == [None] * len(SENTENCES)
     scores = evalb(TREES, parser([tree.words() for tree in TREES]))
@@ -163,21 +209,30 @@ def test_sentences_without_words_and_sentences_too_long(vocabulary: Vocabulary) 
     assert parser("") is None and parser([[], []]) == [None, None] and parser([]) == []
     with pytest.warns(TooLong, match="sentence 2 has 41 tokens, more than 8"):
         trees = parser(["The cat .", "cat " * 40, "cat"])
-    assert trees[1] is None and [trees[k].words() for k in (0, 2)] == [["The", "cat", "."], ["cat"]]
+    assert trees[1] is None and [trees[k].words() for k in (0, 2)] == [
+        ["The", "cat", "."],
+        ["cat"],
+    ]
 
 
 def test_a_tree_fits_into_the_learned_positions(vocabulary: Vocabulary) -> None:
-    """What cannot fit is left out and named, and no tree is written beyond the last position."""
+    """What cannot fit is left out and named, and no tree is written beyond the last
+    position.
+    """
     parser = a_parser(vocabulary, SearchConfig(beam=3, alpha=0.3, extra_length=300))
     shape = replace(parser.translator.model.config, positions="learned", max_length=30)
     parser.translator.model = Transformer(shape)
     with pytest.warns(TooLong, match=r"sentence 2 has \d+ tokens, more than 27"):
         found, left_out = parser.n_best([SENTENCES[0], " ".join(SENTENCES)], 3)
-    assert left_out == [] and all(each.tree.words() == TREES[0].words() for each in found)
+    assert left_out == [] and all(
+        each.tree.words() == TREES[0].words() for each in found
+    )
 
 
 def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
-    assert "extra_length is too small" in complaint(a_parser, vocabulary, SearchConfig(2, 0.3, 2))
+    assert "extra_length is too small" in complaint(
+        a_parser, vocabulary, SearchConfig(2, 0.3, 2)
+    )
     a_parser(vocabulary, SearchConfig(2, 0.3, 2), constrained=False)
 
 
@@ -189,7 +244,10 @@ def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:
         ("It didn't, and can't!", "It did n't , and ca n't !"),
         ("a 5.50 well-known e-mail", "a 5.50 well-known e-mail"),
         ("Tea (or milk).", "Tea -LRB- or milk -RRB- ."),
-        ("The 1990s, a 3-year-old, 1,000-mile walks", "The 1990s , a 3-year-old , 1,000-mile walks"),
+        (
+            "The 1990s, a 3-year-old, 1,000-mile walks",
+            "The 1990s , a 3-year-old , 1,000-mile walks",
+        ),
         ("☕ 日本 \x01 \u2028 ⟦NP", "☕ 日本 \x01 ⟦ NP"),
         ("", ""),
     ],
@@ -203,14 +261,28 @@ def test_text_is_cut_into_words(text: str, words: str) -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A corpus of twelve trees in files of its own, and a small model that has learned them."""
+    """A corpus of twelve trees in files of its own, and a small model that has learned
+    them.
+    """
     folder = tmp_path_factory.mktemp("trees")
     for split in ("train", "val", "test"):
-        (folder / f"{split}.en").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-        (folder / f"{split}.trees").write_text("\n".join(map(linearise, TREES)) + "\n", encoding="utf-8")
-    shape = TransformerConfig(vocabulary_size=60, N=1, d_model=32, d_ff=64, h=2, dropout=0.0)
+        (folder / f"{split}.en").write_text(
+            "\n".join(SENTENCES) + "\n", encoding="utf-8"
+        )
+        (folder / f"{split}.trees").write_text(
+            "\n".join(map(linearise, TREES)) + "\n", encoding="utf-8"
+        )
+    shape = TransformerConfig(
+        vocabulary_size=60, N=1, d_model=32, d_ff=64, h=2, dropout=0.0
+    )
     config = TrainingConfig(
-        shape, steps=120, batch_tokens=300, warmup=40, checkpoint_minutes=1000.0, keep=1, average=1
+        shape,
+        steps=120,
+        batch_tokens=300,
+        warmup=40,
+        checkpoint_minutes=1000.0,
+        keep=1,
+        average=1,
     )
     train_model(config, str(folder), "en-trees", folder / "run")
     return folder, folder / "run"
@@ -222,9 +294,17 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
         parser = Parser.load(out, constrained=constrained)
         assert parser([tree.words() for tree in TREES]) == TREES
         found = evaluate(TrainedRun.read(out), constrained=constrained)
-        assert (found["f1"], found["complete_match"], found["sentences"]) == (100, 100, 12)
+        assert (found["f1"], found["complete_match"], found["sentences"]) == (
+            100,
+            100,
+            12,
+        )
         assert (found["strict_f1"], found["well_formed"]) == (100, 100)
-        assert (found["data"], found["beam"], found["constrained"]) == (str(folder), 21, constrained)
+        assert (found["data"], found["beam"], found["constrained"]) == (
+            str(folder),
+            21,
+            constrained,
+        )
 
 
 def test_a_parsers_description_is_read_once(
@@ -243,40 +323,58 @@ def test_a_parsers_description_is_read_once(
 
 
 def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:
-    constrained, free = (Parser.load(run[1], constrained=each) for each in (True, False))
-    for one, other in zip(constrained.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True):
+    constrained, free = (
+        Parser.load(run[1], constrained=each) for each in (True, False)
+    )
+    for one, other in zip(
+        constrained.n_best(SENTENCES, 1), free.n_best(SENTENCES, 1), strict=True
+    ):
         assert one[0].tree == other[0].tree
-        assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=1e-5)
+        assert one[0].log_probability == pytest.approx(
+            other[0].log_probability, abs=1e-5
+        )
 
 
 def test_there_must_be_gold_trees() -> None:
-    assert "wsj trees: no tree to compare with" in complaint(gold_trees, Pairs([], [], "wsj", "wsj trees"))
+    assert "wsj trees: no tree to compare with" in complaint(
+        gold_trees, Pairs([], [], "wsj", "wsj trees")
+    )
 
 
 def test_gold_trees_must_be_trees(run: tuple[Path, Path]) -> None:
     folder = run[0]
     assert gold_trees(load_pairs(str(folder), "en-trees", "test")) == TREES
     (folder / "odd.en").write_text("The cat\nThe dog\n", encoding="utf-8")
-    (folder / "odd.trees").write_text("⟦NP ⟦DT⟧ ⟦NN⟧ NP⟧\n⟦NP ⟦DT⟧ NP⟧\n", encoding="utf-8")
+    (folder / "odd.trees").write_text(
+        "⟦NP ⟦DT⟧ ⟦NN⟧ NP⟧\n⟦NP ⟦DT⟧ NP⟧\n", encoding="utf-8"
+    )
     message = complaint(gold_trees, load_pairs(str(folder), "en-trees", "odd"))
     assert "odd.trees, line 2: no tree (1 parts of speech for 2 words)" in message
 
 
-def test_the_book_s_parser_is_trained_once_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_book_s_parser_is_trained_once_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path))
     for split in ("train", "val"):
         monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
     shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
     tiny = TrainingConfig(shape, steps=2, average=1)
-    monkeypatch.setattr("aiayn.laboratory_model.recipe", lambda name, seed: replace(tiny, seed=seed))
+    monkeypatch.setattr(
+        "aiayn.laboratory_model.recipe", lambda name, seed: replace(tiny, seed=seed)
+    )
     (first, vocabulary), (again, _) = laboratory_parser(), laboratory_parser()
     assert TreeVocabulary(vocabulary).tags
     assert all(map(torch.equal, first.parameters(), again.parameters()))
-    (folder,) = (path for path in Path(tmp_path, "laboratory").iterdir() if path.is_dir())
+    (folder,) = (
+        path for path in Path(tmp_path, "laboratory").iterdir() if path.is_dir()
+    )
     assert folder.name.startswith("en-trees-")
 
 
-def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
     with pytest.raises(InputError, match="set AIAYN_CACHE to another folder"):
@@ -287,8 +385,15 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_sentences_in_and_trees_out(aiayn: Any, run: tuple[Path, Path]) -> None:
-    for flags in ([], ["--no-constrained"], ["--beam", 2, "--alpha", 0], ["--beam", 100]):
-        code, output, errors = aiayn("parse", run[1], *flags, text="\n".join(SENTENCES) + "\n")
+    for flags in (
+        [],
+        ["--no-constrained"],
+        ["--beam", 2, "--alpha", 0],
+        ["--beam", 100],
+    ):
+        code, output, errors = aiayn(
+            "parse", run[1], *flags, text="\n".join(SENTENCES) + "\n"
+        )
         assert (code, errors) == (0, "")
         assert output.splitlines() == list(map(str, TREES))
 
@@ -306,17 +411,39 @@ def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> No
     ]
     code, output, errors = aiayn("parse", run[1], "--beam", 2, text="\n".join(odd))
     *_, last = trees = output.splitlines()
-    assert [not tree for tree in trees] == [True, False, True, False, False, True, False]
+    assert [not tree for tree in trees] == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
     assert code == 1 and "sentence 6 has 20,001 tokens, more than 1,000" in errors
     assert read_tree(trees[1]).words() == ["The", "cat", "slept", "."]
-    assert read_tree(trees[3]).words() == ["☕", "-LRB-", "日本", "-RRB-", "\x01", "⟦", "NP"]
+    assert read_tree(trees[3]).words() == [
+        "☕",
+        "-LRB-",
+        "日本",
+        "-RRB-",
+        "\x01",
+        "⟦",
+        "NP",
+    ]
     assert read_tree(last).words() == ["Ein", "Hund", "."]
 
 
-def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_parser_is_evaluated_by_its_brackets(
+    aiayn: Any, run: tuple[Path, Path], tmp_path: Path
+) -> None:
     file = tmp_path / "f1.json"
     code, output, errors = aiayn("evaluate", run[1], "--beam", 2, "--json", file)
-    assert (code, errors.startswith("aiayn: scored on "), len(errors.splitlines())) == (0, True, 1)
+    assert (code, errors.startswith("aiayn: scored on "), len(errors.splitlines())) == (
+        0,
+        True,
+        1,
+    )
     assert output.startswith("F1 100.00 ") and "12 sentences" in output
     record = json.loads(file.read_text(encoding="utf-8"))
     assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
@@ -339,9 +466,15 @@ def test_a_parser_is_evaluated_by_its_brackets(aiayn: Any, run: tuple[Path, Path
     ],
 )
 def test_what_a_parser_s_commands_refuse(
-    aiayn: Any, run: tuple[Path, Path], arguments: list[Any], says: str, monkeypatch: pytest.MonkeyPatch
+    aiayn: Any,
+    run: tuple[Path, Path],
+    arguments: list[Any],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("AIAYN_PTB", raising=False)
-    code, output, errors = aiayn(*(run[1] if word == "RUN" else word for word in arguments), text="A cat .\n")
+    code, output, errors = aiayn(
+        *(run[1] if word == "RUN" else word for word in arguments), text="A cat .\n"
+    )
     assert (code, output, len(errors.splitlines())) == (2, "", 1)
     assert errors.startswith("aiayn: ") and says in errors

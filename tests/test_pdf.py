@@ -1,4 +1,6 @@
-"""The book on paper, from a few pages of the built site: whole, linked, and nothing cut."""
+"""The book on paper, from a few pages of the built site: whole, linked, and nothing
+cut.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,12 @@ pytestmark = [
 ]
 
 # Prose with a drawing, an exercise; many formulas and charts; wide tables; the ledger.
-SAMPLE = {"book/index", "book/03-3-feed-forward", "book/03-5-positional-encoding", "book/claims"}
+SAMPLE = {
+    "book/index",
+    "book/03-3-feed-forward",
+    "book/03-5-positional-encoding",
+    "book/claims",
+}
 CHOSEN = [entry for entry in pdf.entries() if entry.page in SAMPLE]
 
 
@@ -53,8 +60,12 @@ def test_every_chapter_begins_a_page_that_the_outline_and_the_contents_name(
     assert len(found) == 1 + len(CHOSEN)  # and the title page
     for title, page in list(found.items())[1:]:
         top = texts[page].replace("\n", " ")
-        assert title in top[: 2 * len(title) + 10], f"{title}: page {page + 1} begins {top[:80]}"
-        assert re.search(rf"{re.escape(title)}\s*{page + 1}\b", texts[1]), f"{title}: not in the contents"
+        assert title in top[: 2 * len(title) + 10], (
+            f"{title}: page {page + 1} begins {top[:80]}"
+        )
+        assert re.search(rf"{re.escape(title)}\s*{page + 1}\b", texts[1]), (
+            f"{title}: not in the contents"
+        )
 
 
 def test_no_page_is_empty(printed: tuple[PdfReader, list[str]]) -> None:
@@ -62,15 +73,25 @@ def test_no_page_is_empty(printed: tuple[PdfReader, list[str]]) -> None:
         assert len(text.split()) > 20, f"page {number}: {text}"
 
 
-def test_links_lead_to_places_in_the_book_or_to_the_web(printed: tuple[PdfReader, list[str]]) -> None:
+def test_links_lead_to_places_in_the_book_or_to_the_web(
+    printed: tuple[PdfReader, list[str]],
+) -> None:
     book, _ = printed
     inner = [(page, note["/Dest"]) for page, note in links(book) if "/Dest" in note]
     outer = [note["/A"]["/URI"] for _, note in links(book) if "/A" in note]
     names = book.named_destinations
-    assert not {name for _, name in inner if isinstance(name, str) and name not in names}
+    assert not {
+        name for _, name in inner if isinstance(name, str) and name not in names
+    }
     assert {page for page, _ in inner} > {1}, "only the contents lead into the book"
-    assert outer and all(address.startswith(("https://", "http://")) for address in outer)
-    assert not [address for address in outer if "127.0.0.1" in address or address.startswith("file:")]
+    assert outer and all(
+        address.startswith(("https://", "http://")) for address in outer
+    )
+    assert not [
+        address
+        for address in outer
+        if "127.0.0.1" in address or address.startswith("file:")
+    ]
 
 
 def test_it_says_what_it_is(printed: tuple[PdfReader, list[str]]) -> None:
@@ -79,29 +100,38 @@ def test_it_says_what_it_is(printed: tuple[PdfReader, list[str]]) -> None:
     assert book.page_mode == "/UseOutlines"
 
 
-# Whatever sticks out to the right of the paper, or is wider than a box that hides what does not fit.
+# Whatever sticks out to the right of the paper, or is wider than a box that hides what
+# does not fit.
 CUT = """
 () => {
   const room = document.documentElement.clientWidth + 1;
-  return [...document.querySelectorAll("main *")].filter((node) => {
+  const cut = [...document.querySelectorAll("main *")].filter((node) => {
     const box = node.getBoundingClientRect();
     if (!box.width || node.parentElement.closest("svg, mjx-container")) return false;
-    const hides = !["visible", "clip"].includes(getComputedStyle(node).overflowX) && node.localName !== "svg";
+    const { overflowX } = getComputedStyle(node);
+    const hides = !["visible", "clip"].includes(overflowX) && node.localName !== "svg";
     // A formula also holds words for screen readers, which are hidden on purpose.
     const shown = node.matches(".math") && node.querySelector("mjx-math");
     const wide = shown ? shown.getBoundingClientRect().right > box.right + 1
       : node.clientWidth && node.scrollWidth > node.clientWidth + 1;
     return (shown || node).getBoundingClientRect().right > room || (hides && wide);
-  }).map((node) => `${node.closest("article").id}: ${node.outerHTML.slice(0, 120)}`).slice(0, 20);
+  });
+  const words = (node) =>
+    `${node.closest("article").id}: ${node.outerHTML.slice(0, 120)}`;
+  return cut.slice(0, 20).map(words);
 }
 """
 
 
-def test_nothing_is_cut_at_the_edge_of_the_paper(browser: Browser, tmp_path: Path) -> None:
+def test_nothing_is_cut_at_the_edge_of_the_paper(
+    browser: Browser, tmp_path: Path
+) -> None:
     """As Chromium lays it out for print, on a page as wide as the paper's text."""
     text = pdf.combine(browser, SITE.resolve(), CHOSEN)
     (tmp_path / "book.html").write_text(text, encoding="utf-8")
-    page = browser.new_page(viewport={"width": pdf.WIDTH, "height": 1000}, color_scheme="light")
+    page = browser.new_page(
+        viewport={"width": pdf.WIDTH, "height": 1000}, color_scheme="light"
+    )
     page.emulate_media(media="print")
     page.goto((tmp_path / "book.html").as_uri())
     found = page.evaluate(CUT)

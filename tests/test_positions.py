@@ -1,4 +1,6 @@
-"""Positions: the sinusoidal table and its growth, offsets while decoding, learned tables, distances."""
+"""Positions: the sinusoidal table and its growth, offsets while decoding, learned
+tables, distances.
+"""
 
 import math
 from collections.abc import Callable
@@ -18,7 +20,11 @@ from aiayn.model.positions import (
     sinusoidal_encoding,
 )
 
-KINDS = [lambda: SinusoidalPositions(6, n=4), lambda: LearnedPositions(6, n=40), NoPositions]
+KINDS = [
+    lambda: SinusoidalPositions(6, n=4),
+    lambda: LearnedPositions(6, n=40),
+    NoPositions,
+]
 
 
 def encoding(pos: int, column: int, d_model: int) -> float:
@@ -30,14 +36,21 @@ def encoding(pos: int, column: int, d_model: int) -> float:
 @pytest.mark.parametrize("d_model", [1, 2, 7, 64, 512])
 def test_the_table_is_the_formula_to_the_last_digit(d_model: int) -> None:
     table = sinusoidal_encoding(40, d_model)
-    by_hand = [[encoding(pos, column, d_model) for column in range(d_model)] for pos in range(40)]
+    by_hand = [
+        [encoding(pos, column, d_model) for column in range(d_model)]
+        for pos in range(40)
+    ]
     assert table.shape == (40, d_model) and table.dtype == torch.float32
-    torch.testing.assert_close(table.double(), torch.tensor(by_hand, dtype=torch.float64), rtol=0, atol=6e-8)
+    torch.testing.assert_close(
+        table.double(), torch.tensor(by_hand, dtype=torch.float64), rtol=0, atol=6e-8
+    )
 
 
 def test_late_positions_are_as_precise_as_early_ones() -> None:
     late = sinusoidal_encoding(100_001, 8)[100_000].double()
-    by_hand = torch.tensor([encoding(100_000, column, 8) for column in range(8)], dtype=torch.float64)
+    by_hand = torch.tensor(
+        [encoding(100_000, column, 8) for column in range(8)], dtype=torch.float64
+    )
     torch.testing.assert_close(late, by_hand, rtol=0, atol=6e-8)
 
 
@@ -49,7 +62,9 @@ def test_the_empty_table() -> None:
 def test_the_table_grows_and_stays_the_same(d_model: int) -> None:
     positions = SinusoidalPositions(d_model, n=3)
     x = torch.randn(2, 50, d_model)
-    torch.testing.assert_close(positions(x), x + sinusoidal_encoding(50, d_model), rtol=0, atol=0)
+    torch.testing.assert_close(
+        positions(x), x + sinusoidal_encoding(50, d_model), rtol=0, atol=0
+    )
     grown = positions.table
     positions(torch.randn(1, 50, d_model))
     assert positions.table is grown, "made again though it was long enough"
@@ -74,7 +89,9 @@ def test_a_table_grown_without_gradients_serves_training() -> None:
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("sizes", [[1] * 20, [7, 1, 1, 11], [20]])
-def test_piece_by_piece_equals_whole(make: Callable[[], nn.Module], sizes: list[int]) -> None:
+def test_piece_by_piece_equals_whole(
+    make: Callable[[], nn.Module], sizes: list[int]
+) -> None:
     x, positions, start, pieces = torch.randn(2, sum(sizes), 6), make(), 0, []
     for piece in x.split(sizes, dim=1):
         pieces.append(positions(piece, start))
@@ -85,7 +102,9 @@ def test_piece_by_piece_equals_whole(make: Callable[[], nn.Module], sizes: list[
 @pytest.mark.parametrize(("n", "start"), [(11, 0), (1, 10), (6, 5)])
 def test_learned_positions_end_where_their_table_ends(n: int, start: int) -> None:
     positions = LearnedPositions(4, n=10)
-    with pytest.raises(ValueError, match="a sequence of 11 tokens, but only 10 positions were learned"):
+    with pytest.raises(
+        ValueError, match="a sequence of 11 tokens, but only 10 positions were learned"
+    ):
         positions(torch.zeros(1, n, 4), start)
     assert positions(torch.zeros(1, n - 1, 4), start).shape == (1, n - 1, 4)
 
@@ -97,13 +116,20 @@ def test_learned_positions_are_learned_where_they_are_used() -> None:
     assert positions.table.grad.abs().sum(1).nonzero().flatten().tolist() == [5, 6]
 
 
-def relative_attention(Q: Tensor, K: Tensor, V: Tensor, relative: RelativePositions) -> Tensor:
-    """Shaw et al.'s formula for one head, over all pairs; the queries are the last of the keys."""
+def relative_attention(
+    Q: Tensor, K: Tensor, V: Tensor, relative: RelativePositions
+) -> Tensor:
+    """Shaw et al.'s formula for one head, over all pairs; the queries are the last of
+    the keys.
+    """
     n, m, reach = len(Q), len(K), relative.reach
     heads = torch.zeros(n, V.shape[1], dtype=Q.dtype)
     for i in range(n):
         rows = [min(max(j - (i + m - n), -reach), reach) + reach for j in range(m)]
-        scores = [Q[i] @ (K[j] + relative.keys[rows[j]]) / math.sqrt(Q.shape[1]) for j in range(m)]
+        scores = [
+            Q[i] @ (K[j] + relative.keys[rows[j]]) / math.sqrt(Q.shape[1])
+            for j in range(m)
+        ]
         for j, weight in enumerate(torch.stack(scores).softmax(0)):
             heads[i] += weight * (V[j] + relative.vectors[rows[j]])
     return heads
@@ -111,7 +137,14 @@ def relative_attention(Q: Tensor, K: Tensor, V: Tensor, relative: RelativePositi
 
 @pytest.mark.parametrize(
     ("n", "more", "reach", "d_k", "d_v"),
-    [(1, 0, 0, 1, 1), (6, 0, 2, 4, 4), (6, 0, 16, 4, 3), (5, 0, 0, 3, 2), (1, 6, 3, 4, 4), (3, 4, 2, 2, 5)],
+    [
+        (1, 0, 0, 1, 1),
+        (6, 0, 2, 4, 4),
+        (6, 0, 16, 4, 3),
+        (5, 0, 0, 3, 2),
+        (1, 6, 3, 4, 4),
+        (3, 4, 2, 2, 5),
+    ],
 )
 def test_relative_positions_are_the_loop_over_pairs(
     n: int, more: int, reach: int, d_k: int, d_v: int
@@ -123,7 +156,9 @@ def test_relative_positions_are_the_loop_over_pairs(
     heads = RelativeAttention(relative)(Q, K, V)
     for row in range(2):
         for head in range(3):
-            loop = relative_attention(Q[row, head], K[row, head], V[row, head], relative)
+            loop = relative_attention(
+                Q[row, head], K[row, head], V[row, head], relative
+            )
             torch.testing.assert_close(heads[row, head], loop, rtol=0, atol=1e-10)
 
 
@@ -132,13 +167,19 @@ def test_relative_gradients_are_those_of_the_loop() -> None:
     Q, K = torch.randn(2, 1, 1, 6, 3, dtype=torch.float64)
     V = torch.randn(1, 1, 6, 2, dtype=torch.float64)
     tables = (relative.keys, relative.vectors)
-    fast = torch.autograd.grad(RelativeAttention(relative)(Q, K, V).square().sum(), tables)
-    loop = torch.autograd.grad(relative_attention(Q[0, 0], K[0, 0], V[0, 0], relative).square().sum(), tables)
+    fast = torch.autograd.grad(
+        RelativeAttention(relative)(Q, K, V).square().sum(), tables
+    )
+    loop = torch.autograd.grad(
+        relative_attention(Q[0, 0], K[0, 0], V[0, 0], relative).square().sum(), tables
+    )
     torch.testing.assert_close(fast, loop, rtol=0, atol=1e-10)
 
 
 def relative_layer() -> MultiHeadAttention:
-    return MultiHeadAttention(12, h=3, kernel=RelativeAttention(RelativePositions(4, 4, reach=3))).double()
+    return MultiHeadAttention(
+        12, h=3, kernel=RelativeAttention(RelativePositions(4, 4, reach=3))
+    ).double()
 
 
 def test_relative_attention_does_not_see_where_a_sentence_stands() -> None:
@@ -146,7 +187,9 @@ def test_relative_attention_does_not_see_where_a_sentence_stands() -> None:
     sentence = torch.randn(2, 5, 12, dtype=torch.float64)
     padded = torch.cat([torch.randn(2, 4, 12, dtype=torch.float64), sentence], dim=1)
     visible = (torch.arange(9) >= 4)[None, None, None, :].expand(2, 1, 1, 9)
-    torch.testing.assert_close(layer(padded, visible=visible)[:, 4:], layer(sentence), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        layer(padded, visible=visible)[:, 4:], layer(sentence), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("sizes", [[1] * 9, [4, 1, 1, 3]])
@@ -154,12 +197,17 @@ def test_relative_attention_word_by_word_equals_whole(sizes: list[int]) -> None:
     layer, cache = relative_layer(), KeyValueCache()
     x = torch.randn(2, 9, 12, dtype=torch.float64)
     pieces = [layer(piece, causal=True, cache=cache) for piece in x.split(sizes, dim=1)]
-    torch.testing.assert_close(torch.cat(pieces, dim=1), layer(x, causal=True), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        torch.cat(pieces, dim=1), layer(x, causal=True), rtol=0, atol=1e-12
+    )
 
 
 def test_without_positions_shuffled_words_give_shuffled_vectors() -> None:
     layer = MultiHeadAttention(12, h=3).double()
     x, order = torch.randn(1, 9, 12, dtype=torch.float64), torch.randperm(9)
-    for positions, blind in [(NoPositions(), True), (SinusoidalPositions(12).double(), False)]:
+    for positions, blind in [
+        (NoPositions(), True),
+        (SinusoidalPositions(12).double(), False),
+    ]:
         shuffled, encoded = layer(positions(x[:, order])), layer(positions(x))[:, order]
         assert torch.allclose(shuffled, encoded, rtol=0, atol=1e-12) == blind

@@ -1,4 +1,6 @@
-"""What comes before the first step: done once, by one worker, while the others wait without a clock."""
+"""What comes before the first step: done once, by one worker, while the others wait
+without a clock.
+"""
 
 import logging
 import os
@@ -10,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import QUICK, complaint, finish, free_port, kept, small_train, start, wait_for, write_corpus
+from small_runs import (
+    QUICK,
+    complaint,
+    finish,
+    free_port,
+    kept,
+    small_train,
+    start,
+    wait_for,
+    write_corpus,
+)
 
 import aiayn.training.preparation
 import aiayn.training.workers
@@ -46,12 +58,17 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_what_is_prepared_is_prepared_once(corpus: Path, learned: list[int], cold_cache: Path) -> None:
+def test_what_is_prepared_is_prepared_once(
+    corpus: Path, learned: list[int], cold_cache: Path
+) -> None:
     first = prepare(QUICK, str(corpus), "en-de")
     again = prepare(QUICK, str(corpus), "en-de")
     assert learned == [60]
     assert first.vocabulary.model == again.vocabulary.model
-    assert first.train.folder == again.train.folder and first.valid.folder == again.valid.folder
+    assert (
+        first.train.folder == again.train.folder
+        and first.valid.folder == again.valid.folder
+    )
     assert (len(first.train), len(first.valid)) == (60, 10)
     smaller = replace(QUICK, model=replace(QUICK.model, vocabulary_size=50))
     assert len(prepare(smaller, str(corpus), "en-de").vocabulary) == 50
@@ -60,14 +77,17 @@ def test_what_is_prepared_is_prepared_once(corpus: Path, learned: list[int], col
     assert learned == [60, 50, 60]
 
 
-def test_it_says_what_it_learns_and_leaves_out(corpus: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_says_what_it_learns_and_leaves_out(
+    corpus: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "aiayn")
     short = replace(QUICK, max_length=5)
     found = prepare(short, str(corpus), "en-de", drop_too_long=True)
     assert found.train.dropped > 0
     said = "\n".join(caplog.messages)
     assert "vocabulary of 60 pieces: learned now, from 60 pairs" in said
-    assert f"train.en: {found.train.dropped} of 60 pairs are left out, a side has more than 5 tokens" in said
+    dropped = f"train.en: {found.train.dropped} of 60 pairs are left out"
+    assert f"{dropped}, a side has more than 5 tokens" in said
     caplog.clear()
     prepare(short, str(corpus), "en-de", drop_too_long=True)
     assert "vocabulary of 60 pieces: learned before" in caplog.messages[0]
@@ -80,19 +100,27 @@ def test_a_cache_that_cannot_be_used(corpus: Path, cold_cache: Path) -> None:
     assert str(cold_cache / "vocabularies") in said and "AIAYN_CACHE" in said
 
 
-def test_a_damaged_vocabulary_is_learned_again(corpus: Path, learned: list[int], cold_cache: Path) -> None:
+def test_a_damaged_vocabulary_is_learned_again(
+    corpus: Path, learned: list[int], cold_cache: Path
+) -> None:
     first = prepare(QUICK, str(corpus), "en-de")
     (path,) = (cold_cache / "vocabularies").glob("*/*.model")
     path.write_bytes(b"damaged")
-    assert prepare(QUICK, str(corpus), "en-de").vocabulary.model == first.vocabulary.model
+    assert (
+        prepare(QUICK, str(corpus), "en-de").vocabulary.model == first.vocabulary.model
+    )
     assert learned == [60, 60]
 
 
 # Several workers
 
 
-def slow(seconds: float, then: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-    """Call `then` where learning a vocabulary takes so long, and a worker may take 10 seconds to join."""
+def slow(
+    seconds: float, then: Callable[..., Any], *arguments: Any, **options: Any
+) -> None:
+    """Call `then` where learning a vocabulary takes so long, and a worker may take 10
+    seconds to join.
+    """
     real = learn_vocabulary
 
     def learn(*arguments: Any) -> Any:
@@ -106,7 +134,9 @@ def slow(seconds: float, then: Callable[..., Any], *arguments: Any, **options: A
 
 
 def two(tmp_path: Path, *call: Any, **options: Any) -> list[Any]:
-    """The call, in two processes that are to work together; PATH.rank.log is what they say."""
+    """The call, in two processes that are to work together; PATH.rank.log is what they
+    say.
+    """
     port = free_port()
     return [
         start(
@@ -123,22 +153,32 @@ def two(tmp_path: Path, *call: Any, **options: Any) -> list[Any]:
     ]
 
 
-def test_distributed_workers_wait_for_a_slow_rank_0(corpus: Path, tmp_path: Path) -> None:
+def test_distributed_workers_wait_for_a_slow_rank_0(
+    corpus: Path, tmp_path: Path
+) -> None:
     """It takes longer to prepare than any clock of theirs runs."""
     workers = two(tmp_path, slow, 12.0, small_train, TWO, corpus, tmp_path / "run")
-    assert [finish(worker) for worker in workers] == [0, 0], (tmp_path / "0.log").read_text()
+    assert [finish(worker) for worker in workers] == [0, 0], (
+        tmp_path / "0.log"
+    ).read_text()
     assert kept(tmp_path / "run") == [6]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_rank_0_that_dies_in_preparation_is_named(corpus: Path, tmp_path: Path, how: int) -> None:
+def test_a_rank_0_that_dies_in_preparation_is_named(
+    corpus: Path, tmp_path: Path, how: int
+) -> None:
     workers = two(tmp_path, slow, 600.0, small_train, TWO, corpus, tmp_path / "run")
     log = tmp_path / "0.log"
     wait_for(lambda: log.exists() and "learning" in log.read_text(), workers[0])
     os.kill(workers[0].pid or 0, how)
     assert finish(workers[0]) == -how
     assert finish(workers[1]) == 2
-    said = [line for line in (tmp_path / "1.log").read_text().splitlines() if "complaint" in line]
+    said = [
+        line
+        for line in (tmp_path / "1.log").read_text().splitlines()
+        if "complaint" in line
+    ]
     assert len(said) == 1 and "rank 0 was lost while the data were prepared" in said[0]
 
 
@@ -152,7 +192,9 @@ def stopped_in_its_turn() -> None:
     """Of two workers the second one stops for ever, and gives no more signs of life."""
     aiayn.training.workers.SILENT_SECONDS = 1.5
     with join_workers() as workers:
-        workers.in_turn(lambda: os.kill(os.getpid(), signal.SIGSTOP) if workers.rank else None)
+        workers.in_turn(
+            lambda: os.kill(os.getpid(), signal.SIGSTOP) if workers.rank else None
+        )
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_named(tmp_path: Path) -> None:
@@ -160,7 +202,10 @@ def test_a_worker_that_gives_no_sign_of_life_is_named(tmp_path: Path) -> None:
     assert finish(workers[0]) == 2
     workers[1].kill()
     finish(workers[1])
-    assert "rank 1 has given no sign of life for 1.5 seconds" in (tmp_path / "0.log").read_text()
+    assert (
+        "rank 1 has given no sign of life for 1.5 seconds"
+        in (tmp_path / "0.log").read_text()
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,11 +260,19 @@ main()
 @pytest.mark.slow
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
-    aiayn: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool
+    aiayn: Any,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    dies: bool,
 ) -> None:
-    """The vocabulary takes longer than workers are waited for; if its worker dies, one line names it."""
+    """The vocabulary takes longer than workers are waited for; if its worker dies, one
+    line names it.
+    """
     for language in ("en", "de"):
-        (corpus / f"test.{language}").write_bytes((corpus / f"val.{language}").read_bytes())
+        (corpus / f"test.{language}").write_bytes(
+            (corpus / f"val.{language}").read_bytes()
+        )
     script, real = tmp_path / "script.py", training_commands.torchrun_command
     script.write_text(SCRIPT)
 
@@ -230,11 +283,26 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     monkeypatch.setattr(training_commands, "torchrun_command", command)
     if dies:
         monkeypatch.setenv("DIES", "yes")
-    told = ["--data", corpus, "--config", "laboratory", "--vocabulary-size", 60, "--steps", 3]
-    code, output, errors = aiayn("launch", *told, "--out", tmp_path / "run", "--workers", 2, "--restarts", 0)
+    told = [
+        "--data",
+        corpus,
+        "--config",
+        "laboratory",
+        "--vocabulary-size",
+        60,
+        "--steps",
+        3,
+    ]
+    code, output, errors = aiayn(
+        "launch", *told, "--out", tmp_path / "run", "--workers", 2, "--restarts", 0
+    )
     said = [line for line in errors.splitlines() if line.startswith("aiayn: ")]
     if dies:
-        assert (code, len(said)) == (2, 1) and said[0].startswith("aiayn: rank 0: killed by SIGKILL")
+        assert (code, len(said)) == (2, 1) and said[0].startswith(
+            "aiayn: rank 0: killed by SIGKILL"
+        )
     else:
         assert (code, said) == (0, []), output + errors
-        assert kept(tmp_path / "run") == [3] and (tmp_path / "run" / "bleu.json").exists()
+        assert (
+            kept(tmp_path / "run") == [3] and (tmp_path / "run" / "bleu.json").exists()
+        )

@@ -21,7 +21,9 @@ from aiayn.training.provenance import provenance
         (["bench/heads.py"], "heads.py"),
     ],
 )
-def test_the_command_that_runs(monkeypatch: pytest.MonkeyPatch, words: list[str], command: str) -> None:
+def test_the_command_that_runs(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], command: str
+) -> None:
     monkeypatch.setattr(sys, "argv", words)
     assert provenance()["command"] == command
     assert provenance(["aiayn", "launch", "a b"])["command"] == "aiayn launch 'a b'"
@@ -31,13 +33,22 @@ def test_where_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     found = provenance()
     assert list(found) == ["command", "machine", "commit", "date", "torch"]
-    assert found["machine"].startswith(f"{platform.machine()}, ") and found["machine"].endswith(" processors")
-    assert (found["date"], found["torch"]) == (date.today().isoformat(), torch.__version__)
+    assert found["machine"].startswith(f"{platform.machine()}, ") and found[
+        "machine"
+    ].endswith(" processors")
+    assert (found["date"], found["torch"]) == (
+        date.today().isoformat(),
+        torch.__version__,
+    )
 
 
-def test_the_commit_only_in_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_commit_only_in_a_checkout(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     commit = provenance()["commit"]
-    assert commit is None or (len(commit) == 40 and set(commit) <= set("0123456789abcdef"))
+    assert commit is None or (
+        len(commit) == 40 and set(commit) <= set("0123456789abcdef")
+    )
     installed = SimpleNamespace(origin=str(tmp_path / "aiayn" / "__init__.py"))
     monkeypatch.setattr(aiayn.training.provenance, "find_spec", lambda _: installed)
     assert provenance()["commit"] is None

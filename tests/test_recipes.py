@@ -1,4 +1,6 @@
-"""What a recipe refuses: settings of another type, and numbers that nobody can train with."""
+"""What a recipe refuses: settings of another type, and numbers that nobody can train
+with.
+"""
 
 import math
 from dataclasses import replace
@@ -13,7 +15,11 @@ from aiayn.training.recipes import MOST, RECIPES
 
 @pytest.mark.parametrize("name", MOST)
 def test_every_number_has_an_upper_bound(name: str) -> None:
-    bound = {"keep": MOST["keep"], name: MOST[name]} if name == "average" else {name: MOST[name]}
+    bound = (
+        {"keep": MOST["keep"], name: MOST[name]}
+        if name == "average"
+        else {name: MOST[name]}
+    )
     assert getattr(recipe("small", **bound), name) == MOST[name]
     for more in (MOST[name] + 1, 10**12, 10**400):
         assert (
@@ -23,7 +29,9 @@ def test_every_number_has_an_upper_bound(name: str) -> None:
 
 
 def refused(name: str, value: Any) -> str:
-    """What is said of a setting; the tests' own check of types would come first in the constructor."""
+    """What is said of a setting; the tests' own check of types would come first in the
+    constructor.
+    """
     config = replace(recipe("small"))
     object.__setattr__(config, name, value)
     return complaint(config.__post_init__)
@@ -32,10 +40,14 @@ def refused(name: str, value: Any) -> str:
 OPTIONAL = ("micro_batches", "checkpoint_steps", "patience")
 
 
-@pytest.mark.parametrize("name", [*MOST, "rate_factor", "label_smoothing", "checkpoint_minutes"])
+@pytest.mark.parametrize(
+    "name", [*MOST, "rate_factor", "label_smoothing", "checkpoint_minutes"]
+)
 @pytest.mark.parametrize("value", ["5", True, [1], math.nan, 2.0, 1j, None])
 def test_a_setting_of_another_type_is_named(name: str, value: Any) -> None:
-    if (name not in MOST and isinstance(value, float)) or (value is None and name in OPTIONAL):
+    if (name not in MOST and isinstance(value, float)) or (
+        value is None and name in OPTIONAL
+    ):
         return  # these may be
     kind = "a whole number" if name in MOST else "a number"
     kind += " or nothing" if name in OPTIONAL else ""
@@ -59,7 +71,9 @@ def test_a_setting_that_makes_no_sense_is_named(name: str, value: Any) -> None:
     assert f"{name}={value}" in refused(name, value)
 
 
-@pytest.mark.parametrize(("name", "value"), [("rate_factor", 1), ("label_smoothing", 0), ("seed", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("rate_factor", 1), ("label_smoothing", 0), ("seed", 0)]
+)
 def test_whole_numbers_do_where_fractions_may_stand(name: str, value: int) -> None:
     assert getattr(recipe("small", **{name: value}), name) == value
 

@@ -49,21 +49,32 @@ def score(model: RecurrentModel, s: Tensor, h: Tensor) -> Tensor:
 
 
 def reference(model: RecurrentModel, source: list[int], target: list[int]) -> Tensor:
-    """Scores of the next word after each of the target, for one sentence, with no batch and no kernel."""
+    """Scores of the next word after each of the target, for one sentence, with no batch
+    and no kernel.
+    """
     half = model.config.d_state // 2
-    forwards, backwards, E = [torch.zeros(half)], [torch.zeros(half)], model.target_embeddings.weight
+    forwards, backwards, E = (
+        [torch.zeros(half)],
+        [torch.zeros(half)],
+        model.target_embeddings.weight,
+    )
     for token in source:
-        forwards.append(cell(model.encoder, 4 * E[token], forwards[-1]))  # sqrt(d_model) is 4
+        # sqrt(d_model) is 4
+        forwards.append(cell(model.encoder, 4 * E[token], forwards[-1]))
     for token in reversed(source):
         backwards.append(cell(model.encoder, 4 * E[token], backwards[-1], "_reverse"))
-    memory = [torch.cat(both) for both in zip(forwards[1:], backwards[:0:-1], strict=True)]
+    memory = [
+        torch.cat(both) for both in zip(forwards[1:], backwards[:0:-1], strict=True)
+    ]
     last = torch.cat([forwards[-1], backwards[-1]])
     state, found = model.bridge(last).tanh(), []
     for token in target:
         state = cell(model.decoder, 4 * E[token], state)
         context = last
         if model.config.attention != "none":
-            weights = torch.stack([score(model, state, h) for h in memory]).softmax(dim=0)
+            weights = torch.stack([score(model, state, h) for h in memory]).softmax(
+                dim=0
+            )
             context = sum(w * h for w, h in zip(weights, memory, strict=True))
         found.append(E @ model.combine(torch.cat([state, context])))
     return torch.stack(found)
@@ -82,7 +93,9 @@ def test_a_fresh_layer_neither_shrinks_nor_grows_a_state() -> None:
     layer = recurrent_layer(10, 8)
     for gate in layer.weight_hh_l0.detach().chunk(3):
         close(gate @ gate.T, torch.eye(8))
-    assert not any(bias.any() for name, bias in layer.named_parameters() if name.startswith("bias"))
+    assert not any(
+        bias.any() for name, bias in layer.named_parameters() if name.startswith("bias")
+    )
 
 
 def test_source_target_and_scores_share_one_matrix() -> None:

@@ -1,4 +1,6 @@
-"""References, notation, errata, and how chapters lead to them: on the built site, as in test_site.py."""
+"""References, notation, errata, and how chapters lead to them: on the built site, as in
+test_site.py.
+"""
 
 import json
 import os
@@ -20,7 +22,10 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not (BOOK / "notation.html").is_file(), reason=f"no site in {SITE}: run `make book`"),
+    pytest.mark.skipif(
+        not (BOOK / "notation.html").is_file(),
+        reason=f"no site in {SITE}: run `make book`",
+    ),
 ]
 
 
@@ -33,7 +38,9 @@ def page(name: str) -> lxml.html.HtmlElement:
 def leads_to(start: str, link: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
     """The element that a link from the page `start` leads to."""
     path, _, fragment = link.get("href").partition("#")
-    (found,) = page(Path(path).stem if path else start).xpath("//*[@id=$name]", name=fragment)
+    (found,) = page(Path(path).stem if path else start).xpath(
+        "//*[@id=$name]", name=fragment
+    )
     return found
 
 
@@ -47,8 +54,15 @@ def entries() -> list[lxml.html.HtmlElement]:
 
 def test_every_work_stands_in_the_references_once() -> None:
     """The page has each entry of the two files, and no address is that of two works."""
-    files = [parse_file(str(ROOT / "book" / f"{name}.bib")).entries for name in ("references", "programs")]
-    works = {f"ref-{key}": entry.fields["url"] for file in files for key, entry in file.items()}
+    files = [
+        parse_file(str(ROOT / "book" / f"{name}.bib")).entries
+        for name in ("references", "programs")
+    ]
+    works = {
+        f"ref-{key}": entry.fields["url"]
+        for file in files
+        for key, entry in file.items()
+    }
     assert {entry.get("id") for entry in entries()} == set(works)
     assert len(set(works.values())) == len(works)
     for entry in entries():
@@ -61,7 +75,9 @@ def test_the_paper_stands_first() -> None:
 
 
 def test_a_citation_leads_to_its_entry_and_back() -> None:
-    """Every work is cited by a page, and the back link leads to that citation, or to a cell that names it."""
+    """Every work is cited by a page, and the back link leads to that citation, or to a
+    cell that names it.
+    """
     for entry in entries():
         places = entry.xpath('p[@class="aiayn-place"]/a')
         assert places, entry.get("id")
@@ -76,12 +92,27 @@ def test_a_citation_leads_to_its_entry_and_back() -> None:
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_link_of_a_chapter_passes_by_the_references(chapter: str) -> None:
-    """What leads out of a chapter leads to data sheets, threads and manuals, not to literature."""
-    notebook = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    linked = {address for text in texts for address in re.findall(r"\]\((https?://[^\s)]+)\)", text)}
-    out = {link.get("href") for link in page(chapter).xpath("//article//a[@href]")} & linked
-    literature = r"//(www\.)?(arxiv|aclanthology|doi|openreview|proceedings|papers|nature|jmlr|dl\.acm)\b"
+    """Links out of a chapter lead to data sheets, threads and manuals, not papers."""
+    notebook = json.loads(
+        (ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8")
+    )
+    texts = [
+        "".join(cell["source"])
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "markdown"
+    ]
+    linked = {
+        address
+        for text in texts
+        for address in re.findall(r"\]\((https?://[^\s)]+)\)", text)
+    }
+    out = {
+        link.get("href") for link in page(chapter).xpath("//article//a[@href]")
+    } & linked
+    literature = (
+        r"//(www\.)?(arxiv|aclanthology|doi|openreview|proceedings|papers|nature|jmlr"
+        r"|dl\.acm)\b"
+    )
     assert not [address for address in out if re.search(literature, address)]
 
 
@@ -99,7 +130,8 @@ PAPER = {
     "batch_tokens": ("25,000", "25,000"),
     "steps": ("100,000", "300,000"),
     "warmup": ("4,000", "4,000"),
-    "learning_rate": ("0.70", "0.49"),  # not in the paper: 512 ** -0.5 * 4000 ** -0.5, in thousandths
+    # Not in the paper: 512 ** -0.5 * 4000 ** -0.5, in thousandths.
+    "learning_rate": ("0.70", "0.49"),
     "eps": (r"\(10^{-9}\)", r"\(10^{-9}\)"),
     "dropout": ("0.1", "0.3"),
     "label_smoothing": ("0.1", "0.1"),
@@ -124,18 +156,34 @@ def test_a_word_has_one_meaning() -> None:
     """No form stands for two terms, and definitions are plain words."""
     forms = [form for term in TERMS for form in term.get("forms", [])]
     assert len(forms) == len(set(forms))
-    assert [term["term"] for term in TERMS if re.search(r"[$*`<>\[\]_]", term["is"])] == []
+    assert [
+        term["term"] for term in TERMS if re.search(r"[$*`<>\[\]_]", term["is"])
+    ] == []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_links_a_term_once_and_in_running_text(chapter: str) -> None:
-    """Never in a heading, in code, in a table, in a label or in another link, and not where it is at home."""
+    """Never in a heading, in code, in a table, in a label or in another link, and not
+    where it is at home.
+    """
     homes = {term["is"]: term["home"].partition(".")[0] for term in TERMS}
     links = page(chapter).xpath('//a[@class="aiayn-term"]')
     targets = [link.get("href") for link in links]
     assert len(targets) == len(set(targets))
     for link in links:
-        closed = ("h1", "h2", "h3", "h4", "code", "pre", "table", "strong", "em", "a", "summary")
+        closed = (
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "code",
+            "pre",
+            "table",
+            "strong",
+            "em",
+            "a",
+            "summary",
+        )
         assert not [node.tag for node in link.iterancestors() if node.tag in closed]
         assert link.getparent().get("class") != "aiayn-label"
         assert homes[link.get("data-is")] != chapter
@@ -143,14 +191,19 @@ def test_a_chapter_links_a_term_once_and_in_running_text(chapter: str) -> None:
 
 
 def test_a_definition_is_read_by_keyboard_on_a_phone(browser: Browser) -> None:
-    """Who reaches a term with the Tab key sees what it means, and the page does not grow wider."""
+    """Who reaches a term with the Tab key sees what it means, and the page does not
+    grow wider.
+    """
     phone = browser.new_page(viewport={"width": 390, "height": 844})
     phone.goto((BOOK / "05-4-regularization.html").resolve().as_uri())
     for link in phone.locator("a.aiayn-term").all():
         link.focus()
-        phone.keyboard.press("Shift+Tab")  # focus that a key has brought is shown as such
+        # Focus that a key has brought is shown as such.
+        phone.keyboard.press("Shift+Tab")
         phone.keyboard.press("Tab")
-        shown = link.evaluate("a => [getComputedStyle(a, '::after').content, a.dataset.is]")
+        shown = link.evaluate(
+            "a => [getComputedStyle(a, '::after').content, a.dataset.is]"
+        )
         assert shown[0] == json.dumps(shown[1], ensure_ascii=False)
         assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     phone.close()
@@ -160,7 +213,9 @@ def test_a_definition_is_read_by_keyboard_on_a_phone(browser: Browser) -> None:
 
 
 def test_every_erratum_is_proved() -> None:
-    """Each says which cell shows it, and the cell is there; or it says that the paper's text must do."""
+    """Each says which cell shows it, and the cell is there; or it says that the paper's
+    text must do.
+    """
     errata = page("errata").xpath("//section/section/section")
     assert len(errata) > 12
     for erratum in errata:
@@ -168,4 +223,6 @@ def test_every_erratum_is_proved() -> None:
         place = erratum.findall("p")[-1]
         cells = [leads_to("errata", link) for link in place.iter("a")]
         assert all("cell" in cell.get("class") for cell in cells)
-        assert place.text_content().startswith("Shown in" if cells else "In the paper’s text")
+        assert place.text_content().startswith(
+            "Shown in" if cells else "In the paper’s text"
+        )

@@ -28,14 +28,21 @@ def test_loss_and_gradient_are_those_of_torch(tokens: int, V: int, epsilon: floa
     loss, nll = label_smoothed_loss(logits, labels, epsilon)
     theirs = F.cross_entropy(logits, labels, label_smoothing=epsilon, reduction="sum")
     torch.testing.assert_close(loss, theirs, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(nll, F.cross_entropy(logits, labels, reduction="sum"), rtol=1e-12, atol=1e-12)
-    gradients = (torch.autograd.grad(value, logits, retain_graph=True)[0] for value in (loss, theirs))
+    torch.testing.assert_close(
+        nll, F.cross_entropy(logits, labels, reduction="sum"), rtol=1e-12, atol=1e-12
+    )
+    gradients = (
+        torch.autograd.grad(value, logits, retain_graph=True)[0]
+        for value in (loss, theirs)
+    )
     torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
 
 
 def test_gradient_is_that_of_finite_differences():
     logits, labels = logits_and_labels(4, 6)
-    assert torch.autograd.gradcheck(lambda logits: label_smoothed_loss(logits, labels)[0], (logits,))
+    assert torch.autograd.gradcheck(
+        lambda logits: label_smoothed_loss(logits, labels)[0], (logits,)
+    )
 
 
 def test_plain_loss_carries_no_gradient():
@@ -65,7 +72,9 @@ def test_extreme_logits_give_finite_losses(size: float):
 def test_a_sum_over_tokens_is_the_sum_of_its_parts():
     logits, labels = logits_and_labels(10, 12)
     whole = label_smoothed_loss(logits, labels)
-    parts = [label_smoothed_loss(logits[i : i + 1], labels[i : i + 1]) for i in range(10)]
+    parts = [
+        label_smoothed_loss(logits[i : i + 1], labels[i : i + 1]) for i in range(10)
+    ]
     for which in (0, 1):
         torch.testing.assert_close(whole[which], sum(part[which] for part in parts))
 
@@ -84,10 +93,16 @@ def test_padded_positions_have_no_part_in_loss_or_gradient():
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_with_everything_dropped_nothing_of_the_sentence_is_left(norm: str):
-    model = Transformer(config("laboratory", vocabulary_size=20, dropout=1.0, norm=norm))
-    one, other = (model(torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5))) for _ in range(2))
+    model = Transformer(
+        config("laboratory", vocabulary_size=20, dropout=1.0, norm=norm)
+    )
+    one, other = (
+        model(torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5)))
+        for _ in range(2)
+    )
     assert torch.equal(one, other)
-    assert torch.equal(one, torch.zeros_like(one))  # a fresh norm makes nothing out of nothing
+    # A fresh norm makes nothing out of nothing.
+    assert torch.equal(one, torch.zeros_like(one))
 
 
 def test_dropout_acts_in_training_alone_and_only_where_the_paper_has_it():
@@ -96,11 +111,18 @@ def test_dropout_acts_in_training_alone_and_only_where_the_paper_has_it():
     assert not torch.equal(model(source, target), model(source, target))
     model.eval()
     assert torch.equal(model(source, target), model(source, target))
-    dropouts = {name for name, module in model.named_modules() if isinstance(module, nn.Dropout)}
-    residuals = {f"encoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(2)}
-    residuals |= {f"decoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(3)}
+    dropouts = {
+        name for name, module in model.named_modules() if isinstance(module, nn.Dropout)
+    }
+    residuals = {
+        f"encoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(2)
+    }
+    residuals |= {
+        f"decoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(3)
+    }
     assert dropouts == residuals | {"dropout"}
-    for name in dropouts:  # and no dropout is hidden in a function: without these there is none
+    # No dropout is hidden in a function: without these there is none.
+    for name in dropouts:
         model.get_submodule(name).p = 0.0
     model.train()
     assert torch.equal(model(source, target), model(source, target))
@@ -109,12 +131,16 @@ def test_dropout_acts_in_training_alone_and_only_where_the_paper_has_it():
 # The loss without the logits
 
 
-def projection(tokens: int, V: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+def projection(
+    tokens: int, V: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
     x, weight = torch.randn(tokens, 6, dtype=dtype), torch.randn(V, 6, dtype=dtype)
     return x.requires_grad_(), weight.requires_grad_(), torch.randint(V, (tokens,))
 
 
-def whole(x: Tensor, weight: Tensor, labels: Tensor, epsilon: float = 0.1) -> tuple[Tensor, Tensor]:
+def whole(
+    x: Tensor, weight: Tensor, labels: Tensor, epsilon: float = 0.1
+) -> tuple[Tensor, Tensor]:
     """What `projected_loss` has to give: all logits at once."""
     return label_smoothed_loss(x @ weight.T, labels, epsilon)
 
@@ -125,10 +151,15 @@ def whole(x: Tensor, weight: Tensor, labels: Tensor, epsilon: float = 0.1) -> tu
 def test_projected_loss_is_the_loss_of_the_projection(
     tokens: int, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ):
-    """Whether one row fits into a chunk or all of them, and if the last chunk is a remainder."""
+    """Whether one row fits into a chunk or all of them, and if the last chunk is a
+    remainder.
+    """
     monkeypatch.setitem(regularization.CHUNK, "cpu", chunk)
     x, weight, labels = projection(tokens, V=23)
-    values = projected_loss(x, weight, labels, epsilon), whole(x, weight, labels, epsilon)
+    values = (
+        projected_loss(x, weight, labels, epsilon),
+        whole(x, weight, labels, epsilon),
+    )
     torch.testing.assert_close(*values, rtol=1e-12, atol=1e-12)
     gradients = (torch.autograd.grad(7 * loss, (x, weight)) for loss, _ in values)
     torch.testing.assert_close(*gradients, rtol=1e-11, atol=1e-11)
@@ -144,7 +175,9 @@ def test_projected_loss_in_single_precision(monkeypatch: pytest.MonkeyPatch):
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
 
 
-def test_projected_loss_has_the_gradient_of_finite_differences(monkeypatch: pytest.MonkeyPatch):
+def test_projected_loss_has_the_gradient_of_finite_differences(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setitem(regularization.CHUNK, "cpu", 20)
     x, weight, labels = projection(5, V=9)
     gradients = torch.autograd.grad(projected_loss(x, weight, labels)[0], (x, weight))
@@ -156,7 +189,9 @@ def test_projected_loss_has_the_gradient_of_finite_differences(monkeypatch: pyte
                 flat[k] += change
                 losses.append(projected_loss(x, weight, labels)[0].item())
             flat[k] += 1e-6
-            assert abs((losses[0] - losses[1]) / 2e-6 - gradient.view(-1)[k].item()) < 1e-6
+            assert (
+                abs((losses[0] - losses[1]) / 2e-6 - gradient.view(-1)[k].item()) < 1e-6
+            )
 
 
 def test_projected_loss_gives_its_gradient_once():
@@ -174,15 +209,22 @@ def test_projected_loss_of_no_words_is_nothing_and_has_a_gradient_of_nothing():
     loss, nll = projected_loss(x, weight, labels)
     assert loss.item() == nll.item() == 0
     gradients = torch.autograd.grad(loss, (x, weight))
-    assert gradients[0].shape == (0, 6) and torch.equal(gradients[1], torch.zeros(23, 6, dtype=torch.float64))
+    assert gradients[0].shape == (0, 6) and torch.equal(
+        gradients[1], torch.zeros(23, 6, dtype=torch.float64)
+    )
 
 
 @pytest.mark.parametrize("wanted", ["x", "weight"])
 def test_projected_loss_where_only_one_side_learns(wanted: str):
     sides = dict(zip(("x", "weight", "labels"), projection(4, V=23), strict=True))
     learns = sides[wanted]
-    sides = {name: side if name == wanted else side.detach() for name, side in sides.items()}
-    gradients = (torch.autograd.grad(loss(**sides)[0], learns)[0] for loss in (projected_loss, whole))
+    sides = {
+        name: side if name == wanted else side.detach() for name, side in sides.items()
+    }
+    gradients = (
+        torch.autograd.grad(loss(**sides)[0], learns)[0]
+        for loss in (projected_loss, whole)
+    )
     torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
 
 
@@ -221,7 +263,9 @@ def test_projected_loss_of_extreme_logits_is_finite(size: float):
     loss, nll = projected_loss(x, weight.requires_grad_(), torch.tensor([3, 4]))
     loss.backward()
     assert loss.isfinite() and nll.isfinite()
-    assert x.grad is not None and x.grad.isfinite().all() and weight.grad.isfinite().all()
+    assert (
+        x.grad is not None and x.grad.isfinite().all() and weight.grad.isfinite().all()
+    )
 
 
 def test_projected_loss_in_mixed_precision_is_near_and_sums_in_float32():
@@ -242,7 +286,9 @@ def test_projected_loss_where_the_model_itself_is_bfloat16():
     half = [value.detach().bfloat16().requires_grad_() for value in (x, weight)]
     rough = torch.autograd.grad(projected_loss(*half, labels)[0], half)
     for one, other in zip(rough, exact, strict=True):
-        assert one.dtype == torch.bfloat16 and (one - other).norm() < 0.02 * other.norm()
+        assert (
+            one.dtype == torch.bfloat16 and (one - other).norm() < 0.02 * other.norm()
+        )
 
 
 # Dropout
@@ -254,7 +300,9 @@ def test_dropout_drops_its_share_and_scales_the_rest(p: float):
     assert set(kept.unique().tolist()) == {0.0, torch.tensor(1 / (1 - p)).item()}
     share = (kept == 0).double().mean().item()
     assert abs(share - p) < 5 * math.sqrt(p * (1 - p) / 1e6) + 2**-17
-    assert abs(kept.double().mean().item() - 1) < 5 * math.sqrt(p / (1 - p) / 1e6) + 2**-16
+    assert (
+        abs(kept.double().mean().item() - 1) < 5 * math.sqrt(p / (1 - p) / 1e6) + 2**-16
+    )
 
 
 @pytest.mark.parametrize("distance", [1, 2, 3, 4, 8, 1000])
@@ -271,7 +319,11 @@ def test_dropout_draws_each_number_alone(distance: int):
 def test_dropout_keeps_shape_and_kind(shape: tuple[int, ...], dtype: torch.dtype):
     x = torch.ones(shape, dtype=dtype)
     y = Dropout(0.5)(x)
-    assert y.shape == x.shape and y.dtype == dtype and set(y.flatten().tolist()) <= {0.0, 2.0}
+    assert (
+        y.shape == x.shape
+        and y.dtype == dtype
+        and set(y.flatten().tolist()) <= {0.0, 2.0}
+    )
     assert torch.equal(x, torch.ones(shape, dtype=dtype))
 
 
@@ -287,8 +339,12 @@ def test_dropouts_gradient_passes_where_the_number_did(p: float):
     y = Dropout(p)(x)
     upstream = torch.randn_like(y)
     (gradient,) = torch.autograd.grad(y, x, upstream)
-    torch.testing.assert_close(gradient, torch.where(y == 0, 0, upstream / (1 - p)), rtol=1e-12, atol=0)
-    torch.testing.assert_close(y, torch.where(y == 0, 0, x / (1 - p)), rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        gradient, torch.where(y == 0, 0, upstream / (1 - p)), rtol=1e-12, atol=0
+    )
+    torch.testing.assert_close(
+        y, torch.where(y == 0, 0, x / (1 - p)), rtol=1e-12, atol=0
+    )
 
 
 def test_dropout_depends_on_the_seed_alone():

@@ -1,4 +1,6 @@
-"""A run that is interrupted goes on as if nothing had happened: killed, stopped, out of disk, or damaged."""
+"""A run that is interrupted goes on as if nothing had happened: killed, stopped, out of
+disk, or damaged.
+"""
 
 import json
 import os
@@ -48,7 +50,9 @@ WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
 
 @pytest.fixture(scope="module", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of our own, and one thread: only sums that are shared out alike have the same last bits."""
+    """A cache of our own, and one thread: only sums that are shared out alike have the
+    same last bits.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -82,7 +86,9 @@ def validations(out: Path) -> dict[float, float]:
 
 
 def best(out: Path) -> int:
-    """The step with the lowest perplexity, as far as it was known when the last one was saved."""
+    """The step with the lowest perplexity, as far as it was known when the last one was
+    saved.
+    """
     found = validations(out)
     return int(min(list(found)[:-1], key=found.__getitem__))
 
@@ -106,14 +112,18 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     assert same_end(out, whole)
     if first != 29:  # where the first of the two runs wrote a line of its own
         assert timeless(out) == timeless(whole)
-        assert {path.name for path in out.iterdir()} == {path.name for path in whole.iterdir()}
+        assert {path.name for path in out.iterdir()} == {
+            path.name for path in whole.iterdir()
+        }
     assert validations(whole).items() <= validations(out).items()
 
 
 def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
     corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
-    """Each session takes one step: so Adam's state, the order of batches and dropout all come back."""
+    """Each session takes one step: so Adam's state, the order of batches and dropout
+    all come back.
+    """
     out = tmp_path / "run"
     for _ in range(15):
         train_model(replace(WHOLE, minutes=0.0), str(corpus), "en-de", out, resume=True)
@@ -122,31 +132,43 @@ def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
     assert same_end(out, whole)
 
 
-def test_a_resumed_run_that_is_over_stays_as_it_is(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_that_is_over_stays_as_it_is(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = shutil.copytree(whole, tmp_path / "run")
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert timeless(out) == timeless(whole) and kept(out) == kept(whole)
 
 
-def test_minutes_of_a_resumed_run_are_counted_on(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_minutes_of_a_resumed_run_are_counted_on(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = shutil.copytree(whole, tmp_path / "run")
     path = list_checkpoints(out)[-1] / "config.json"
     description = json.loads(path.read_text())
     description["training"]["minutes"] = 1000.0
     path.write_text(json.dumps(description))
-    train_model(replace(WHOLE, steps=35, minutes=5.0), str(corpus), "en-de", out, resume=True)
+    train_model(
+        replace(WHOLE, steps=35, minutes=5.0), str(corpus), "en-de", out, resume=True
+    )
     assert lines(out)[-1]["step"] == 35 and 1000 <= lines(out)[-1]["minutes"] < 1005
 
 
-def test_resume_with_nothing_to_resume_begins_anew(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_resume_with_nothing_to_resume_begins_anew(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     train_model(WHOLE, str(corpus), "en-de", tmp_path / "run", resume=True)
-    assert same_end(tmp_path / "run", whole) and timeless(tmp_path / "run") == timeless(whole)
+    assert same_end(tmp_path / "run", whole) and timeless(tmp_path / "run") == timeless(
+        whole
+    )
 
 
 def test_without_resume_a_run_is_left_alone(corpus: Path, whole: Path) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
     message = complaint(train_model, WHOLE, str(corpus), "en-de", whole)
-    assert message == f"{whole}: holds a run already; --resume it, choose another --out, or remove it"
+    assert message == (
+        f"{whole}: holds a run already; --resume it, choose another --out, or remove it"
+    )
     assert (whole / "metrics.jsonl").read_bytes() == before
 
 
@@ -165,7 +187,9 @@ def test_a_run_that_torchrun_starts_again_resumes_by_itself(
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
-@pytest.mark.parametrize(("job", "count"), [("job 8", "0"), ("job 8", "1"), ("job 7", "0")])
+@pytest.mark.parametrize(
+    ("job", "count"), [("job 8", "0"), ("job 8", "1"), ("job 7", "0")]
+)
 def test_another_job_of_torchrun_does_not_resume_a_run_by_itself(
     job: str, count: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,25 +198,42 @@ def test_another_job_of_torchrun_does_not_resume_a_run_by_itself(
     train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", job)
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", count)
-    assert "holds a run already" in complaint(train_model, WHOLE, str(corpus), "en-de", out)
+    assert "holds a run already" in complaint(
+        train_model, WHOLE, str(corpus), "en-de", out
+    )
 
 
 # Killed
 
 
 def newest(out: Path) -> int:
-    return max((int(path.name[5:]) for path in out.glob("checkpoints/step-*")), default=0)
+    return max(
+        (int(path.name[5:]) for path in out.glob("checkpoints/step-*")), default=0
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
     seed: int, corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
-    """With kill -9 at random moments, at first before any checkpoint; then there is one at every step."""
-    out, often, draw = tmp_path / "run", replace(WHOLE, checkpoint_steps=1), random.Random(seed)
+    """With kill -9 at random moments, at first before any checkpoint; then there is one
+    at every step.
+    """
+    out, often, draw = (
+        tmp_path / "run",
+        replace(WHOLE, checkpoint_steps=1),
+        random.Random(seed),
+    )
     for death in range(5):
         before = newest(out)
-        process = start(small_train, often, corpus, out, log=tmp_path / "log", options={"resume": True})
+        process = start(
+            small_train,
+            often,
+            corpus,
+            out,
+            log=tmp_path / "log",
+            options={"resume": True},
+        )
         if death > 0:
             wait_for(lambda before=before: newest(out) > before, process)
         time.sleep(draw.uniform(0, 0.1))
@@ -201,20 +242,29 @@ def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
     train_model(often, str(corpus), "en-de", out, resume=True)
     assert kept(out)[-1] == 30 and same_end(out, whole)
     assert not list(out.glob("checkpoints/.*"))
-    of_the_step = ("step", "rate", "gradient_norm")  # the others are means since the resume or the last line
-    one, other = ([[line[key] for key in of_the_step] for line in losses(run)] for run in (out, whole))
+    # The others are means since the resume or the last line.
+    of_the_step = ("step", "rate", "gradient_norm")
+    one, other = (
+        [[line[key] for key in of_the_step] for line in losses(run)]
+        for run in (out, whole)
+    )
     assert one == other
     # The validation that a kill fell upon is not made up for.
     assert len(validations(whole).keys() - validations(out).keys()) <= 5
 
 
 def dies_while_saving(step: int, *arguments: Any, **options: Any) -> None:
-    """A run that the system kills when half of the optimizer's file at some step is written."""
+    """A run that the system kills when half of the optimizer's file at some step is
+    written.
+    """
     save_file = aiayn.training.checkpoint.save_file
 
     def save_half(content: Any, path: Path) -> None:
         save_file(content, path)
-        if path.parent.name == f".step-{step:07d}.part" and path.name == "optimizer.safetensors":
+        if (
+            path.parent.name == f".step-{step:07d}.part"
+            and path.name == "optimizer.safetensors"
+        ):
             os.truncate(path, path.stat().st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -227,7 +277,10 @@ def test_a_run_that_is_killed_during_a_save_goes_on(
     step: int, corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    assert finish(start(dies_while_saving, step, WHOLE, corpus, out, log=tmp_path / "log")) == -9
+    assert (
+        finish(start(dies_while_saving, step, WHOLE, corpus, out, log=tmp_path / "log"))
+        == -9
+    )
     half = out / "checkpoints" / f".step-{step:07d}.part"
     assert half.is_dir() and newest(out) == step - 5
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
@@ -238,7 +291,7 @@ def test_a_run_that_is_killed_during_a_save_goes_on(
 def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
     corpus: Path, tmp_path: Path
 ) -> None:
-    """As with checkpoints by the clock; of the big model it would be 2.5 GB each time."""
+    """As with checkpoints by the clock; the big model has 2.5 GB to write each time."""
     out = tmp_path / "run"
     train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     half = out / "checkpoints" / ".step-0000007.part"
@@ -249,7 +302,9 @@ def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
 
 
 def dies_between(step: int, *arguments: Any, **options: Any) -> None:
-    """A run that is killed when a checkpoint is written, and the old ones are not yet cleared away."""
+    """A run that is killed when a checkpoint is written, and the old ones are not yet
+    cleared away.
+    """
     clear_away = aiayn.training.run.clear_away
 
     def clear(folder: Path, *rest: Any) -> None:
@@ -261,9 +316,13 @@ def dies_between(step: int, *arguments: Any, **options: Any) -> None:
     small_train(*arguments, **options)
 
 
-def test_a_run_killed_before_it_clears_away(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_a_run_killed_before_it_clears_away(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
-    assert finish(start(dies_between, 25, WHOLE, corpus, out, log=tmp_path / "log")) == -9
+    assert (
+        finish(start(dies_between, 25, WHOLE, corpus, out, log=tmp_path / "log")) == -9
+    )
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and set(kept(out)) <= {20, 25, 30, best(out)}
 
@@ -289,7 +348,11 @@ def test_metrics_of_steps_that_are_taken_again_are_forgotten(
     out = tmp_path / "run"
     train_model(replace(WHOLE, steps=15), str(corpus), "en-de", out)
     with (out / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 17, "loss": 9.0}\n{"step": 18, "validation_perplexity": 1.0}\n{"step": 19, "l')
+        file.write(
+            '{"step": 17, "loss": 9.0}\n'
+            '{"step": 18, "validation_perplexity": 1.0}\n'
+            '{"step": 19, "l'
+        )
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert timeless(out) == timeless(whole)
 
@@ -325,7 +388,8 @@ def saves_for_ever(*arguments: Any) -> None:
     def save_file(content: Any, path: Path) -> None:
         before = handlers()
         (path.parent.parent / "hangs").touch()
-        while True:  # in short pieces: a signal just before a long sleep would be heard after it
+        # In short pieces: a signal just before a long sleep would be heard after it.
+        while True:
             time.sleep(0.01)
             if handlers() != before:
                 (path.parent.parent / "heard").touch()
@@ -335,8 +399,12 @@ def saves_for_ever(*arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_a_run_at_once(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
-    process = start(saves_for_ever, WHOLE, corpus, tmp_path / "run", log=tmp_path / "log")
+def test_a_second_signal_ends_a_run_at_once(
+    number: signal.Signals, corpus: Path, tmp_path: Path
+) -> None:
+    process = start(
+        saves_for_ever, WHOLE, corpus, tmp_path / "run", log=tmp_path / "log"
+    )
     checkpoints = tmp_path / "run" / "checkpoints"
     wait_for((checkpoints / "hangs").exists, process)
     os.kill(process.pid or 0, number)
@@ -354,7 +422,9 @@ def test_signals_are_only_caught_within() -> None:
         assert caught == [signal.SIGINT]
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+    assert [
+        signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)
+    ] == before
 
 
 # Resumed with something else
@@ -367,7 +437,10 @@ def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (replace(WHOLE, warmup=9), "trained with warmup=4, not 9; use that, or another --out"),
+        (
+            replace(WHOLE, warmup=9),
+            "trained with warmup=4, not 9; use that, or another --out",
+        ),
         (replace(WHOLE, seed=2), "trained with seed=1, not 2"),
         (replace(WHOLE, label_smoothing=0.2), "label_smoothing=0.1, not 0.2"),
         (
@@ -390,30 +463,49 @@ def test_resume_with_another_setting_is_refused(
     assert (whole / "metrics.jsonl").read_bytes() == before
 
 
-def test_resume_with_other_data_is_refused(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_resume_with_other_data_is_refused(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     folder = shutil.copytree(corpus, tmp_path / "corpus")
     train_model(replace(WHOLE, steps=5), str(folder), "en-de", out)
     longer = replace(WHOLE, steps=10)
-    assert "pair=en-de, not de-en" in complaint(train_model, longer, str(folder), "de-en", out, resume=True)
+    assert "pair=en-de, not de-en" in complaint(
+        train_model, longer, str(folder), "de-en", out, resume=True
+    )
     message = complaint(train_model, longer, str(corpus), "en-de", out, resume=True)
     assert f"data={folder}, not {corpus}" in message
-    message = complaint(train_model, longer, str(folder), "en-de", out, resume=True, drop_too_long=True)
+    message = complaint(
+        train_model, longer, str(folder), "en-de", out, resume=True, drop_too_long=True
+    )
     assert "drop_too_long=False, not True" in message
     text = (folder / "train.de").read_text()
     (folder / "train.de").write_text(text.replace("zwei", "drei"))
-    assert "trained with corpus=" in complaint(train_model, longer, str(folder), "en-de", out, resume=True)
+    assert "trained with corpus=" in complaint(
+        train_model, longer, str(folder), "en-de", out, resume=True
+    )
     (folder / "train.de").write_text(text)
     train_vocabulary([" ".join(NUMBERS)] * 2, 60).save(out / "vocabulary.model")
-    train_model(longer, str(folder), "en-de", out, resume=True)  # the checkpoint has the right one
-    assert (out / "vocabulary.model").read_bytes() == (whole / "vocabulary.model").read_bytes()
+    # The checkpoint has the right one.
+    train_model(longer, str(folder), "en-de", out, resume=True)
+    assert (out / "vocabulary.model").read_bytes() == (
+        whole / "vocabulary.model"
+    ).read_bytes()
 
 
-def test_resume_with_other_plans_is_allowed(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_resume_with_other_plans_is_allowed(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     """How long, how often saved and how much kept has no part in what is learned."""
     out = shutil.copytree(whole, tmp_path / "run")
     plans = replace(
-        WHOLE, steps=33, keep=2, average=1, checkpoint_steps=None, checkpoint_minutes=0.5, patience=4
+        WHOLE,
+        steps=33,
+        keep=2,
+        average=1,
+        checkpoint_steps=None,
+        checkpoint_minutes=0.5,
+        patience=4,
     )
     train_model(replace(plans, minutes=100.0), str(corpus), "en-de", out, resume=True)
     train_model(replace(WHOLE, steps=33), str(corpus), "en-de", tmp_path / "whole")
@@ -421,12 +513,18 @@ def test_resume_with_other_plans_is_allowed(corpus: Path, whole: Path, tmp_path:
     assert set(kept(out)) <= {30, 33, best(out)}
 
 
-def test_resume_with_other_pieces_is_the_same_but_for_rounding(corpus: Path, tmp_path: Path) -> None:
+def test_resume_with_other_pieces_is_the_same_but_for_rounding(
+    corpus: Path, tmp_path: Path
+) -> None:
     torch.set_default_dtype(torch.float64)  # so that rounding is not what one sees
     plain = other(WHOLE, dropout=0.0)
     train_model(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
     train_model(
-        replace(plain, steps=15, micro_batches=3), str(corpus), "en-de", tmp_path / "run", resume=True
+        replace(plain, steps=15, micro_batches=3),
+        str(corpus),
+        "en-de",
+        tmp_path / "run",
+        resume=True,
     )
     train_model(replace(plain, steps=15), str(corpus), "en-de", tmp_path / "whole")
     one, all_at_once = tensors(tmp_path / "run"), tensors(tmp_path / "whole")
@@ -437,32 +535,53 @@ def test_resume_with_other_pieces_is_the_same_but_for_rounding(corpus: Path, tmp
 
 
 def cut(name: str) -> Callable[[Path], None]:
-    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size // 2)
+    return lambda folder: os.truncate(
+        folder / name, (folder / name).stat().st_size // 2
+    )
 
 
 def without_exp_avg(folder: Path) -> None:
     path = folder / "optimizer.safetensors"
     found = safetensors.torch.load_file(path)
-    safetensors.torch.save_file({key: v for key, v in found.items() if "exp_avg_sq" not in key}, path)
+    safetensors.torch.save_file(
+        {key: v for key, v in found.items() if "exp_avg_sq" not in key}, path
+    )
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "cut weights": (cut("model.safetensors"), "model.safetensors: damaged or not there ("),
-    "cut optimizer": (cut("optimizer.safetensors"), "optimizer.safetensors: damaged or not there ("),
+    "cut weights": (
+        cut("model.safetensors"),
+        "model.safetensors: damaged or not there (",
+    ),
+    "cut optimizer": (
+        cut("optimizer.safetensors"),
+        "optimizer.safetensors: damaged or not there (",
+    ),
     "empty optimizer": (
         lambda folder: os.truncate(folder / "optimizer.safetensors", 0),
         "optimizer.safetensors: damaged or not there (",
     ),
-    "another optimizer": (without_exp_avg, "exp_avg_sq is missing, but the configuration wants ("),
+    "another optimizer": (
+        without_exp_avg,
+        "exp_avg_sq is missing, but the configuration wants (",
+    ),
     "a pickle": (
         lambda folder: torch.save({"state": {}}, folder / "optimizer.safetensors"),
         "optimizer.safetensors: damaged or not there (",
     ),
-    "cut configuration": (cut("config.json"), "config.json: not the configuration of an aiayn model ("),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "damaged or not there ("),
+    "cut configuration": (
+        cut("config.json"),
+        "config.json: not the configuration of an aiayn model (",
+    ),
+    "no weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        "damaged or not there (",
+    ),
     "no training": (
         lambda folder: (folder / "config.json").write_text(
-            json.dumps({"model": json.loads((folder / "config.json").read_text())["model"]})
+            json.dumps(
+                {"model": json.loads((folder / "config.json").read_text())["model"]}
+            )
         ),
         "config.json: not the configuration of an aiayn model (",
     ),
@@ -478,14 +597,18 @@ def test_resume_from_a_damaged_checkpoint_is_refused_and_the_one_before_offered(
     spoil(checkpoint(out, 30))
     message = complaint(train_model, WHOLE, str(corpus), "en-de", out, resume=True)
     assert said in message and str(checkpoint(out, 30)) in message
-    assert message.endswith(f"Or remove {checkpoint(out, 30)}, to go on from step-0000025")
+    assert message.endswith(
+        f"Or remove {checkpoint(out, 30)}, to go on from step-0000025"
+    )
     assert timeless(out) == timeless(whole)  # nothing was touched
     shutil.rmtree(checkpoint(out, 30))
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
-def test_resume_from_the_only_checkpoint_damaged(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_resume_from_the_only_checkpoint_damaged(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     train_model(replace(WHOLE, steps=5), str(corpus), "en-de", out)
     cut("model.safetensors")(checkpoint(out, 5))
@@ -496,9 +619,13 @@ def test_resume_from_the_only_checkpoint_damaged(corpus: Path, whole: Path, tmp_
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
 
-def test_resume_needs_no_state_of_adam_in_older_checkpoints(corpus: Path, whole: Path) -> None:
+def test_resume_needs_no_state_of_adam_in_older_checkpoints(
+    corpus: Path, whole: Path
+) -> None:
     """It is twice as large as the weights, and only the last two keep it."""
-    with_state = [(path / "optimizer.safetensors").exists() for path in list_checkpoints(whole)]
+    with_state = [
+        (path / "optimizer.safetensors").exists() for path in list_checkpoints(whole)
+    ]
     assert with_state[-2:] == [True, True] and not any(with_state[:-2])
     assert newest_checkpoint(whole) == checkpoint(whole, 30)
 
@@ -511,7 +638,9 @@ def scores(monkeypatch: pytest.MonkeyPatch, *perplexities: float) -> None:
     import math
 
     found = iter(perplexities)
-    monkeypatch.setattr("aiayn.training.loop.validation_loss", lambda *_: math.log(next(found)))
+    monkeypatch.setattr(
+        "aiayn.training.loop.validation_loss", lambda *_: math.log(next(found))
+    )
 
 
 def test_the_best_checkpoint_stays_beside_the_last(
@@ -519,18 +648,35 @@ def test_the_best_checkpoint_stays_beside_the_last(
 ) -> None:
     scores(monkeypatch, 9, 3, 4, 5, 2, 6, 7, 8)
     out, config = tmp_path / "run", replace(WHOLE, keep=2, average=1)
-    for steps, stay in ((20, [10, 15, 20]), (25, [10, 20, 25]), (30, [25, 30]), (40, [25, 35, 40])):
-        train_model(replace(config, steps=steps), str(corpus), "en-de", out, resume=True)
+    for steps, stay in (
+        (20, [10, 15, 20]),
+        (25, [10, 20, 25]),
+        (30, [25, 30]),
+        (40, [25, 35, 40]),
+    ):
+        train_model(
+            replace(config, steps=steps), str(corpus), "en-de", out, resume=True
+        )
         assert kept(out) == stay
 
 
-def test_patience_ends_a_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_ends_a_run(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three validations in a row that are no better than the best before them."""
     scores(monkeypatch, 9, 5, 6, 4, 4, 5, 4.5, 1)
-    train_model(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run")
+    train_model(
+        replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run"
+    )
     assert list(validations(tmp_path / "run")) == [5, 10, 15, 20, 25, 30, 35]
     assert 20 in kept(tmp_path / "run") and kept(tmp_path / "run")[-1] == 35
-    train_model(replace(WHOLE, steps=100, patience=3), str(corpus), "en-de", tmp_path / "run", resume=True)
+    train_model(
+        replace(WHOLE, steps=100, patience=3),
+        str(corpus),
+        "en-de",
+        tmp_path / "run",
+        resume=True,
+    )
     assert kept(tmp_path / "run")[-1] == 35
 
 
@@ -551,9 +697,15 @@ def test_a_run_is_saved_before_it_is_evaluated(
     assert same_end(tmp_path / "run", whole)
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SafetensorError("No space left")])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SafetensorError("No space left")]
+)
 def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
-    error: Exception, corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
+    corpus: Path,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out, save_file = tmp_path / "run", aiayn.training.checkpoint.save_file
 
@@ -565,7 +717,10 @@ def test_a_disk_that_is_full_costs_no_checkpoint_and_the_run_resumes(
     with monkeypatch.context() as patch:
         patch.setattr(aiayn.training.checkpoint, "save_file", full)
         message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
-    assert f"{checkpoint(out, 20)}: cannot be written (" in message and "No space left" in message
+    assert (
+        f"{checkpoint(out, 20)}: cannot be written (" in message
+        and "No space left" in message
+    )
     assert kept(out)[-1] == 15 and not list(out.glob("checkpoints/.*"))
     load_checkpoint(list_checkpoints(out))
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
@@ -586,8 +741,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_disk_that_really_is_full(corpus: Path, small_disk: Path, tmp_path: Path) -> None:
-    out, many = small_disk / "run", replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100)
+def test_a_disk_that_really_is_full(
+    corpus: Path, small_disk: Path, tmp_path: Path
+) -> None:
+    out, many = (
+        small_disk / "run",
+        replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100),
+    )
     message = complaint(train_model, many, str(corpus), "en-de", out)
     assert "cannot be written (" in message and "No space left" in message
     assert len(kept(out)) > 1 and not list(out.glob("checkpoints/.*"))
@@ -595,7 +755,9 @@ def test_a_disk_that_really_is_full(corpus: Path, small_disk: Path, tmp_path: Pa
         load_checkpoint([folder])
     last = kept(out)[-1]
     more = replace(many, keep=2, steps=last + 5)
-    assert "No space left" in complaint(train_model, more, str(corpus), "en-de", out, resume=True)
+    assert "No space left" in complaint(
+        train_model, more, str(corpus), "en-de", out, resume=True
+    )
     for folder in list_checkpoints(out)[:9]:
         shutil.rmtree(folder)
     train_model(more, str(corpus), "en-de", out, resume=True)
@@ -609,12 +771,16 @@ def test_a_disk_that_really_is_full(corpus: Path, small_disk: Path, tmp_path: Pa
 def diverges(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Let the loss of a step be no number."""
 
-    def loss(model: Any, batch: Any, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(
+        model: Any, batch: Any, epsilon: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         found = batch_loss(model, batch, epsilon)
         broken = current["step"] == step and model.training
         return (found[0] * float("nan"), found[1]) if broken else found
 
-    def note(objective: Any, optimizer: Any, work: Any, step: int, *rest: Any) -> dict[str, float]:
+    def note(
+        objective: Any, optimizer: Any, work: Any, step: int, *rest: Any
+    ) -> dict[str, float]:
         current["step"] = step
         return training_step(objective, optimizer, work, step, *rest)
 
@@ -630,11 +796,17 @@ def test_a_loss_that_is_no_number_leaves_the_step_before_to_resume_from(
     with monkeypatch.context() as patch:
         diverges(patch, 13)
         message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
-    assert message.startswith("step 13: the loss is nan, the gradient nan, on the pairs ")
+    assert message.startswith(
+        "step 13: the loss is nan, the gradient nan, on the pairs "
+    )
     numbers = message.partition("on the pairs ")[2].partition(" …")[0].split()
     assert all(1 <= int(number) <= 60 for number in numbers) and len(numbers) > 1
     assert "step 12 is saved" in message and kept(out)[-1] == 12
-    assert all(tensor.isfinite().all() for n in ("model", "optimizer") for tensor in tensors(out, n).values())
+    assert all(
+        tensor.isfinite().all()
+        for n in ("model", "optimizer")
+        for tensor in tensors(out, n).values()
+    )
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
 
@@ -642,7 +814,9 @@ def test_a_loss_that_is_no_number_leaves_the_step_before_to_resume_from(
 def test_a_first_loss_that_is_no_number(
     corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then there is nothing but the weights as they were drawn, and the run can begin again with them."""
+    """Then there is nothing but the weights as they were drawn, and the run can begin
+    again with them.
+    """
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         diverges(patch, 1)
@@ -656,5 +830,7 @@ def test_a_loss_that_is_no_number_just_after_a_checkpoint(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diverges(monkeypatch, 6)
-    assert "step 5 is saved" in complaint(train_model, WHOLE, str(corpus), "en-de", tmp_path / "run")
+    assert "step 5 is saved" in complaint(
+        train_model, WHOLE, str(corpus), "en-de", tmp_path / "run"
+    )
     assert kept(tmp_path / "run") == [5]

@@ -1,4 +1,6 @@
-"""The folder of a run: locked, never half written, and after a stop the same as without one."""
+"""The folder of a run: locked, never half written, and after a stop the same as without
+one.
+"""
 
 import contextlib
 import io
@@ -55,7 +57,9 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path) -> None:
     for resume in (False, True):
         for action in (Run, check_folder):
             message = complaint(action, out, resume)
-            assert message.startswith(f"another training is writing to {out} (process {process.pid} on ")
+            assert message.startswith(
+                f"another training is writing to {out} (process {process.pid} on "
+            )
             assert message.endswith("); wait for it, or choose another --out")
     Run(out, resume=True, writes=False).close()  # another worker of the same training
     process.kill()
@@ -67,7 +71,9 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path) -> None:
 
 def test_a_run_in_the_same_process_counts_too(tmp_path: Path) -> None:
     with Run(tmp_path):
-        assert "another training is writing to" in complaint(check_folder, tmp_path, True)
+        assert "another training is writing to" in complaint(
+            check_folder, tmp_path, True
+        )
         assert f"(process {os.getpid()} on " in complaint(Run, tmp_path)
     check_folder(tmp_path)
 
@@ -95,8 +101,12 @@ def test_a_run_that_is_refused_leaves_the_folder_to_others(tmp_path: Path) -> No
     Run(tmp_path, resume=True).close()
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"process 1\nroot\x1b[2J", b"x" * 5000])
-def test_a_lock_that_a_dead_process_left_is_none(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"process 1\nroot\x1b[2J", b"x" * 5000]
+)
+def test_a_lock_that_a_dead_process_left_is_none(
+    content: bytes, tmp_path: Path
+) -> None:
     (tmp_path / ".lock").write_bytes(content)
     with Run(tmp_path):
         assert "another training is writing to" in complaint(check_folder, tmp_path)
@@ -122,7 +132,10 @@ def bare(out: Path, *steps: int, optimizer: bool = True, **training: Any) -> Non
     for step in steps:
         folder = out / "checkpoints" / f"step-{step:07d}"
         folder.mkdir(parents=True)
-        told = {"model": describe(TINY), "training": {"step": step, "minutes": 0.0, **training}}
+        told = {
+            "model": describe(TINY),
+            "training": {"step": step, "minutes": 0.0, **training},
+        }
         (folder / "config.json").write_text(json.dumps(told))
         if optimizer:
             (folder / "optimizer.safetensors").touch()
@@ -131,7 +144,9 @@ def bare(out: Path, *steps: int, optimizer: bool = True, **training: Any) -> Non
 def test_checkpoints_without_metrics_are_a_run(tmp_path: Path) -> None:
     bare(tmp_path, 60)
     for action in (Run, check_folder):
-        assert f"{tmp_path}: holds a run already; --resume it" in complaint(action, tmp_path)
+        assert f"{tmp_path}: holds a run already; --resume it" in complaint(
+            action, tmp_path
+        )
     check_folder(tmp_path, resume=True)
 
 
@@ -142,7 +157,9 @@ def test_nothing_is_removed_that_cannot_be_gone_on_from(tmp_path: Path) -> None:
     assert message.endswith("; to begin anew, choose another --out")
     bare(tmp_path, 40)
     message = complaint(Run, tmp_path, resume=True)
-    assert message.endswith("; remove it, to go on from step-0000040, or choose another --out")
+    assert message.endswith(
+        "; remove it, to go on from step-0000040, or choose another --out"
+    )
     assert kept(tmp_path) == [40, 60]
 
 
@@ -150,7 +167,14 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     """From ten million on, a step has eight digits."""
     steps = [9_999_900, 10_000_000, 100_000_000]
     bare(tmp_path, *reversed(steps))
-    for name in ("step-foo", "step-", "step-1x", "step--5", "step-٣", "step-0000001.part"):
+    for name in (
+        "step-foo",
+        "step-",
+        "step-1x",
+        "step--5",
+        "step-٣",
+        "step-0000001.part",
+    ):
         (tmp_path / "checkpoints" / name).mkdir()
     (tmp_path / "checkpoints" / "step-0000007").touch()
     assert kept(tmp_path) == steps
@@ -170,20 +194,29 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     for step in (1, 2):
         target = tmp_path / "other" / "checkpoints" / f"step-{step:07d}"
         (tmp_path / "run" / "checkpoints" / target.name).symlink_to(target)
-    (tmp_path / "run" / "checkpoints" / ".step-0000009.part").symlink_to(tmp_path / "other")
+    (tmp_path / "run" / "checkpoints" / ".step-0000009.part").symlink_to(
+        tmp_path / "other"
+    )
     aiayn.training.run.clear_away(tmp_path / "run", 4, None)
-    assert kept(tmp_path / "run") == [2, 30, 40, 50] and kept(tmp_path / "other") == [1, 2]
+    assert kept(tmp_path / "run") == [2, 30, 40, 50] and kept(tmp_path / "other") == [
+        1,
+        2,
+    ]
     assert len(list(tmp_path.glob("other/checkpoints/*/optimizer.safetensors"))) == 2
 
 
-def test_what_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare(tmp_path, 1, 2, 3)
 
     def rmtree(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("aiayn.training.run.shutil.rmtree", rmtree)
-    with pytest.warns(UserWarning, match=r"step-.*: cannot be removed \(.*Permission denied"):
+    with pytest.warns(
+        UserWarning, match=r"step-.*: cannot be removed \(.*Permission denied"
+    ):
         aiayn.training.run.clear_away(tmp_path, 1, None)
     assert kept(tmp_path) == [3]
 
@@ -195,16 +228,30 @@ def test_what_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints are descriptions only, so that a run of sixty steps takes no time."""
 
-    def save(folder: Path, model: Any, vocabulary: Any, training: dict[str, Any], optimizer: Any) -> None:
+    def save(
+        folder: Path,
+        model: Any,
+        vocabulary: Any,
+        training: dict[str, Any],
+        optimizer: Any,
+    ) -> None:
         folder.mkdir(parents=True)
-        (folder / "config.json").write_text(json.dumps({"model": describe(TINY), "training": training}))
+        (folder / "config.json").write_text(
+            json.dumps({"model": describe(TINY), "training": training})
+        )
         (folder / "optimizer.safetensors").touch()
 
     monkeypatch.setattr(aiayn.training.run, "save_checkpoint", save)
-    monkeypatch.setattr(aiayn.training.run, "restore", lambda folder, *_: read_description(folder))
+    monkeypatch.setattr(
+        aiayn.training.run, "restore", lambda folder, *_: read_description(folder)
+    )
 
 
-PARTS = (Transformer(TINY), make_optimizer(Transformer(TINY)), train_vocabulary([" ".join(NUMBERS)], 30))
+PARTS = (
+    Transformer(TINY),
+    make_optimizer(Transformer(TINY)),
+    train_vocabulary([" ".join(NUMBERS)], 30),
+)
 STEPS, EVERY, LOG = 60, 6, 10
 CURVES = {
     "falls": [9.0, 8, 7, 6, 5, 4, 3, 2, 1, 0.5],
@@ -214,8 +261,12 @@ CURVES = {
 }
 
 
-def session(out: Path, curve: list[float], stop: int | None = None, signalled: bool = False) -> bool:
-    """What `fit` does to a run's folder, up to its end or a step after which it is stopped."""
+def session(
+    out: Path, curve: list[float], stop: int | None = None, signalled: bool = False
+) -> bool:
+    """What `fit` does to a run's folder, up to its end or a step after which it is
+    stopped.
+    """
     plan = {"keep": 2, "average": 2, "steps": STEPS, "patience": 3}
     with Run(out, resume=True) as run:
         run.begin(*PARTS, plan)
@@ -250,7 +301,9 @@ def trace(out: Path) -> Any:
     """All that a run leaves, but for the order of lines of one step."""
     averaged = [path.name for path in TrainedRun.read(out).checkpoints]
     told = sorted(lines(out), key=lambda line: (line["step"], sorted(line)))
-    optimizers = sorted(path.parent.name for path in out.glob("checkpoints/*/optimizer.safetensors"))
+    optimizers = sorted(
+        path.parent.name for path in out.glob("checkpoints/*/optimizer.safetensors")
+    )
     return kept(out), averaged, told, optimizers, hidden(out)
 
 
@@ -261,19 +314,27 @@ def test_a_run_that_was_stopped_ends_as_the_uninterrupted_one(
 ) -> None:
     whole = tmp_path / "whole"
     assert session(whole, CURVES[curve])
-    stops = [[step] for step in range(1, kept(whole)[-1])] + [[7, 8, 9, 13], [12, 13], [11, 12], [19, 20, 21]]
+    stops = [[step] for step in range(1, kept(whole)[-1])] + [
+        [7, 8, 9, 13],
+        [12, 13],
+        [11, 12],
+        [19, 20, 21],
+    ]
     for stop in stops:
         out = tmp_path / "-".join(map(str, stop))
         for step in stop:
             if not session(out, CURVES[curve], step, signalled):
                 assert (
-                    kept(out)[-1] == step and TrainedRun.read(out).checkpoints[-1].name == f"step-{step:07d}"
+                    kept(out)[-1] == step
+                    and TrainedRun.read(out).checkpoints[-1].name == f"step-{step:07d}"
                 )
         assert session(out, CURVES[curve])
         assert trace(out) == trace(whole), stop
 
 
-def test_a_stop_forgets_no_line_before_the_run_goes_on(tmp_path: Path, light: None) -> None:
+def test_a_stop_forgets_no_line_before_the_run_goes_on(
+    tmp_path: Path, light: None
+) -> None:
     """As when a run that had ended is resumed with the same number of steps."""
     out = tmp_path / "run"
     session(out, CURVES["falls"], 33)
@@ -288,19 +349,32 @@ def test_a_stop_forgets_no_line_before_the_run_goes_on(tmp_path: Path, light: No
     assert best_step(run.metrics.validations()) == 30
 
 
-def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(tmp_path: Path) -> None:
+def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(
+    tmp_path: Path,
+) -> None:
     """As when the program was killed before it could be removed."""
     bare(tmp_path, 110, 120, 130, average=2)
     bare(tmp_path, 125, due=False)
     assert kept(tmp_path) == [110, 120, 130]
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000120", "step-0000130"]
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
+        "step-0000120",
+        "step-0000130",
+    ]
     bare(tmp_path, 135, due=False, average=2)
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == ["step-0000130", "step-0000135"]
+    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
+        "step-0000130",
+        "step-0000135",
+    ]
     aiayn.training.run.clear_away(tmp_path, 2, None)
-    assert kept(tmp_path) == [130, 135] and not (tmp_path / "checkpoints" / "step-0000125").exists()
+    assert (
+        kept(tmp_path) == [130, 135]
+        and not (tmp_path / "checkpoints" / "step-0000125").exists()
+    )
 
 
-def test_the_scaler_and_the_sums_come_back(tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_the_scaler_and_the_sums_come_back(
+    tmp_path: Path, vocabulary: Vocabulary
+) -> None:
     model, scaler = Transformer(TINY), {"scale": 65536.0, "_growth_tracker": 7}
     optimizer, sums = learned(model), {"loss": 0.1 + 0.2, "words": 7}
     with Run(tmp_path) as run:
@@ -309,14 +383,23 @@ def test_the_scaler_and_the_sums_come_back(tmp_path: Path, vocabulary: Vocabular
         run.save(3, 1.5, model, optimizer, scaler=scaler, sums=sums)
     with Run(tmp_path, resume=True) as run:
         run.begin(model, optimizer, vocabulary, {"keep": 5})
-        assert (run.scaler, run.sums, run.step, run.minutes, run.due) == (scaler, sums, 3, 1.5, True)
+        assert (run.scaler, run.sums, run.step, run.minutes, run.due) == (
+            scaler,
+            sums,
+            3,
+            1.5,
+            True,
+        )
 
 
 @pytest.mark.parametrize(
     ("training", "said"),
     [
         ({"steps": 2}, "step-0000003: has taken 3 steps, more than 2; ask for more"),
-        ({"steps": 9, "seed": 8}, "trained with seed=7, not 8; use that, or another --out"),
+        (
+            {"steps": 9, "seed": 8},
+            "trained with seed=7, not 8; use that, or another --out",
+        ),
     ],
 )
 def test_a_flag_that_is_wrong_costs_no_checkpoint(
@@ -328,7 +411,9 @@ def test_a_flag_that_is_wrong_costs_no_checkpoint(
         run.begin(model, optimizer, vocabulary, {"keep": 2, "seed": 7, "steps": 3})
         run.save(3, 0.0, model, optimizer)
     with Run(tmp_path, resume=True) as run:
-        message = complaint(run.begin, model, optimizer, vocabulary, {"keep": 2, "seed": 7} | training)
+        message = complaint(
+            run.begin, model, optimizer, vocabulary, {"keep": 2, "seed": 7} | training
+        )
     assert said in message and "remove" not in message
 
 
@@ -339,13 +424,29 @@ class Killed(BaseException):
     """The process is no more."""
 
 
-CALLS = ["os.mkdir", "os.rename", "os.open", "os.fsync", "os.unlink", "os.rmdir", "os.chmod", "shutil.rmtree"]
-CALLS += ["pathlib.Path.write_text", "pathlib.Path.write_bytes", "aiayn.training.checkpoint.save_file"]
+CALLS = [
+    "os.mkdir",
+    "os.rename",
+    "os.open",
+    "os.fsync",
+    "os.unlink",
+    "os.rmdir",
+    "os.chmod",
+    "shutil.rmtree",
+]
+CALLS += [
+    "pathlib.Path.write_text",
+    "pathlib.Path.write_bytes",
+    "aiayn.training.checkpoint.save_file",
+]
 
 
 @contextlib.contextmanager
-def failing(patch: pytest.MonkeyPatch, number: int, error: BaseException) -> Iterator[list[str]]:
-    """Let one call of those that change the disk fail, before or (a file) after half of it is done.
+def failing(
+    patch: pytest.MonkeyPatch, number: int, error: BaseException
+) -> Iterator[list[str]]:
+    """Let one call of those that change the disk fail, before or (a file) after half of
+    it is done.
 
     After a kill, no other works either.
     """
@@ -354,7 +455,9 @@ def failing(patch: pytest.MonkeyPatch, number: int, error: BaseException) -> Ite
     def broken(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def tried(*arguments: Any, **named: Any) -> Any:
             made.append(name)
-            if len(made) == number or (len(made) > number and isinstance(error, Killed)):
+            if len(made) == number or (
+                len(made) > number and isinstance(error, Killed)
+            ):
                 if name.endswith("save_file") and len(made) == number:
                     arguments[1].write_bytes(b"half")
                 raise error
@@ -378,7 +481,9 @@ def trained(vocabulary: Vocabulary) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="module")
-def three_steps(trained: tuple[Any, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def three_steps(
+    trained: tuple[Any, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A run with checkpoints of two steps that were due and one that was not."""
     out = tmp_path_factory.mktemp("three") / "run"
     with Run(out) as run:
@@ -402,7 +507,10 @@ def test_a_save_that_fails_anywhere_leaves_only_whole_checkpoints(
         out = shutil.copytree(three_steps, tmp_path / str(number))
         with Run(out, resume=True) as run:
             run.begin(*trained)
-            with failing(monkeypatch, number, error) as made, contextlib.suppress(Killed, InputError):
+            with (
+                failing(monkeypatch, number, error) as made,
+                contextlib.suppress(Killed, InputError),
+            ):
                 run.save(4, 0.0, *trained[:2])
         assert kept(out) in ([2, 3], [1, 2, 4], [2, 4]), made[-1]
         load_checkpoint(list_checkpoints(out))
@@ -416,7 +524,9 @@ def test_a_save_that_fails_anywhere_leaves_only_whole_checkpoints(
     assert number > 20
 
 
-def test_others_may_read_what_the_owner_lets_them(trained: tuple[Any, ...], tmp_path: Path) -> None:
+def test_others_may_read_what_the_owner_lets_them(
+    trained: tuple[Any, ...], tmp_path: Path
+) -> None:
     before = os.umask(0o027)
     try:
         with Run(tmp_path) as run:
@@ -426,13 +536,17 @@ def test_others_may_read_what_the_owner_lets_them(trained: tuple[Any, ...], tmp_
     finally:
         os.umask(before)
     for path in tmp_path.rglob("*"):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o750 if path.is_dir() else 0o640), path
+        assert stat.S_IMODE(path.stat().st_mode) == (
+            0o750 if path.is_dir() else 0o640
+        ), path
 
 
 # Started again, and told to stop
 
 
-@pytest.mark.parametrize("note", [None, b"\xff\xfe\x00", b"job 8", b"job 7\n", b"", b"job 7"])
+@pytest.mark.parametrize(
+    "note", [None, b"\xff\xfe\x00", b"job 8", b"job 7\n", b"", b"job 7"]
+)
 def test_only_the_job_that_began_a_run_takes_it_up(
     note: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,7 +559,9 @@ def test_only_the_job_that_began_a_run_takes_it_up(
     assert not restarted(tmp_path)
 
 
-def test_a_job_that_is_a_pipe_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_is_a_pipe_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "job.txt")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
@@ -462,12 +578,17 @@ def test_a_terminal_that_is_closed_stops_a_run_unless_nohup_forbids_it() -> None
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         with stop_signals() as caught:
             signal.raise_signal(signal.SIGHUP)
-            assert caught == [signal.SIGHUP] and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+            assert (
+                caught == [signal.SIGHUP]
+                and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+            )
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_line_that_finds_no_room_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_finds_no_room_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any, **__: Any) -> io.TextIOBase:
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,6 @@
-"""The built site, as a reader's browser sees it: AIAYN_SITE names its folder, `_build/html` if unset."""
+"""The built site, as a reader's browser sees it: AIAYN_SITE names its folder,
+`_build/html` if unset.
+"""
 
 import os
 import re
@@ -13,13 +15,20 @@ import lxml.html
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
-SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parent.parent / "_build" / "html"))
+SITE = Path(
+    os.environ.get("AIAYN_SITE", Path(__file__).parent.parent / "_build" / "html")
+)
 PAGES = [
     path.relative_to(SITE).as_posix()
     for path in sorted(SITE.rglob("*.html"))
-    if "_static" not in path.parts and 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()
+    if "_static" not in path.parts
+    and 'http-equiv="refresh"' not in path.read_text(encoding="utf-8").lower()
 ]
-CHART_PAGES = [page for page in PAGES if 'class="aiayn-chart"' in (SITE / page).read_text(encoding="utf-8")]
+CHART_PAGES = [
+    page
+    for page in PAGES
+    if 'class="aiayn-chart"' in (SITE / page).read_text(encoding="utf-8")
+]
 
 pytestmark = [
     pytest.mark.browser,
@@ -33,8 +42,10 @@ FAULTS = r"""
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const width = document.documentElement.scrollWidth;
   if (width > innerWidth) faults.push(`scrolls sideways: ${width} px wide`);
-  if (all("h1").filter((h) => h.checkVisibility()).length !== 1) faults.push("not exactly one visible <h1>");
-  for (const image of all("img")) if (!image.alt.trim()) faults.push(`no alt text: ${image.src}`);
+  if (all("h1").filter((h) => h.checkVisibility()).length !== 1)
+    faults.push("not exactly one visible <h1>");
+  for (const image of all("img"))
+    if (!image.alt.trim()) faults.push(`no alt text: ${image.src}`);
   for (const icon of all("[class*=' fa-']"))
     if (icon.checkVisibility() && !getComputedStyle(icon).maskImage.includes("svg"))
       faults.push(`an icon that is not drawn: ${icon.className}`);
@@ -45,19 +56,26 @@ FAULTS = r"""
     if (!chart.getAttribute("aria-label")) faults.push("a chart without a description");
   }
   for (const view of all(".aiayn-attention"))
-    if (!all(".at-grid rect", view).length) faults.push("an attention view that is not drawn");
+    if (!all(".at-grid rect", view).length)
+      faults.push("an attention view that is not drawn");
   for (const formula of all(".math"))
-    if (all("mjx-container", formula).length !== 1) faults.push(`not typeset: ${formula.textContent}`);
+    if (all("mjx-container", formula).length !== 1)
+      faults.push(`not typeset: ${formula.textContent}`);
   for (const error of all("mjx-merror")) faults.push(`MathJax: ${error.textContent}`);
   const text = document.querySelector("main").cloneNode(true);
-  all("pre, code, script, noscript, mjx-container, svg", text).forEach((node) => node.remove());
+  const other = all("pre, code, script, noscript, mjx-container, svg", text);
+  other.forEach((node) => node.remove());
   const raw = text.textContent.match(/\\[([].{0,40}|\$[^$]*[\\^_{][^$]*\$/);
   if (raw) faults.push(`raw TeX: ${raw[0]}`);
   return faults;
 }
 """
-DRAWN = '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
-TYPESET = '() => document.querySelector(".math") && MathJax.startup.promise.then(() => true)'
+DRAWN = (
+    '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
+)
+TYPESET = (
+    '() => document.querySelector(".math") && MathJax.startup.promise.then(() => true)'
+)
 DARK = """
 () => {
   document.querySelectorAll(".aiayn-chart").forEach((chart) => delete chart.drawn);
@@ -76,7 +94,9 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Serve the site on a free port of this machine."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=SITE)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -84,8 +104,10 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def phone(browser: Browser, address: str) -> tuple[Page, list[str]]:
-    """A window as wide as a phone, which the pages share, and a list of what goes wrong in it."""
-    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="light")
+    """A window as wide as a phone, which the pages share, and a list of faults."""
+    page = browser.new_page(
+        viewport={"width": 390, "height": 844}, color_scheme="light"
+    )
     page.set_default_timeout(60_000)  # the machine may be busy
     found: list[str] = []
 
@@ -105,7 +127,7 @@ def phone(browser: Browser, address: str) -> tuple[Page, list[str]]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(phone: tuple[Page, list[str]], address: str, name: str) -> None:
-    """A page draws everything, keeps to itself and to the width of a phone, in light and in dark."""
+    """A page draws everything, keeps to itself and a phone's width, light or dark."""
     page, found = phone
     found.clear()
     page.goto(address + name)
@@ -129,8 +151,10 @@ def test_charts_follow_the_theme(phone: tuple[Page, list[str]], address: str) ->
     assert words.get_attribute("fill") != light
 
 
-def test_formulas_have_their_places_before_they_are_set(browser: Browser, address: str) -> None:
-    """So that the text around them does not jump. Without scripts, their TeX is shown."""
+def test_formulas_have_their_places_before_they_are_set(
+    browser: Browser, address: str
+) -> None:
+    """So the text around them does not jump. Without scripts, their TeX is shown."""
     places = """[...document.querySelectorAll(".math")].map((formula) => {
       const box = formula.getBoundingClientRect();
       return [formula.tagName === "SPAN" ? box.width : 0, box.top];
@@ -167,7 +191,9 @@ def test_charts_without_javascript(browser: Browser, address: str) -> None:
 
 
 def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
-    """Of a script that does not arrive the reader sees no gap: the pictures stand in for the charts."""
+    """Of a script that does not arrive the reader sees no gap: the pictures stand in
+    for the charts.
+    """
     page = browser.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(error.message))
@@ -176,7 +202,8 @@ def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
     charts = page.locator(".aiayn-chart")
     for number in range(charts.count()):
         expect(charts.nth(number).locator("img")).to_be_visible()
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")  # for which charts are drawn again
+    # Charts are drawn again for this.
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.wait_for_timeout(200)
     assert not errors
     page.close()
@@ -188,7 +215,9 @@ def test_every_icon_has_its_shape() -> None:
     named = {
         icon
         for page in pages
-        for icon in re.findall(r'class="[^"]*\bfa(?:s|b|-solid|-brands) fa-([\w-]+)', page)
+        for icon in re.findall(
+            r'class="[^"]*\bfa(?:s|b|-solid|-brands) fa-([\w-]+)', page
+        )
     }
     styles = (SITE / "_static" / "icons.css").read_text(encoding="utf-8")
     assert named == set(re.findall(r"^\.fa-([\w-]+) \{", styles, re.MULTILINE))
@@ -214,19 +243,25 @@ def anchors(path: Path) -> frozenset[str]:
 
 
 def dead(page: Path, target: str) -> bool:
-    """Whether a link from `page` leads nowhere in the site; links to other hosts are not followed."""
+    """Whether a link from `page` leads nowhere in the site; links to other hosts are
+    not followed.
+    """
     link = urlsplit(target)
     if link.scheme or link.netloc:
         return False
     path = (page.parent / unquote(link.path)).resolve() if link.path else page
     path = path / "index.html" if path.is_dir() else path
     fragment = unquote(link.fragment)
-    return not path.is_file() or bool(path.suffix == ".html" and fragment and fragment not in anchors(path))
+    return not path.is_file() or bool(
+        path.suffix == ".html" and fragment and fragment not in anchors(path)
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links(name: str) -> None:
-    """Every link, picture, script and style of a page leads to something, and every #place in it is there."""
+    """Every link, picture, script and style of a page leads to something, and every
+    #place in it is there.
+    """
     page = SITE.resolve() / name
     targets = {target for _, _, target, _ in parsed(page).iterlinks()}
     assert not sorted(target for target in targets if dead(page, target))
@@ -236,7 +271,9 @@ def test_links(name: str) -> None:
 def test_ids_are_unique(name: str) -> None:
     """No two places of a page have one name: drawings bring ids of their own."""
     ids = parsed(SITE.resolve() / name).xpath("//main//@id")
-    assert len(ids) == len(set(ids)), sorted({name for name in ids if ids.count(name) > 1})
+    assert len(ids) == len(set(ids)), sorted(
+        {name for name in ids if ids.count(name) > 1}
+    )
 
 
 def test_pages_of_the_package() -> None:
@@ -245,6 +282,10 @@ def test_pages_of_the_package() -> None:
     for module in package.rglob("*.py"):
         text = module.read_text(encoding="utf-8")
         origins = re.findall(r"^ *(# book/.+\.ipynb, cell .+)$", text, re.MULTILINE)
-        name = ".".join(module.relative_to(package).with_suffix("").parts).removesuffix(".__init__")
+        name = ".".join(module.relative_to(package).with_suffix("").parts).removesuffix(
+            ".__init__"
+        )
         page = parsed(SITE.resolve() / "aiayn" / f"{name}.html")
-        assert [link.text_content() for link in page.find_class("aiayn-origin")] == origins, module.name
+        assert [
+            link.text_content() for link in page.find_class("aiayn-origin")
+        ] == origins, module.name

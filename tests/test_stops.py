@@ -1,4 +1,6 @@
-"""A run with patience ends where it would have ended, wherever it was stopped on its way."""
+"""A run with patience ends where it would have ended, wherever it was stopped on its
+way.
+"""
 
 import math
 import signal
@@ -17,18 +19,29 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
 
 PATIENT = replace(
-    QUICK, model=TINY, steps=1000, checkpoint_steps=5, patience=4, keep=4, average=3, checkpoint_minutes=0.0
+    QUICK,
+    model=TINY,
+    steps=1000,
+    checkpoint_steps=5,
+    patience=4,
+    keep=4,
+    average=3,
+    checkpoint_minutes=0.0,
 )
 SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
 
 
 @pytest.fixture(autouse=True)
 def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Validation that is best at step 30, so that patience ends after four more validations, at step 50."""
+    """Validation that is best at step 30, so that patience ends after four more
+    validations, at step 50.
+    """
 
     def validate(trainer: Trainer, step: int, batches: Any) -> None:
         perplexity = math.exp(abs(step - 30) / 10)
-        trainer.run.metrics.log(step, minutes=trainer.meter.minutes, validation_perplexity=perplexity)
+        trainer.run.metrics.log(
+            step, minutes=trainer.meter.minutes, validation_perplexity=perplexity
+        )
 
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Trainer, "validate", validate)
@@ -53,7 +66,9 @@ def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
 
 
 def same_run(one: Path, other: Path) -> None:
-    """Two runs end at one step, keep and average the same checkpoints, and translate alike."""
+    """Two runs end at one step, keep and average the same checkpoints, and translate
+    alike.
+    """
     assert kept(one) == kept(other)
     assert [path.name for path in TrainedRun.read(one).checkpoints] == [
         path.name for path in TrainedRun.read(other).checkpoints
@@ -62,7 +77,8 @@ def same_run(one: Path, other: Path) -> None:
     for name in ("model", "optimizer"):
         assert same(tensors(one, name), tensors(other, name))
     means = [
-        dict(load_checkpoint(TrainedRun.read(run).checkpoints)[0].named_parameters()) for run in (one, other)
+        dict(load_checkpoint(TrainedRun.read(run).checkpoints)[0].named_parameters())
+        for run in (one, other)
     ]
     assert same(*means)
     assert Translator.load(one)(SENTENCES) == Translator.load(other)(SENTENCES)
@@ -77,11 +93,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(corpus: Path, tmp_path: Path) -> Path:
     """A run that nobody stopped."""
     train_model(PATIENT, str(corpus), "en-de", tmp_path / "whole")
-    assert kept(tmp_path / "whole") == [30, 35, 40, 45, 50]  # the best one, and the last four
+    # The best one, and the last four.
+    assert kept(tmp_path / "whole") == [30, 35, 40, 45, 50]
     return tmp_path / "whole"
 
 
-def test_stopped_at_ten_steps_it_ends_where_it_would_have(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_stopped_at_ten_steps_it_ends_where_it_would_have(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     for step in (1, 5, 29, 30, 31, 36, 37, 38, 45, 49):
         out = tmp_path / f"stopped-{step}"
         stopped(step, corpus, out)
@@ -97,7 +116,8 @@ def test_stopped_again_and_again(corpus: Path, whole: Path, tmp_path: Path) -> N
     train_model(PATIENT, str(corpus), "en-de", out, resume=True)
     same_run(out, whole)
     before = (out / "metrics.jsonl").read_bytes()
-    train_model(PATIENT, str(corpus), "en-de", out, resume=True)  # it has ended: nothing happens
+    # It has ended: nothing happens.
+    train_model(PATIENT, str(corpus), "en-de", out, resume=True)
     assert (out / "metrics.jsonl").read_bytes() == before and kept(out) == kept(whole)
 
 
@@ -109,6 +129,9 @@ def test_a_run_that_ends_by_the_clock_or_by_its_steps_and_goes_on(
         out = tmp_path / name
         ended = replace(PATIENT, **ends) if ends else replace(PATIENT, minutes=1e-9)
         train_model(ended, str(corpus), "en-de", out)
-        assert lines(out)[-1]["step"] == kept(out)[-1] and "validation_perplexity" in lines(out)[-1]
+        assert (
+            lines(out)[-1]["step"] == kept(out)[-1]
+            and "validation_perplexity" in lines(out)[-1]
+        )
         train_model(PATIENT, str(corpus), "en-de", out, resume=True)
         same_run(out, whole)

@@ -1,4 +1,6 @@
-"""Rows of Table 3 compared: paired by seed, after a gate, with Holm's correction; and as text."""
+"""Rows of Table 3 compared: paired by seed, after a gate, with Holm's correction; and
+as text.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,18 @@ RUNS = Path(__file__).parent.parent / "book" / "runs"
 LEVEL = [2.1, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]  # a perplexity that has stopped to fall
 
 
-def made_up(data: str = "corpus", validations: list[float] = LEVEL, **rows: list[float]) -> dict[str, Any]:
+def made_up(
+    data: str = "corpus", validations: list[float] = LEVEL, **rows: list[float]
+) -> dict[str, Any]:
     """A record with these scores; the perplexity is a tenth of them."""
     runs = [
-        {"row": row, "seed": seed, "bleu": value, "perplexity": value / 10, "parameters": 1000}
+        {
+            "row": row,
+            "seed": seed,
+            "bleu": value,
+            "perplexity": value / 10,
+            "parameters": 1000,
+        }
         | {"validations": validations}
         for row, values in rows.items()
         for seed, value in enumerate(values, start=1)
@@ -39,15 +49,23 @@ def test_differences_are_paired_by_seed() -> None:
     record = made_up(base=BASE, big=CLEAR)
     record["runs"].reverse()
     found = compare(record, "big", "base", "bleu")
-    assert found == paired(CLEAR, BASE) and found is not None and found.mean == pytest.approx(4.0)
+    assert (
+        found == paired(CLEAR, BASE)
+        and found is not None
+        and found.mean == pytest.approx(4.0)
+    )
     assert found.high - found.low < 0.5  # the seeds differ by much more than that
     less = compare(record, "base", "big", "perplexity")  # of which less is better
-    assert less is not None and less.mean == pytest.approx(np.log(np.divide(CLEAR, BASE)).mean())
+    assert less is not None and less.mean == pytest.approx(
+        np.log(np.divide(CLEAR, BASE)).mean()
+    )
     assert verdicts(record, BETTER, Comparison("base", "big", "bleu")) == [True, False]
 
 
 def test_a_wide_spread_drowns_a_difference() -> None:
-    assert verdicts(made_up(base=BASE, big=[26.0, 24.0, 33.0, 22.0, 30.0]), BETTER) == [None]
+    assert verdicts(made_up(base=BASE, big=[26.0, 24.0, 33.0, 22.0, 30.0]), BETTER) == [
+        None
+    ]
 
 
 def test_a_verdict_needs_five_seeds_that_both_rows_have() -> None:
@@ -66,24 +84,38 @@ def test_a_verdict_needs_five_seeds_that_both_rows_have() -> None:
     ("record", "why"),
     [
         (made_up("laboratory", base=[90.1] * 5), ""),
-        (made_up("laboratory", base=[89.0] * 5), "base 89 BLEU on laboratory, less than 90"),
+        (
+            made_up("laboratory", base=[89.0] * 5),
+            "base 89 BLEU on laboratory, less than 90",
+        ),
         (made_up("multi30k", base=[36.0] * 5), ""),
-        (made_up("multi30k", base=[14.0] * 5), "base 14 BLEU on multi30k, less than 36"),
+        (
+            made_up("multi30k", base=[14.0] * 5),
+            "base 14 BLEU on multi30k, less than 36",
+        ),
         (made_up("multi30k", big=CLEAR), "no base on multi30k"),
-        (made_up(base=BASE, validations=LEVEL[-5:]), "less than six checkpoints of base"),
+        (
+            made_up(base=BASE, validations=LEVEL[-5:]),
+            "less than six checkpoints of base",
+        ),
         (made_up(base=BASE, validations=[2.1, 2.019, 2.0, 2.0, 2.0, 2.0, 2.0]), ""),
-        (made_up(base=BASE, validations=[2.1, 2.021, 2.0, 2.0, 2.0, 2.0, 2.0]), "still falling, by 1.0%"),
+        (
+            made_up(base=BASE, validations=[2.1, 2.021, 2.0, 2.0, 2.0, 2.0, 2.0]),
+            "still falling, by 1.0%",
+        ),
     ],
 )
-def test_base_passes_a_gate_or_nothing_is_decided(record: dict[str, Any], why: str) -> None:
+def test_base_passes_a_gate_or_nothing_is_decided(
+    record: dict[str, Any], why: str
+) -> None:
     found = gate(record)
     assert why in found and bool(found) == bool(why)
     assert (found == "") or found.endswith(": misses the gate")
     validations = record["runs"][0]["validations"]
     other = [run["bleu"] + 9.0 for run in record["runs"]]
-    record["runs"] += made_up(validations=validations, E=[value - 0.1 * k for k, value in enumerate(other)])[
-        "runs"
-    ]
+    record["runs"] += made_up(
+        validations=validations, E=[value - 0.1 * k for k, value in enumerate(other)]
+    )["runs"]
     asked = Comparison("E", "base", "bleu"), Comparison("E", "base", "bleu", alike=True)
     assert verdicts(record, *asked) == ([None, None] if why else [True, False])
 
@@ -91,7 +123,11 @@ def test_base_passes_a_gate_or_nothing_is_decided(record: dict[str, Any], why: s
 def test_an_old_record_without_validations_decides_nothing() -> None:
     for name in ("laboratory", "multi30k"):
         record = read_record(RUNS / f"table3-{name}.json")
-        assert record is None or gate(record) or all("validations" in run for run in record["runs"])
+        assert (
+            record is None
+            or gate(record)
+            or all("validations" in run for run in record["runs"])
+        )
 
 
 def test_many_comparisons_need_more_of_each() -> None:
@@ -99,22 +135,30 @@ def test_many_comparisons_need_more_of_each() -> None:
     rows = {"big": [26.0, 26.6, 28.4, 26.1, 27.9]}
     (alone,) = judge(made_up(base=BASE, **rows), [BETTER])
     assert alone.gain is not None and 0.0025 < alone.gain.p < 0.05 and alone.verdict
-    others = {name: [x + 0.1 * (-1) ** k for k, x in enumerate(BASE)] for name in list(ROWS)[1:-1]}
+    others = {
+        name: [x + 0.1 * (-1) ** k for k, x in enumerate(BASE)]
+        for name in list(ROWS)[1:-1]
+    }
     comparisons = [BETTER, *(Comparison(name, "base", "bleu") for name in others)]
     assert verdicts(made_up(base=BASE, **rows, **others), *comparisons) == [None] * 19
-    alike = [Comparison(name, "base", "bleu", alike=True) for name in others]  # no part of the correction
+    # They are no part of the correction.
+    alike = [Comparison(name, "base", "bleu", alike=True) for name in others]
     assert verdicts(made_up(base=BASE, **rows, **others), BETTER, *alike) == [True] * 19
 
 
 def test_nearly_identical_has_to_be_shown() -> None:
     def alike(*gains: float) -> bool | None:
         other = [b - gain for b, gain in zip(BASE, gains, strict=True)]
-        return verdicts(made_up(base=BASE, E=other), Comparison("base", "E", "bleu", alike=True))[0]
+        return verdicts(
+            made_up(base=BASE, E=other), Comparison("base", "E", "bleu", alike=True)
+        )[0]
 
     assert alike(0.1, -0.1, 0.0, 0.1, -0.1) is True
     assert alike(2.1, -2.1, 0.0, 1.1, -1.1) is None
     assert alike(0.4, 0.6, 0.5, 0.4, 0.6) is None
-    assert alike(3.0, 3.1, 2.9, 3.0, 3.1) is alike(-3.0, -3.1, -2.9, -3.0, -3.1) is False
+    assert (
+        alike(3.0, 3.1, 2.9, 3.0, 3.1) is alike(-3.0, -3.1, -2.9, -3.0, -3.1) is False
+    )
 
 
 def test_a_record_is_shown_beside_the_paper() -> None:
@@ -122,19 +166,30 @@ def test_a_record_is_shown_beside_the_paper() -> None:
     record["runs"].append({"row": "big", "seed": 2, "error": "no luck"})
     record["trials"] = [{"row": "E", "seed": 0, "error": "too high"}]
     lines = report(record).splitlines()
-    assert len(lines) == 5 and lines[-2:] == ["E, seed 0: too high", "big, seed 2: no luck"]
+    assert len(lines) == 5 and lines[-2:] == [
+        "E, seed 0: too high",
+        "big, seed 2: no luck",
+    ]
     assert lines[1].split() == "base 2 1,000 2.55 ± 0.07 4.92 25.50 ± 0.71 25.8".split()
     assert lines[2].split() == ["big", "1", "1,000", "2.90", "4.33", "29.00", "26.4"]
 
 
 def test_gains_over_base_with_intervals_and_verdicts() -> None:
-    record = made_up(base=BASE, big=CLEAR, E=[25.1, 26.3, 26.4, 25.9, 26.3], **{"C N=2": [20.0]})
+    record = made_up(
+        base=BASE, big=CLEAR, E=[25.1, 26.3, 26.4, 25.9, 26.3], **{"C N=2": [20.0]}
+    )
     lines = gains(record).splitlines()
     assert lines[0] == "gate: base passes" and "Holm over 6 comparisons" in lines[1]
-    assert [line.split()[-1] for line in lines[2:]] == [*["undecided"] * 4, "worse", "better"]
+    assert [line.split()[-1] for line in lines[2:]] == [
+        *["undecided"] * 4,
+        "worse",
+        "better",
+    ]
     assert lines[2] == "C N=2           nats  less than two seeds in common undecided"
     assert lines[-1].startswith(f"big             BLEU  {paired(CLEAR, BASE)}")
     missed = gains(record | {"data": "laboratory"}).splitlines()
-    assert missed[0] == "gate: base 26 BLEU on laboratory, less than 90: misses the gate"
+    assert (
+        missed[0] == "gate: base 26 BLEU on laboratory, less than 90: misses the gate"
+    )
     assert all(line.endswith("undecided") for line in missed[2:])
     assert gains(made_up(base=BASE)) == "gate: base passes"

@@ -1,4 +1,6 @@
-"""Training: it learns, twice the same, in one piece or in eight, and says what was wrong with its input."""
+"""Training: it learns, twice the same, in one piece or in eight, and says what was
+wrong with its input.
+"""
 
 import importlib.util
 import json
@@ -58,7 +60,9 @@ GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"
 
 @pytest.fixture(scope="module", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of our own, and one thread: such small products only lose by being shared out."""
+    """A cache of our own, and one thread: such small products only lose by being shared
+    out.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -74,7 +78,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def random_examples(number: int, seed: int = 0) -> list[Example]:
     draw = random.Random(seed)
-    sides = [[draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID] for _ in range(2 * number)]
+    sides = [
+        [draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID]
+        for _ in range(2 * number)
+    ]
     return list(zip(sides[:number], sides[number:], strict=True))
 
 
@@ -84,7 +91,9 @@ def random_batch(seed: int = 0, size: int = 5) -> Batch:
 
 def whole(examples: list[Example], pieces: int = 1) -> GlobalBatch:
     """All examples at once."""
-    return Batches(examples, lengths_of(examples), 10_000, seed=1, micro_batches=pieces)[1]
+    return Batches(
+        examples, lengths_of(examples), 10_000, seed=1, micro_batches=pieces
+    )[1]
 
 
 # Learning
@@ -93,14 +102,23 @@ def whole(examples: list[Example], pieces: int = 1) -> GlobalBatch:
 def copies(number: int, seed: int) -> list[Example]:
     """Random sequences that are to be repeated."""
     draw = random.Random(seed)
-    rows = [[draw.randrange(4, 14) for _ in range(draw.randint(2, 6))] + [EOS_ID] for _ in range(number)]
+    rows = [
+        [draw.randrange(4, 14) for _ in range(draw.randint(2, 6))] + [EOS_ID]
+        for _ in range(number)
+    ]
     return [(row, row) for row in rows]
 
 
 def test_it_learns_to_copy_what_it_has_never_seen() -> None:
-    """Only through attention: which token comes next cannot be told from the target's beginning."""
-    shape = TransformerConfig(vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0)
-    how = TrainingConfig(shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0)
+    """Only through attention: which token comes next cannot be told from the target's
+    beginning.
+    """
+    shape = TransformerConfig(
+        vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0
+    )
+    how = TrainingConfig(
+        shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0
+    )
     model = Transformer(shape)
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
     examples = copies(2000, seed=1)
@@ -120,7 +138,13 @@ def test_it_learns_a_few_pairs_by_heart(corpus: str, tmp_path: Path) -> None:
             (tmp_path / f"{split}.{language}").write_text("\n".join(sentences))
     shape = replace(TINY, d_model=32, dropout=0.0, vocabulary_size=50)
     how = replace(
-        QUICK, model=shape, steps=150, batch_tokens=400, warmup=30, rate_factor=0.4, label_smoothing=0.0
+        QUICK,
+        model=shape,
+        steps=150,
+        batch_tokens=400,
+        warmup=30,
+        rate_factor=0.4,
+        label_smoothing=0.0,
     )
     train_model(how, str(tmp_path), "en-de", tmp_path / "run")
     assert lines(tmp_path / "run")[-1]["validation_perplexity"] < 1.05
@@ -133,14 +157,20 @@ def test_two_runs_with_one_seed_are_the_same(corpus: str, tmp_path: Path) -> Non
     for name, seed, noise in (("first", 1, 0), ("again", 1, 17), ("other", 2, 0)):
         torch.manual_seed(noise)
         train_model(replace(QUICK, seed=seed), corpus, "en-de", tmp_path / name)
-    first, again, other = (tensors(tmp_path / name) for name in ("first", "again", "other"))
+    first, again, other = (
+        tensors(tmp_path / name) for name in ("first", "again", "other")
+    )
     assert same(first, again) and not same(first, other)
-    first, again, other = (timeless(tmp_path / name) for name in ("first", "again", "other"))
+    first, again, other = (
+        timeless(tmp_path / name) for name in ("first", "again", "other")
+    )
     assert first == again != other
 
 
 def curve() -> list[float]:
-    """The loss of a word over twenty steps: weights, batches, pieces, loss, schedule and Adam all play in."""
+    """The loss of a word over twenty steps: weights, batches, pieces, loss, schedule
+    and Adam all play in.
+    """
     torch.manual_seed(1)
     shape = replace(TINY, dropout=0.0)
     how = replace(QUICK, model=shape, warmup=10)
@@ -149,26 +179,37 @@ def curve() -> list[float]:
     batches = Batches(examples, lengths_of(examples), 60, seed=1, micro_batches=2)
     for step in range(1, 21):
         work = batches[step]
-        losses.append(training_step(objective, optimizer, work, step, how)["loss"] / work.words)
+        losses.append(
+            training_step(objective, optimizer, work, step, how)["loss"] / work.words
+        )
     return [round(loss, 3) for loss in losses]
 
 
 def test_the_loss_curve_is_the_golden_one() -> None:
-    """Who changes the numbers of training on purpose writes the new `curve()` to the file."""
+    """Who changes the numbers of training on purpose writes the new `curve()` to the
+    file.
+    """
     assert curve() == pytest.approx(json.loads(GOLDEN.read_text()), abs=1.1e-3)
 
 
 # Steps
 
 
-def steps(pieces: int, dropout: float, count: int = 3, size: int = 11) -> tuple[list[Any], dict[str, Any]]:
-    """What some steps in so many pieces found, and the weights afterwards; with 64 bits a number."""
+def steps(
+    pieces: int, dropout: float, count: int = 3, size: int = 11
+) -> tuple[list[Any], dict[str, Any]]:
+    """What some steps in so many pieces found, and the weights afterwards; with 64 bits
+    a number.
+    """
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(0)
     model = Transformer(replace(TINY, dropout=dropout))
     objective, optimizer = Objective(model, 0.1), make_optimizer(model)
     work = whole(random_examples(size), pieces)
-    found = [training_step(objective, optimizer, work, step, QUICK) for step in range(1, count + 1)]
+    found = [
+        training_step(objective, optimizer, work, step, QUICK)
+        for step in range(1, count + 1)
+    ]
     return found, dict(model.named_parameters())
 
 
@@ -183,7 +224,11 @@ def test_a_step_in_pieces_is_the_step_at_once(pieces: int) -> None:
 
 
 def test_pieces_without_a_pair_have_no_part_in_dropout_either() -> None:
-    assert steps(11, dropout=0.3)[0] == steps(16, dropout=0.3)[0] != steps(8, dropout=0.3)[0]
+    assert (
+        steps(11, dropout=0.3)[0]
+        == steps(16, dropout=0.3)[0]
+        != steps(8, dropout=0.3)[0]
+    )
 
 
 def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
@@ -195,25 +240,38 @@ def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
         ([9, EOS_ID], [*range(10, 28), EOS_ID]),
     ]
     work, model = whole(examples, 3), Transformer(replace(TINY, dropout=0.0))
-    assert sorted(int((piece.labels != PAD_ID).sum()) for piece in work.micro_batches) == [2, 2, 19]
+    assert sorted(
+        int((piece.labels != PAD_ID).sum()) for piece in work.micro_batches
+    ) == [2, 2, 19]
     logits, batch = [], make_batch(examples)
     logits = model(batch.source, batch.target)[batch.labels != PAD_ID]
-    mean = cross_entropy(logits, batch.labels[batch.labels != PAD_ID], label_smoothing=0.1)
+    mean = cross_entropy(
+        logits, batch.labels[batch.labels != PAD_ID], label_smoothing=0.1
+    )
     wanted = torch.autograd.grad(mean, list(model.parameters()))
     optimizer = make_optimizer(model)
     found = training_step(Objective(model, 0.1), optimizer, work, 1, QUICK)
     assert found["loss"] == pytest.approx(23 * mean.item())
     norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in wanted))
     assert found["gradient_norm"] == pytest.approx(norm)
-    for parameter, gradient in zip(model.parameters(), wanted, strict=True):  # Adam's first mean, from 0
-        torch.testing.assert_close(optimizer.state[parameter]["exp_avg"], 0.1 * gradient)
+    # Adam's first mean, from 0.
+    for parameter, gradient in zip(model.parameters(), wanted, strict=True):
+        torch.testing.assert_close(
+            optimizer.state[parameter]["exp_avg"], 0.1 * gradient
+        )
 
 
 def test_a_step_leaves_no_gradient_behind_and_takes_the_papers_rate() -> None:
     model = Transformer(TINY)
     optimizer = make_optimizer(model)
-    found = training_step(Objective(model, 0.1), optimizer, whole(random_examples(5)), 3, QUICK)
-    assert found["rate"] == learning_rate(3, TINY.d_model, QUICK.warmup) == optimizer.param_groups[0]["lr"]
+    found = training_step(
+        Objective(model, 0.1), optimizer, whole(random_examples(5)), 3, QUICK
+    )
+    assert (
+        found["rate"]
+        == learning_rate(3, TINY.d_model, QUICK.warmup)
+        == optimizer.param_groups[0]["lr"]
+    )
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -223,14 +281,18 @@ def test_dropout_depends_on_seed_step_and_piece_alone() -> None:
         model = Transformer(TINY)
         torch.rand(10 * noise)
         how, work = replace(QUICK, seed=seed), whole(random_examples(5), pieces)
-        return training_step(Objective(model, 0.1), make_optimizer(model), work, step, how)["loss"]
+        return training_step(
+            Objective(model, 0.1), make_optimizer(model), work, step, how
+        )["loss"]
 
     assert loss(noise=0) == loss(noise=1)
     assert len({loss(0), loss(0, step=4), loss(0, seed=2), loss(0, pieces=2)}) == 4
 
 
 def test_every_piece_draws_its_own_dropout() -> None:
-    """Twice the same pair, in two pieces: with one mask for both, their losses would be equal."""
+    """Twice the same pair, in two pieces: with one mask for both, their losses would be
+    equal.
+    """
     examples, found = [([5, 6, 7, EOS_ID], [8, 9, 10, EOS_ID])] * 2, []
 
     class Spy(Objective):
@@ -247,7 +309,12 @@ def test_the_loss_is_that_of_the_words_alone() -> None:
     model, batch = Transformer(TINY).eval(), random_batch()
     loss, nll = batch_loss(model, batch, 0.0)
     logits = model(batch.source, batch.target)
-    wanted = cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD_ID, reduction="sum")
+    wanted = cross_entropy(
+        logits.flatten(0, 1),
+        batch.labels.flatten(),
+        ignore_index=PAD_ID,
+        reduction="sum",
+    )
     torch.testing.assert_close(loss, wanted)
     torch.testing.assert_close(nll, wanted.detach())
     smoothed, plain = batch_loss(model, batch, 0.1)
@@ -257,12 +324,19 @@ def test_the_loss_is_that_of_the_words_alone() -> None:
 def test_validation_does_not_depend_on_the_batches_and_restores_the_mode() -> None:
     model, batch = Transformer(TINY), random_batch(size=8)
     alone = [
-        make_batch([(list(filter(None, source.tolist())), list(filter(None, labels.tolist())))])
+        make_batch(
+            [(list(filter(None, source.tolist())), list(filter(None, labels.tolist())))]
+        )
         for source, labels in zip(batch.source, batch.labels, strict=True)
     ]
-    assert validation_loss(model, [batch]) == pytest.approx(validation_loss(model, alone), rel=1e-5)
-    assert validation_loss(model, [batch]) == validation_loss(model, [batch])  # no dropout
-    assert model.training and all(parameter.grad is None for parameter in model.parameters())
+    assert validation_loss(model, [batch]) == pytest.approx(
+        validation_loss(model, alone), rel=1e-5
+    )
+    # Without dropout it is the same again.
+    assert validation_loss(model, [batch]) == validation_loss(model, [batch])
+    assert model.training and all(
+        parameter.grad is None for parameter in model.parameters()
+    )
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])
@@ -299,11 +373,18 @@ def test_start_tokens_are_read_and_never_said() -> None:
 
 def test_recipes_are_the_papers() -> None:
     base, big = recipe("base"), recipe("big")
-    assert (base.steps, base.batch_tokens, base.warmup, base.label_smoothing) == (100_000, 25_000, 4000, 0.1)
+    assert (base.steps, base.batch_tokens, base.warmup, base.label_smoothing) == (
+        100_000,
+        25_000,
+        4000,
+        0.1,
+    )
     assert (base.average, base.checkpoint_minutes, base.rate_factor) == (5, 10, 1.0)
     assert (big.steps, big.average, big.checkpoint_minutes) == (300_000, 20, 10)
     assert base.model == config("base") and big.model == config("big")
-    assert recipe("small", steps=7, seed=3).steps == 7 and recipe("laboratory").model == config("laboratory")
+    assert recipe("small", steps=7, seed=3).steps == 7 and recipe(
+        "laboratory"
+    ).model == config("laboratory")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +400,10 @@ def test_an_unknown_configuration(name: str, hint: str) -> None:
     assert f"unknown configuration {name!r}" in message and hint in message
 
 
-POSITIVE = "steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average patience"
+POSITIVE = """
+steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average
+patience
+"""
 
 
 @pytest.mark.parametrize("name", POSITIVE.split())
@@ -341,16 +425,24 @@ def test_numbers_that_are_none(name: str, value: float) -> None:
 
 
 def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
-    assert "average=6: more checkpoints than the keep=5" in complaint(recipe, "small", average=6, keep=5)
+    assert "average=6: more checkpoints than the keep=5" in complaint(
+        recipe, "small", average=6, keep=5
+    )
 
 
 # Runs
 
 
-def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_run_leaves_behind(
+    corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "new" / "run"
     train_model(replace(QUICK, steps=60), corpus, "en-de", out)
-    assert sorted(path.name for path in out.iterdir()) == ["checkpoints", "metrics.jsonl", "vocabulary.model"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "checkpoints",
+        "metrics.jsonl",
+        "vocabulary.model",
+    ]
     assert kept(out) == [60]
     last = lines(out)
     assert [line["step"] for line in last] == [50, 60, 60]
@@ -361,25 +453,49 @@ def test_what_a_run_leaves_behind(corpus: str, tmp_path: Path, capsys: pytest.Ca
             < line["smoothed_perplexity"]
             == pytest.approx(math.exp(line["loss"]), rel=1e-4)
         )
-        assert line["tokens_per_second"] > 0 and 0 < line["utilisation"] < 1 and 0 <= line["padding"] < 0.5
-        assert line["rate"] == pytest.approx(learning_rate(int(line["step"]), TINY.d_model, 4), rel=1e-5)
+        assert (
+            line["tokens_per_second"] > 0
+            and 0 < line["utilisation"] < 1
+            and 0 <= line["padding"] < 0.5
+        )
+        assert line["rate"] == pytest.approx(
+            learning_rate(int(line["step"]), TINY.d_model, 4), rel=1e-5
+        )
         assert line["gradient_norm"] > 0
     assert last[2].keys() == {"step", "minutes", "validation_perplexity"}
     training = read_description(list_checkpoints(out)[-1]).training
-    assert (training["step"], training["data"], training["pair"]) == (60, corpus, "en-de")
-    assert training["seed"] == 1 and training["average"] == 2 and training["minutes"] > 0
-    assert training["versions"]["torch"] == torch.__version__ and len(training["corpus"]) == 40
+    assert (training["step"], training["data"], training["pair"]) == (
+        60,
+        corpus,
+        "en-de",
+    )
+    assert (
+        training["seed"] == 1 and training["average"] == 2 and training["minutes"] > 0
+    )
+    assert (
+        training["versions"]["torch"] == torch.__version__
+        and len(training["corpus"]) == 40
+    )
     assert capsys.readouterr().out == ""
 
 
 def test_it_ends_when_the_minutes_are_over(corpus: str, tmp_path: Path) -> None:
-    train_model(replace(QUICK, steps=10_000, minutes=0.0), corpus, "en-de", tmp_path / "run")
+    train_model(
+        replace(QUICK, steps=10_000, minutes=0.0), corpus, "en-de", tmp_path / "run"
+    )
     assert kept(tmp_path / "run") == [1]
     assert [line["step"] for line in lines(tmp_path / "run")] == [1, 1]
 
 
-def test_the_last_checkpoints_are_kept_and_averaged(corpus: str, tmp_path: Path) -> None:
-    train_model(replace(QUICK, checkpoint_minutes=0.0, keep=3), corpus, "en-de", tmp_path / "run")
+def test_the_last_checkpoints_are_kept_and_averaged(
+    corpus: str, tmp_path: Path
+) -> None:
+    train_model(
+        replace(QUICK, checkpoint_minutes=0.0, keep=3),
+        corpus,
+        "en-de",
+        tmp_path / "run",
+    )
     assert kept(tmp_path / "run")[-3:] == [4, 5, 6]
     validated = {
         line["step"]: line["validation_perplexity"]
@@ -388,52 +504,98 @@ def test_the_last_checkpoints_are_kept_and_averaged(corpus: str, tmp_path: Path)
     }
     assert list(validated) == [1, 2, 3, 4, 5, 6]
     validated.pop(6)  # which came after the last clearing away
-    assert set(kept(tmp_path / "run")) == {min(validated, key=validated.__getitem__), 4, 5, 6}
+    assert set(kept(tmp_path / "run")) == {
+        min(validated, key=validated.__getitem__),
+        4,
+        5,
+        6,
+    }
     used = dict(Translator.load(tmp_path / "run").model.named_parameters())
-    wanted = dict(load_checkpoint(list_checkpoints(tmp_path / "run")[-2:])[0].named_parameters())
+    wanted = dict(
+        load_checkpoint(list_checkpoints(tmp_path / "run")[-2:])[0].named_parameters()
+    )
     assert same(used, wanted)  # average=2
 
 
 def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
     """Whatever the clock says."""
-    train_model(replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4), corpus, "en-de", tmp_path / "run")
+    train_model(
+        replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4),
+        corpus,
+        "en-de",
+        tmp_path / "run",
+    )
     assert kept(tmp_path / "run") == [4, 6]
 
 
 def test_speed_is_that_of_training_alone(
     corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step takes a second here, and writing a checkpoint a minute: none of that minute is counted."""
+    """A step takes a second here, and writing a checkpoint a minute: none of that
+    minute is counted.
+    """
     clock, tokens = 0.0, []
 
-    def step(objective: Any, optimizer: Any, work: GlobalBatch, *more: Any) -> dict[str, float]:
+    def step(
+        objective: Any, optimizer: Any, work: GlobalBatch, *more: Any
+    ) -> dict[str, float]:
         nonlocal clock
         clock += 1
         tokens.append(work.tokens)
-        return {"loss": 1.0, "nll": 1.0, "rate": 0.1, "gradient_norm": 1.0, **more[-1]()}
+        return {
+            "loss": 1.0,
+            "nll": 1.0,
+            "rate": 0.1,
+            "gradient_norm": 1.0,
+            **more[-1](),
+        }
 
     def save(*_: Any, **__: Any) -> None:
         nonlocal clock
         clock += 60
 
-    monkeypatch.setattr("aiayn.training.metrics.time", SimpleNamespace(monotonic=lambda: clock))
+    monkeypatch.setattr(
+        "aiayn.training.metrics.time", SimpleNamespace(monotonic=lambda: clock)
+    )
     monkeypatch.setattr("aiayn.training.loop.training_step", step)
     monkeypatch.setattr("aiayn.training.loop.Run.save", save)
-    train_model(replace(QUICK, steps=220, checkpoint_minutes=0.51), corpus, "en-de", tmp_path / "run")
-    written = [line["step"] for line in lines(tmp_path / "run") if "validation_perplexity" in line]
+    train_model(
+        replace(QUICK, steps=220, checkpoint_minutes=0.51),
+        corpus,
+        "en-de",
+        tmp_path / "run",
+    )
+    written = [
+        line["step"]
+        for line in lines(tmp_path / "run")
+        if "validation_perplexity" in line
+    ]
     logged = [line for line in lines(tmp_path / "run") if "loss" in line]
     assert written == [31, 62, 93, 124, 155, 186, 217, 220]
     assert [line["step"] for line in logged] == [50, 100, 150, 200, 220]
-    wanted = [sum(tokens[k : k + 50]) / len(tokens[k : k + 50]) for k in range(0, 220, 50)]
-    assert [line["tokens_per_second"] for line in logged] == pytest.approx(wanted, rel=1e-5)
+    wanted = [
+        sum(tokens[k : k + 50]) / len(tokens[k : k + 50]) for k in range(0, 220, 50)
+    ]
+    assert [line["tokens_per_second"] for line in logged] == pytest.approx(
+        wanted, rel=1e-5
+    )
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
+)
 def test_a_run_writes_for_tensorboard(corpus: str, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     options = {"tensorboard": True}
-    run = start(small_train, QUICK, Path(corpus), tmp_path / "run", log=tmp_path / "log", options=options)
+    run = start(
+        small_train,
+        QUICK,
+        Path(corpus),
+        tmp_path / "run",
+        log=tmp_path / "log",
+        options=options,
+    )
     assert finish(run) == 0
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
@@ -442,10 +604,17 @@ def test_a_run_writes_for_tensorboard(corpus: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("g++"), reason="torch compiles with g++, which is not here")
+@pytest.mark.skipif(
+    not shutil.which("g++"), reason="torch compiles with g++, which is not here"
+)
 def test_compiled_layers_learn_the_same(corpus: str, tmp_path: Path) -> None:
-    """With batches of other lengths at every step, in a process without run-time checks."""
-    where = {"TORCHINDUCTOR_CACHE_DIR": tmp_path / "inductor", "TORCHINDUCTOR_COMPILE_THREADS": 1}
+    """With batches of other lengths at every step, in a process without run-time
+    checks.
+    """
+    where = {
+        "TORCHINDUCTOR_CACHE_DIR": tmp_path / "inductor",
+        "TORCHINDUCTOR_COMPILE_THREADS": 1,
+    }
     for name, compiles in (("compiled", True), ("plain", False)):
         run = start(
             small_train,
@@ -466,17 +635,20 @@ def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
     train_model(QUICK, corpus, "en-de", tmp_path / "run")
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     message = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
-    assert (
-        f"{tmp_path / 'run'}: holds a run already; --resume it, choose another --out, or remove it" in message
-    )
+    held = f"{tmp_path / 'run'}: holds a run already"
+    assert f"{held}; --resume it, choose another --out, or remove it" in message
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
 
 
 @pytest.mark.parametrize("below", ["", "run", "run/within"])
-def test_a_folder_that_cannot_be_written_to(corpus: str, tmp_path: Path, below: str) -> None:
+def test_a_folder_that_cannot_be_written_to(
+    corpus: str, tmp_path: Path, below: str
+) -> None:
     (tmp_path / "file").write_text("not a folder")
     out = tmp_path / "file" / below
-    assert f"{out}: cannot be written to (" in complaint(train_model, QUICK, corpus, "en-de", out)
+    assert f"{out}: cannot be written to (" in complaint(
+        train_model, QUICK, corpus, "en-de", out
+    )
     assert os.listdir(tmp_path) == ["file"]
 
 
@@ -486,7 +658,9 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     good = (copy / "train.de").read_bytes()
     (copy / "train.de").write_bytes(good.replace(b"\n", b"\nvier\n", 1))
     out = tmp_path / "run"
-    assert "train.de: 61 lines" in complaint(train_model, QUICK, str(copy), "en-de", out)
+    assert "train.de: 61 lines" in complaint(
+        train_model, QUICK, str(copy), "en-de", out
+    )
     assert not os.listdir(out)
     (copy / "train.de").write_bytes(good)
     wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
@@ -494,7 +668,9 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
         train_model, wide, str(copy), "en-de", out
     )
     assert not os.listdir(out)
-    assert "max_length=3" in complaint(train_model, replace(QUICK, max_length=3), str(copy), "en-de", out)
+    assert "max_length=3" in complaint(
+        train_model, replace(QUICK, max_length=3), str(copy), "en-de", out
+    )
     train_model(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
 
@@ -509,12 +685,16 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
 def test_a_pair_longer_than_the_model_has_positions_is_named_before_the_training(
     shape: ModelConfig, corpus: str, tmp_path: Path
 ) -> None:
-    message = complaint(train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run")
+    message = complaint(
+        train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run"
+    )
     assert ", line " in message and "max_length=8" in message
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(corpus: str, tmp_path: Path) -> None:
+def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(
+    corpus: str, tmp_path: Path
+) -> None:
     """That attempt got no further; the text may have been mended since."""
     out = tmp_path / "run"
     complaint(train_model, replace(QUICK, max_length=3), corpus, "en-de", out)
@@ -528,7 +708,11 @@ def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(corpus: str, tmp_
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
     how = replace(QUICK, max_length=12)
     message = complaint(train_model, how, corpus, "en-de", tmp_path / "run")
-    assert ", line " in message and "max_length=12" in message and "--drop-too-long" in message
+    assert (
+        ", line " in message
+        and "max_length=12" in message
+        and "--drop-too-long" in message
+    )
     train_model(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")
 
@@ -539,18 +723,39 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr("aiayn.training.step.training_dtype", lambda device: torch.float16)
+    monkeypatch.setattr(
+        "aiayn.training.step.training_dtype", lambda device: torch.float16
+    )
 
 
-def half_steps(count: int, scale: float) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
+def half_steps(
+    count: int, scale: float
+) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
     """Some steps with a scaler that begins with that factor."""
     torch.manual_seed(0)
     model = Transformer(replace(TINY, dropout=0.0))
-    state = {"scale": scale, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 3}
+    state = {
+        "scale": scale,
+        "growth_factor": 2.0,
+        "backoff_factor": 0.5,
+        "growth_interval": 3,
+    }
     scaler = gradient_scaler(torch.device("cpu"), {**state, "_growth_tracker": 0})
-    objective, optimizer, work = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 2)
+    objective, optimizer, work = (
+        Objective(model, 0.1),
+        make_optimizer(model),
+        whole(random_examples(8), 2),
+    )
     found = [
-        training_step(objective, optimizer, work, step, replace(QUICK, warmup=400), Workers(), scaler)
+        training_step(
+            objective,
+            optimizer,
+            work,
+            step,
+            replace(QUICK, warmup=400),
+            Workers(),
+            scaler,
+        )
         for step in range(1, count + 1)
     ]
     return found, scaler, model
@@ -560,26 +765,39 @@ def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> No
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aiayn.training.step.training_dtype", lambda device: torch.float32)
+        patch.setattr(
+            "aiayn.training.step.training_dtype", lambda device: torch.float32
+        )
         whole_precision, *_ = half_steps(6, scale=1.0)
-    assert found[0]["gradient_norm"] == pytest.approx(whole_precision[0]["gradient_norm"], rel=0.02)
+    assert found[0]["gradient_norm"] == pytest.approx(
+        whole_precision[0]["gradient_norm"], rel=0.02
+    )
     for one, other in zip(found, whole_precision, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=0.01)
 
 
 def test_float16_leaves_out_a_step_whose_gradient_overflows(half: None) -> None:
     found, scaler, model = half_steps(1, scale=2.0**40)
-    assert not math.isfinite(found[0]["gradient_norm"]) and math.isfinite(found[0]["loss"])
+    assert not math.isfinite(found[0]["gradient_norm"]) and math.isfinite(
+        found[0]["loss"]
+    )
     torch.manual_seed(0)
     untouched = Transformer(replace(TINY, dropout=0.0))
     assert same(dict(model.named_parameters()), dict(untouched.named_parameters()))
     assert scaler.get_scale() == 2.0**39
     found, *_ = half_steps(40, scale=2.0**40)
-    assert math.isfinite(found[-1]["gradient_norm"]) and found[-1]["loss"] < found[0]["loss"]
+    assert (
+        math.isfinite(found[-1]["gradient_norm"])
+        and found[-1]["loss"] < found[0]["loss"]
+    )
 
 
-def test_float16_that_no_factor_helps_ends_the_run(half: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.nn.utils.get_total_norm", lambda _: torch.tensor(math.inf))
+def test_float16_that_no_factor_helps_ends_the_run(
+    half: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "torch.nn.utils.get_total_norm", lambda _: torch.tensor(math.inf)
+    )
     with pytest.raises(NotFinite, match="step 4: "):
         half_steps(30, scale=8.0)
 
@@ -597,11 +815,24 @@ def test_a_step_asks_for_numbers_once(monkeypatch: pytest.MonkeyPatch) -> None:
             return function(*arguments, **(named or {}))
 
     lists, real = [], Tensor.tolist
-    monkeypatch.setattr(Tensor, "tolist", lambda tensor: (lists.append(len(tensor)), real(tensor))[1])
+    monkeypatch.setattr(
+        Tensor, "tolist", lambda tensor: (lists.append(len(tensor)), real(tensor))[1]
+    )
     model = Transformer(TINY)
-    objective, optimizer, work = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 4)
+    objective, optimizer, work = (
+        Objective(model, 0.1),
+        make_optimizer(model),
+        whole(random_examples(8), 4),
+    )
     training_step(objective, optimizer, work, 1, QUICK)
     lists.clear()
     with Asked():
-        training_step(objective, optimizer, work, 2, QUICK, votes=lambda: {"stopped": 0.0, "due": 1.0})
+        training_step(
+            objective,
+            optimizer,
+            work,
+            2,
+            QUICK,
+            votes=lambda: {"stopped": 0.0, "due": 1.0},
+        )
     assert lists == [5] and not asked

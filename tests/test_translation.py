@@ -1,8 +1,8 @@
 """Search, Translator and BLEU of section 6.1, beyond what the chapter checks.
 
-The searches, by the engine and by the model itself, are compared with literal ones, which use no cache and no
-batch and never stop before the limit, on models that are tiny, random and in double precision, so that no two
-hypotheses tie.
+The searches, by the engine and by the model itself, are compared with literal ones,
+which use no cache and no batch and never stop before the limit, on models that are
+tiny, random and in double precision, so that no two hypotheses tie.
 """
 
 import math
@@ -29,15 +29,26 @@ from aiayn.translation.translator import Hypothesis, TooLong, length_penalty
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
 WORDS = TEXT.split()
-SENTENCES = [" ".join(WORDS[i : i + n]) for i in range(len(WORDS)) for n in (1, 3, 5, 9)]
-SOURCES = [[4, EOS_ID], [5, 4, 5, 5, 4, 4, 5, EOS_ID], [5, 4, EOS_ID], [4, 4, 4, 5, EOS_ID]]
+SENTENCES = [
+    " ".join(WORDS[i : i + n]) for i in range(len(WORDS)) for n in (1, 3, 5, 9)
+]
+SOURCES = [
+    [4, EOS_ID],
+    [5, 4, 5, 5, 4, 4, 5, EOS_ID],
+    [5, 4, EOS_ID],
+    [4, 4, 4, 5, EOS_ID],
+]
 
 
 def tiny(seed: int, vocabulary_size: int = 6, **changes: Any) -> Transformer:
     """A random model, more decided than fresh ones are."""
     torch.manual_seed(seed)
     shape = {"N": 1, "d_model": 16, "d_ff": 32, "h": 2} | changes
-    model = Transformer(TransformerConfig(vocabulary_size=vocabulary_size, **shape)).double().eval()
+    model = (
+        Transformer(TransformerConfig(vocabulary_size=vocabulary_size, **shape))
+        .double()
+        .eval()
+    )
     with torch.no_grad():
         model.target_embeddings.weight.mul_(3)
     return model
@@ -67,23 +78,33 @@ def that_always_says(token: int, vocabulary_size: int = 30) -> Transformer:
 
 
 @torch.inference_mode()
-def log_probabilities(model: Transformer, source: list[int], prefix: tuple[int, ...]) -> list[float]:
+def log_probabilities(
+    model: Transformer, source: list[int], prefix: tuple[int, ...]
+) -> list[float]:
     """Of each token after this prefix: everything computed anew."""
     logits = model(torch.tensor([source]), torch.tensor([[BOS_ID, *prefix]]))
     return logits[0, -1].log_softmax(-1).tolist()
 
 
 def every_translation(
-    model: Transformer, source: list[int], limit: int, prefix: tuple[int, ...] = (), total: float = 0.0
+    model: Transformer,
+    source: list[int],
+    limit: int,
+    prefix: tuple[int, ...] = (),
+    total: float = 0.0,
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     for token, log_p in enumerate(log_probabilities(model, source, prefix)):
         if token == EOS_ID:
             yield (*prefix, token), total + log_p
         elif len(prefix) + 1 < limit:
-            yield from every_translation(model, source, limit, (*prefix, token), total + log_p)
+            yield from every_translation(
+                model, source, limit, (*prefix, token), total + log_p
+            )
 
 
-def literal_search(model: Transformer, source: list[int], search: SearchConfig) -> list[Hypothesis]:
+def literal_search(
+    model: Transformer, source: list[int], search: SearchConfig
+) -> list[Hypothesis]:
     """Beam search to the limit, whatever has been found."""
     limit = len(source) - 1 + search.extra_length
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
@@ -98,7 +119,9 @@ def literal_search(model: Transformer, source: list[int], search: SearchConfig) 
         finished += [item for item in best if item[0][-1] == EOS_ID]
         live = [item for item in best if item[0][-1] != EOS_ID][: search.beam]
     scored = [
-        Hypothesis(list(tokens), total, total / length_penalty(len(tokens), search.alpha))
+        Hypothesis(
+            list(tokens), total, total / length_penalty(len(tokens), search.alpha)
+        )
         for tokens, total in finished or live
     ]
     return sorted(scored, key=lambda hypothesis: -hypothesis.score)[: search.n_best]
@@ -113,7 +136,9 @@ def greedy(model: Transformer, source: list[int], limit: int) -> list[int]:
 
 
 def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
-    assert [hypothesis.tokens for hypothesis in found] == [hypothesis.tokens for hypothesis in expected]
+    assert [hypothesis.tokens for hypothesis in found] == [
+        hypothesis.tokens for hypothesis in expected
+    ]
     for a, b in zip(found, expected, strict=True):
         assert math.isclose(a.log_probability, b.log_probability, abs_tol=1e-9)
         assert math.isclose(a.score, b.score, abs_tol=1e-9)
@@ -125,10 +150,15 @@ def test_a_beam_that_holds_every_prefix_finds_the_best_of_all_translations(seed:
     listed = list(every_translation(model, source, limit=4))
     assert len(listed) == 1 + 5 + 25 + 125
     for alpha in (0.0, 0.6, 1.0, 2.0):
-        scored = sorted((total / length_penalty(len(tokens), alpha), tokens) for tokens, total in listed)
+        scored = sorted(
+            (total / length_penalty(len(tokens), alpha), tokens)
+            for tokens, total in listed
+        )
         search = SearchConfig(beam=400, alpha=alpha, extra_length=2, n_best=5)
         found = beam_search(engine_for(model), torch.tensor([source]), search)[0]
-        for hypothesis, (score, tokens) in zip(found, reversed(scored[-5:]), strict=True):
+        for hypothesis, (score, tokens) in zip(
+            found, reversed(scored[-5:]), strict=True
+        ):
             assert hypothesis.tokens == list(tokens)
             assert math.isclose(hypothesis.score, score, abs_tol=1e-9)
 
@@ -136,7 +166,9 @@ def test_a_beam_that_holds_every_prefix_finds_the_best_of_all_translations(seed:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_beam_of_one_is_greedy_search(through: Through, seed: int):
     model, extra = tiny(seed), 8
-    found = beam_search(through(model), pad(SOURCES), SearchConfig(beam=1, extra_length=extra))
+    found = beam_search(
+        through(model), pad(SOURCES), SearchConfig(beam=1, extra_length=extra)
+    )
     for source, hypotheses in zip(SOURCES, found, strict=True):
         assert hypotheses[0].tokens == greedy(model, source, len(source) - 1 + extra)
 
@@ -148,7 +180,9 @@ def test_a_search_with_cache_batch_and_early_stop_finds_what_the_literal_one_doe
 ):
     search = SearchConfig(beam, alpha, extra_length=3, n_best=n_best)
     model = tiny(10 * beam + n_best)
-    quick, plain = (beam_search(each, pad(SOURCES), search) for each in (engine_for(model), model))
+    quick, plain = (
+        beam_search(each, pad(SOURCES), search) for each in (engine_for(model), model)
+    )
     for source, by_engine, by_model in zip(SOURCES, quick, plain, strict=True):
         literal = literal_search(model, source, search)
         assert_same(by_engine, literal)
@@ -167,18 +201,28 @@ def test_a_vocabulary_smaller_than_twice_the_beam(through: Through, beam: int):
 
 def test_n_best_come_best_first_and_are_all_different(through: Through):
     search = SearchConfig(beam=8, extra_length=10, n_best=8)
-    for hypotheses in beam_search(through(tiny(1, vocabulary_size=30)), pad(SOURCES), search):
+    for hypotheses in beam_search(
+        through(tiny(1, vocabulary_size=30)), pad(SOURCES), search
+    ):
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True)
-        assert len({tuple(hypothesis.tokens) for hypothesis in hypotheses}) == len(hypotheses) == 8
+        assert (
+            len({tuple(hypothesis.tokens) for hypothesis in hypotheses})
+            == len(hypotheses)
+            == 8
+        )
 
 
 def test_the_first_of_n_best_is_what_is_found_alone(through: Through):
     model = tiny(2, vocabulary_size=30)
-    alone = beam_search(through(model), pad(SOURCES), SearchConfig(beam=4, extra_length=10))
+    alone = beam_search(
+        through(model), pad(SOURCES), SearchConfig(beam=4, extra_length=10)
+    )
     for n_best in (2, 4):
         several = beam_search(
-            through(model), pad(SOURCES), SearchConfig(beam=4, extra_length=10, n_best=n_best)
+            through(model),
+            pad(SOURCES),
+            SearchConfig(beam=4, extra_length=10, n_best=n_best),
         )
         for one, hypotheses in zip(alone, several, strict=True):
             assert_same(hypotheses[:1], one)
@@ -187,12 +231,19 @@ def test_the_first_of_n_best_is_what_is_found_alone(through: Through):
 def test_scores_are_those_that_the_model_gives_to_the_tokens(through: Through):
     model = tiny(5, vocabulary_size=20)
     search = SearchConfig(extra_length=10, n_best=4)
-    for source, hypotheses in zip(SOURCES, beam_search(through(model), pad(SOURCES), search), strict=True):
+    for source, hypotheses in zip(
+        SOURCES, beam_search(through(model), pad(SOURCES), search), strict=True
+    ):
         for hypothesis in hypotheses:
             tokens = tuple(hypothesis.tokens)
-            total = sum(log_probabilities(model, source, tokens[:i])[token] for i, token in enumerate(tokens))
+            total = sum(
+                log_probabilities(model, source, tokens[:i])[token]
+                for i, token in enumerate(tokens)
+            )
             assert math.isclose(hypothesis.log_probability, total, abs_tol=1e-9)
-            assert math.isclose(hypothesis.score, total / length_penalty(len(tokens), 0.6), abs_tol=1e-9)
+            assert math.isclose(
+                hypothesis.score, total / length_penalty(len(tokens), 0.6), abs_tol=1e-9
+            )
 
 
 @pytest.mark.parametrize("beam", [1, 2, 4])
@@ -208,7 +259,9 @@ def test_scores_are_those_that_the_model_gives_to_the_tokens(through: Through):
     ],
     ids=str,
 )
-def test_what_else_is_in_the_batch_changes_nothing(through: Through, changes: dict[str, Any], beam: int):
+def test_what_else_is_in_the_batch_changes_nothing(
+    through: Through, changes: dict[str, Any], beam: int
+):
     model = tiny(4, vocabulary_size=30, **changes)
     generator = torch.Generator().manual_seed(1)
     sources = [
@@ -217,9 +270,12 @@ def test_what_else_is_in_the_batch_changes_nothing(through: Through, changes: di
     ]
     search = SearchConfig(beam, extra_length=6, n_best=beam)
     together = beam_search(through(model), pad(sources), search)
-    assert len({len(hypotheses[0].tokens) for hypotheses in together}) > 1  # some leave the batch early
+    # Some leave the batch early.
+    assert len({len(hypotheses[0].tokens) for hypotheses in together}) > 1
     for source, hypotheses in zip(sources, together, strict=True):
-        assert_same(hypotheses, beam_search(through(model), torch.tensor([source]), search)[0])
+        assert_same(
+            hypotheses, beam_search(through(model), torch.tensor([source]), search)[0]
+        )
 
 
 def test_where_nothing_ends_the_limit_is_source_and_fifty(through: Through):
@@ -235,7 +291,9 @@ def test_where_everything_ends_at_once_there_is_only_the_end(through: Through):
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_a_source_without_words_does_not_depend_on_the_batch_either(through: Through, extra: int):
+def test_a_source_without_words_does_not_depend_on_the_batch_either(
+    through: Through, extra: int
+):
     model, search = tiny(1), SearchConfig(extra_length=extra)
     alone = beam_search(through(model), torch.tensor([[EOS_ID]]), search)
     together = beam_search(through(model), pad([[EOS_ID], *SOURCES]), search)
@@ -256,12 +314,18 @@ def test_the_search_stops_as_soon_as_it_may(monkeypatch: pytest.MonkeyPatch):
     assert len(steps) < 10
 
 
-@pytest.mark.parametrize("vocabulary_size", [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 8 * BLOCK + 7])
+@pytest.mark.parametrize(
+    "vocabulary_size", [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 8 * BLOCK + 7]
+)
 @pytest.mark.parametrize("masked", [False, True])
-def test_searching_by_blocks_finds_what_sorting_everything_does(vocabulary_size: int, masked: bool):
+def test_searching_by_blocks_finds_what_sorting_everything_does(
+    vocabulary_size: int, masked: bool
+):
     batch, beams, width = 3, 4, 8
     generator = torch.Generator().manual_seed(vocabulary_size)
-    logits = 5 * torch.randn(batch * beams, vocabulary_size, generator=generator, dtype=torch.float64)
+    logits = 5 * torch.randn(
+        batch * beams, vocabulary_size, generator=generator, dtype=torch.float64
+    )
     live = torch.randn(batch, beams, generator=generator, dtype=torch.float64)
     live[1, 2:] = -torch.inf
     allowed = torch.rand(logits.shape, generator=generator) < 0.2 if masked else None
@@ -277,7 +341,10 @@ def test_searching_by_blocks_finds_what_sorting_everything_does(vocabulary_size:
         expected = expected[expected.isfinite()]
         assert best[sentence, : len(expected)].tolist() == expected.tolist()
         assert not best[sentence, len(expected) :].isfinite().any()
-        assert totals[row[sentence], token[sentence]][: len(expected)].tolist() == expected.tolist()
+        assert (
+            totals[row[sentence], token[sentence]][: len(expected)].tolist()
+            == expected.tolist()
+        )
         assert ((row[sentence] >= mine.start) & (row[sentence] < mine.stop)).all()
     assert ((token >= 0) & (token < vocabulary_size)).all()
 
@@ -290,7 +357,9 @@ def test_prefixes_that_cannot_be_are_not_given_back(through: Through):
 
     search = SearchConfig(beam=4, extra_length=1, n_best=4)
     for source, found in zip(
-        SOURCES, beam_search(through(tiny(1)), pad(SOURCES), search, only_five), strict=True
+        SOURCES,
+        beam_search(through(tiny(1)), pad(SOURCES), search, only_five),
+        strict=True,
     ):
         assert [hypothesis.tokens for hypothesis in found] == [[5] * len(source)]
         assert math.isfinite(found[0].score)
@@ -317,7 +386,10 @@ def test_searches_that_cannot_be_are_refused(wrong: dict[str, Any], says: str):
 
 
 def test_a_single_sentence_is_no_list(translator: Translator):
-    for wrong in (lambda: translator.n_best("the cat", 1), lambda: translator.score("ab", "cd")):
+    for wrong in (
+        lambda: translator.n_best("the cat", 1),
+        lambda: translator.score("ab", "cd"),
+    ):
         with pytest.raises(TypeError, match="put a single one into a list"):
             wrong()
     assert translator(iter(["the cat", "a dog"])) == translator(["the cat", "a dog"])
@@ -337,7 +409,9 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture
 def translator(vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny(7, len(vocabulary)), vocabulary, SearchConfig(extra_length=8))
+    return Translator(
+        tiny(7, len(vocabulary)), vocabulary, SearchConfig(extra_length=8)
+    )
 
 
 def test_lines_keep_their_order_and_empty_ones_stay_empty(translator: Translator):
@@ -352,12 +426,21 @@ def test_lines_keep_their_order_and_empty_ones_stay_empty(translator: Translator
 
 def test_batches_of_any_size_give_the_same(translator: Translator):
     lines = SENTENCES[::5]
-    assert translator(lines, batch_tokens=1) == translator(lines, batch_tokens=40) == translator(lines)
+    assert (
+        translator(lines, batch_tokens=1)
+        == translator(lines, batch_tokens=40)
+        == translator(lines)
+    )
 
 
-def test_a_sentence_of_one_token_is_translated_like_any_other(translator: Translator, vocabulary: Vocabulary):
-    word = next(word for word in WORDS if len(vocabulary.encode([word])[0]) == 2)  # the word and the end
-    best = beam_search(translator.model, torch.tensor(vocabulary.encode([word])), translator.search)[0][0]
+def test_a_sentence_of_one_token_is_translated_like_any_other(
+    translator: Translator, vocabulary: Vocabulary
+):
+    # The word and the end.
+    word = next(word for word in WORDS if len(vocabulary.encode([word])[0]) == 2)
+    best = beam_search(
+        translator.model, torch.tensor(vocabulary.encode([word])), translator.search
+    )[0][0]
     assert translator(word) == vocabulary.decode([best.tokens])[0] != ""
 
 
@@ -388,11 +471,15 @@ HARD = [
 def test_hard_lines_neither_stop_the_others_nor_shift_them(translator: Translator):
     usual = SENTENCES[: len(HARD)]
     lines = [line for pair in zip(HARD, usual, strict=True) for line in pair]
-    with pytest.warns(TooLong, match=r"sentence 5 has [\d,]+ tokens, more than 1,000: .*; split it"):
+    with pytest.warns(
+        TooLong, match=r"sentence 5 has [\d,]+ tokens, more than 1,000: .*; split it"
+    ):
         found = translator.n_best(lines, 2)
     assert len(found) == len(lines)
     assert [each[0].text for each in found[1::2]] == translator(usual)
-    assert [len(found[2 * HARD.index(line)]) for line in (" \t ", "the cat " * 5000, "")] == [0, 0, 0]
+    assert [
+        len(found[2 * HARD.index(line)]) for line in (" \t ", "the cat " * 5000, "")
+    ] == [0, 0, 0]
 
 
 def test_a_beam_wider_than_the_vocabulary_translates(vocabulary: Vocabulary):
@@ -404,19 +491,28 @@ def test_a_beam_wider_than_the_vocabulary_translates(vocabulary: Vocabulary):
 
 @pytest.mark.parametrize("factor", [1e30, math.nan])
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_model_that_computes_no_numbers_is_refused(vocabulary: Vocabulary, factor: float, beam: int):
+def test_a_model_that_computes_no_numbers_is_refused(
+    vocabulary: Vocabulary, factor: float, beam: int
+):
     model = tiny(7, len(vocabulary)).float()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter *= factor
     broken = Translator(model, vocabulary, SearchConfig(beam=beam))
-    for action in (lambda: broken(SENTENCES[:3]), lambda: broken.score(SENTENCES[:3], SENTENCES[:3])):
+    for action in (
+        lambda: broken(SENTENCES[:3]),
+        lambda: broken.score(SENTENCES[:3], SENTENCES[:3]),
+    ):
         with pytest.raises(InputError, match="the model computes no numbers"):
             action()
 
 
-def test_a_wide_beam_takes_fewer_sentences_at_a_time(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch):
-    """Rows of a batch are sentences times beams, each with a score for every word of the vocabulary."""
+def test_a_wide_beam_takes_fewer_sentences_at_a_time(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+):
+    """Rows of a batch are sentences times beams, each with a score for every word of
+    the vocabulary.
+    """
     sizes: list[int] = []
 
     def search(model: Any, source: Tensor, *rest: Any) -> Any:
@@ -425,7 +521,9 @@ def test_a_wide_beam_takes_fewer_sentences_at_a_time(vocabulary: Vocabulary, mon
 
     monkeypatch.setattr("aiayn.translation.batches.beam_search", search)
     for beam in (8, 1000):
-        Translator(tiny(7, len(vocabulary)), vocabulary, SearchConfig(beam, extra_length=1))(SENTENCES[:6])
+        Translator(
+            tiny(7, len(vocabulary)), vocabulary, SearchConfig(beam, extra_length=1)
+        )(SENTENCES[:6])
     assert sizes[0] == 6 == sum(sizes[1:]) and max(sizes[1:]) < 6
 
 
@@ -434,7 +532,9 @@ def test_more_translations_than_the_beam_holds_are_refused(translator: Translato
         translator.n_best(["the cat"], 5)
 
 
-def test_a_model_with_learned_positions_leaves_out_what_it_has_none_for(vocabulary: Vocabulary):
+def test_a_model_with_learned_positions_leaves_out_what_it_has_none_for(
+    vocabulary: Vocabulary,
+):
     model = tiny(7, len(vocabulary), positions="learned", max_length=30)
     translator = Translator(model, vocabulary, SearchConfig(extra_length=8))
     with pytest.warns(TooLong, match="sentence 2 has"):
@@ -444,8 +544,12 @@ def test_a_model_with_learned_positions_leaves_out_what_it_has_none_for(vocabula
 
 def test_no_translation_is_longer_than_the_learned_positions(vocabulary: Vocabulary):
     model = tiny(7, len(vocabulary), positions="learned", max_length=10)
-    found = Translator(model, vocabulary, SearchConfig(beam=2, n_best=2)).n_best(["the cat", "a dog"], 2)
-    assert all(len(each.tokens) <= 10 for translations in found for each in translations)
+    found = Translator(model, vocabulary, SearchConfig(beam=2, n_best=2)).n_best(
+        ["the cat", "a dog"], 2
+    )
+    assert all(
+        len(each.tokens) <= 10 for translations in found for each in translations
+    )
 
 
 def test_a_given_translation_scores_what_its_tokens_do_one_by_one(
@@ -453,12 +557,19 @@ def test_a_given_translation_scores_what_its_tokens_do_one_by_one(
 ):
     sources, targets = SENTENCES[:12], SENTENCES[12:24]
     encoded = zip(vocabulary.encode(sources), vocabulary.encode(targets), strict=True)
-    for (source, target), scored in zip(encoded, translator.score(sources, targets), strict=True):
-        steps = [log_probabilities(translator.model, source, tuple(target[:i])) for i in range(len(target))]
+    for (source, target), scored in zip(
+        encoded, translator.score(sources, targets), strict=True
+    ):
+        steps = [
+            log_probabilities(translator.model, source, tuple(target[:i]))
+            for i in range(len(target))
+        ]
         total = sum(log_p[token] for log_p, token in zip(steps, target, strict=True))
         assert scored.tokens == target
         assert math.isclose(scored.log_probability, total, abs_tol=1e-9)
-        assert math.isclose(scored.score, total / length_penalty(len(target), 0.6), abs_tol=1e-9)
+        assert math.isclose(
+            scored.score, total / length_penalty(len(target), 0.6), abs_tol=1e-9
+        )
 
 
 def test_scores_of_pairs_that_are_none_are_refused(translator: Translator):
@@ -473,7 +584,9 @@ def test_a_model_in_training_mode_translates_without_dropout(vocabulary: Vocabul
     assert translator("the cat sat") == translator("the cat sat")
 
 
-def test_a_model_that_has_translated_something_long_can_still_be_trained(translator: Translator):
+def test_a_model_that_has_translated_something_long_can_still_be_trained(
+    translator: Translator,
+):
     long = [*([5] * 300), EOS_ID]  # longer than the table of positions is at first
     beam_search(translator.model, torch.tensor([long]), SearchConfig(1, extra_length=0))
     translator.model(torch.tensor([long]), torch.tensor([long])).sum().backward()
@@ -489,7 +602,12 @@ def save(vocabulary: Vocabulary, tmp_path: Path) -> Save:
     def save(steps: list[int], **training: Any) -> Path:
         for step in steps:
             model = tiny(step, len(vocabulary)).float()
-            save_checkpoint(tmp_path / "run/checkpoints" / f"step-{step:07d}", model, vocabulary, training)
+            save_checkpoint(
+                tmp_path / "run/checkpoints" / f"step-{step:07d}",
+                model,
+                vocabulary,
+                training,
+            )
         return tmp_path / "run"
 
     return save
@@ -497,24 +615,36 @@ def save(vocabulary: Vocabulary, tmp_path: Path) -> Save:
 
 def mean_weight(seeds: list[int], size: int) -> Tensor:
     models = [tiny(seed, size).float() for seed in seeds]
-    return torch.stack([model.target_embeddings.weight.detach() for model in models]).mean(dim=0)
+    return torch.stack(
+        [model.target_embeddings.weight.detach() for model in models]
+    ).mean(dim=0)
 
 
 @pytest.mark.parametrize(
-    ("average", "used"), [(None, [20, 30]), (1, [30]), (3, [10, 20, 30])], ids=["recipe", "1", "3"]
+    ("average", "used"),
+    [(None, [20, 30]), (1, [30]), (3, [10, 20, 30])],
+    ids=["recipe", "1", "3"],
 )
 def test_a_run_is_loaded_as_the_mean_of_its_last_checkpoints(
     save: Save, vocabulary: Vocabulary, average: int | None, used: list[int]
 ):
     translator = Translator.load(save([10, 20, 30], average=2), average)
     weight = translator.model.target_embeddings.weight
-    torch.testing.assert_close(weight, mean_weight(used, len(vocabulary)), rtol=0, atol=1e-6)
+    torch.testing.assert_close(
+        weight, mean_weight(used, len(vocabulary)), rtol=0, atol=1e-6
+    )
     assert not translator.model.training
 
 
-def test_a_run_that_ended_early_is_averaged_over_what_there_is(save: Save, vocabulary: Vocabulary):
-    weight = Translator.load(str(save([1, 2], average=5))).model.target_embeddings.weight
-    torch.testing.assert_close(weight, mean_weight([1, 2], len(vocabulary)), rtol=0, atol=1e-6)
+def test_a_run_that_ended_early_is_averaged_over_what_there_is(
+    save: Save, vocabulary: Vocabulary
+):
+    weight = Translator.load(
+        str(save([1, 2], average=5))
+    ).model.target_embeddings.weight
+    torch.testing.assert_close(
+        weight, mean_weight([1, 2], len(vocabulary)), rtol=0, atol=1e-6
+    )
 
 
 def test_one_checkpoint_is_loaded_by_its_own_folder(save: Save, vocabulary: Vocabulary):
@@ -526,7 +656,9 @@ def test_one_checkpoint_is_loaded_by_its_own_folder(save: Save, vocabulary: Voca
     assert translator.search is search
 
 
-def test_what_was_loaded_translates_as_what_was_saved(save: Save, vocabulary: Vocabulary):
+def test_what_was_loaded_translates_as_what_was_saved(
+    save: Save, vocabulary: Vocabulary
+):
     translator = Translator.load(save([3]))
     original = Translator(tiny(3, len(vocabulary)).float(), vocabulary)
     assert translator(SENTENCES[:6]) == original(SENTENCES[:6])
@@ -534,7 +666,9 @@ def test_what_was_loaded_translates_as_what_was_saved(save: Save, vocabulary: Vo
 
 @pytest.mark.parametrize("average", [0, -1, 4])
 def test_more_checkpoints_than_there_are_are_refused(save: Save, average: int):
-    with pytest.raises(InputError, match=rf"average={average}, but it may be 1 to 3 checkpoints here"):
+    with pytest.raises(
+        InputError, match=rf"average={average}, but it may be 1 to 3 checkpoints here"
+    ):
         Translator.load(save([1, 2, 3]), average)
 
 
@@ -544,8 +678,16 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path):
             Translator.load(folder)
 
 
-TRANSLATIONS = ["Die Torte war sehr sauer.", "Der Hund schläft heute im Garten.", "Zwei Kinder spielen."]
-REFERENCES = ["Die Torte war sauer.", "Heute schläft der Hund im Garten.", "Zwei Kinder spielen Ball."]
+TRANSLATIONS = [
+    "Die Torte war sehr sauer.",
+    "Der Hund schläft heute im Garten.",
+    "Zwei Kinder spielen.",
+]
+REFERENCES = [
+    "Die Torte war sauer.",
+    "Heute schläft der Hund im Garten.",
+    "Zwei Kinder spielen Ball.",
+]
 
 
 def test_bleu_is_sacrebleus_own():
@@ -566,9 +708,13 @@ def test_bleu_minds_case_and_order():
     assert bleu(REFERENCES[::-1], REFERENCES)[0] < 50
 
 
-@pytest.mark.parametrize("translations", [TRANSLATIONS[:2], [*TRANSLATIONS, "Noch eine Zeile."], []])
+@pytest.mark.parametrize(
+    "translations", [TRANSLATIONS[:2], [*TRANSLATIONS, "Noch eine Zeile."], []]
+)
 def test_bleu_refuses_unequal_counts(translations: list[str]):
-    with pytest.raises(InputError, match=f"{len(translations)} translations for 3 references"):
+    with pytest.raises(
+        InputError, match=f"{len(translations)} translations for 3 references"
+    ):
         bleu(translations, REFERENCES)
 
 

@@ -1,4 +1,6 @@
-"""Table 3: every row against the paper, at every scale, compared, and trained in sweeps that go on."""
+"""Table 3: every row against the paper, at every scale, compared, and trained in sweeps
+that go on.
+"""
 
 import json
 import multiprocessing
@@ -29,7 +31,8 @@ from aiayn.table3.sweep import places, run_apart, sweep
 from aiayn.training import TrainingConfig
 from aiayn.training import train_model as real_train
 
-# name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands), perplexity, BLEU, millions
+# Name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands),
+# perplexity, BLEU, parameters (millions).
 TABLE_3 = """
 base            6  512 2048  8  64  64 0.1 0.1 100 4.92 25.8  65
 A h=1           6  512 2048  1 512 512 0.1 0.1 100 5.29 24.9   -
@@ -66,21 +69,32 @@ def test_every_row_is_as_in_the_paper(line: str) -> None:
     shape = row_config(row)
     widths = [shape.N, shape.d_model, shape.d_ff, shape.h, shape.d_k, shape.d_v]
     assert widths == [int(figure) for figure in figures[:6]]
-    assert [shape.dropout, row.label_smoothing] == [float(figure) for figure in figures[6:8]]
+    assert [shape.dropout, row.label_smoothing] == [
+        float(figure) for figure in figures[6:8]
+    ]
     assert row.steps == 1000 * int(figures[8])
     assert [row.perplexity, row.bleu] == [float(figure) for figure in figures[9:11]]
     assert row.millions == (None if figures[11] == "-" else int(figures[11]))
     assert shape.positions == ("learned" if row.name == "E" else "sinusoidal")
-    assert shape.vocabulary_size == 37000 and not shape.attention_bias and shape.norm == "post"
+    assert (
+        shape.vocabulary_size == 37000
+        and not shape.attention_bias
+        and shape.norm == "post"
+    )
 
 
-def test_the_authors_form_has_their_vocabulary_and_biases_and_fits_their_counts() -> None:
+def test_the_authors_form_has_their_vocabulary_and_biases_and_fits_their_counts() -> (
+    None
+):
     for row in ROWS.values():
         shape = row_config(row, form="t2t")
-        assert shape == replace(row_config(row), vocabulary_size=40960, attention_bias=True)
+        assert shape == replace(
+            row_config(row), vocabulary_size=40960, attention_bias=True
+        )
         if row.millions and row.name != "big":
             assert round(parameters(shape) / 1e6) == row.millions
-    assert round(parameters(row_config(ROWS["big"], form="t2t")) / 1e6) == 218  # the paper has 213
+    # The paper has 213.
+    assert round(parameters(row_config(ROWS["big"], form="t2t")) / 1e6) == 218
 
 
 def test_base_and_big_are_the_presets_of_the_model() -> None:
@@ -99,14 +113,21 @@ def test_other_numbers_of_heads_have_as_many_parameters() -> None:
 def test_widths_are_scaled_and_nothing_else(scale: float) -> None:
     for row in ROWS.values():
         whole, scaled = row_config(row), row_config(row, scale)
-        widths = {name: int(getattr(whole, name) * scale) for name in ("d_model", "d_ff", "d_k", "d_v")}
+        widths = {
+            name: int(getattr(whole, name) * scale)
+            for name in ("d_model", "d_ff", "d_k", "d_v")
+        }
         assert scaled == replace(whole, **widths)
 
 
-@pytest.mark.parametrize("scale", [0.1, 1 / 3, 1 / 32, 0.0, -0.25, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "scale", [0.1, 1 / 3, 1 / 32, 0.0, -0.25, float("nan"), float("inf")]
+)
 def test_a_scale_that_cuts_a_column_is_refused(scale: float) -> None:
     said = complaint(row_config, ROWS["A h=32"], scale)
-    assert said.startswith(f"scale={scale}: row A h=32 would have d_") and said.endswith("try 0.5 or 0.25")
+    assert said.startswith(
+        f"scale={scale}: row A h=32 would have d_"
+    ) and said.endswith("try 0.5 or 0.25")
 
 
 # Choosing
@@ -114,16 +135,30 @@ def test_a_scale_that_cuts_a_column_is_refused(scale: float) -> None:
 
 def test_rows_are_chosen_by_name_by_group_or_all() -> None:
     assert choose_rows("all") == list(ROWS.values())
-    assert [row.name for row in choose_rows("big, B,base")] == ["base", "B d_k=16", "B d_k=32", "big"]
+    assert [row.name for row in choose_rows("big, B,base")] == [
+        "base",
+        "B d_k=16",
+        "B d_k=32",
+        "big",
+    ]
     assert [row.name for row in choose_rows(["C N=8", "C N=8", "E"])] == ["C N=8", "E"]
-    assert [row.name for row in choose_rows("base,h=1,d_k=16,N=2")] == ["base", "A h=1", "B d_k=16", "C N=2"]
+    assert [row.name for row in choose_rows("base,h=1,d_k=16,N=2")] == [
+        "base",
+        "A h=1",
+        "B d_k=16",
+        "C N=2",
+    ]
     for row in ROWS.values():
         assert choose_rows(row.name) == [row] == choose_rows(row.name.split()[-1])
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("A h=2", "did you mean 'A h=32'"), ("d", "there are all, A to E, base, A h=1"), ("", "there are all")],
+    [
+        ("A h=2", "did you mean 'A h=32'"),
+        ("d", "there are all, A to E, base, A h=1"),
+        ("", "there are all"),
+    ],
 )
 def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
     said = complaint(choose_rows, f"base,{name}")
@@ -132,7 +167,13 @@ def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
 
 # Sweeping: here the runs share this process, and a run takes a few steps
 
-SMALL: dict[str, Any] = {"scale": 1 / 32, "steps": 4, "vocabulary_size": 60, "dropout": 0.1, "workers": 1}
+SMALL: dict[str, Any] = {
+    "scale": 1 / 32,
+    "steps": 4,
+    "vocabulary_size": 60,
+    "dropout": 0.1,
+    "workers": 1,
+}
 
 
 @pytest.fixture
@@ -144,7 +185,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
         begun.append((config.model.dropout, config.seed))
         real_train(config, *arguments, **options)
 
-    monkeypatch.setattr(aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(
+        aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n)
+    )
     monkeypatch.setattr(aiayn.table3.sweep, "keep_heap", lambda: None)
     monkeypatch.setattr(aiayn.table3.sweep, "train_model", counted)
     monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
@@ -164,13 +207,29 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
     assert record == read_record(out) == json.loads(out.read_text(encoding="utf-8"))
     assert names(record) == [("base", 1), ("base", 2), ("big", 1), ("big", 2)]
     assert trained == [(0.3, 1), (0.1, 1), (0.3, 2), (0.1, 2)]  # the dearest first
-    settings = {"data": str(sentences), "pair": "en-de", "scale": 1 / 32, "vocabulary_size": 60, "steps": 4}
+    settings = {
+        "data": str(sentences),
+        "pair": "en-de",
+        "scale": 1 / 32,
+        "vocabulary_size": 60,
+        "steps": 4,
+    }
     assert record.items() >= settings.items()
-    assert record.keys() >= {"command", "machine", "commit", "date", "torch", "batch_tokens", "warmup"}
+    assert record.keys() >= {
+        "command",
+        "machine",
+        "commit",
+        "date",
+        "torch",
+        "batch_tokens",
+        "warmup",
+    }
     base, _, big, _ = record["runs"]
     assert (base["steps"], big["steps"]) == (4, 12)
     for row, run in (("base", base), ("big", big)):
-        assert run["parameters"] == parameters(row_config(ROWS[row], 1 / 32, vocabulary_size=60))
+        assert run["parameters"] == parameters(
+            row_config(ROWS[row], 1 / 32, vocabulary_size=60)
+        )
         assert run["perplexity"] > 1 and 0 <= run["bleu"] <= 100 and run["minutes"] >= 0
         assert "version:" in run["signature"]
     assert [path.name for path in out.parent.iterdir()] == ["table3.json"]
@@ -178,18 +237,27 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
 
 @pytest.mark.parametrize(
     ("data", "split"),
-    [("laboratory", "test"), ("multi30k", "test_2016_flickr"), ("wmt14", "val"), ("my/folder", "test")],
+    [
+        ("laboratory", "test"),
+        ("multi30k", "test_2016_flickr"),
+        ("wmt14", "val"),
+        ("my/folder", "test"),
+    ],
 )
 def test_the_split_that_a_sweep_is_scored_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: str, split: str
 ) -> None:
-    """It is the corpus' own test set, but Table 3 is of the development set, newstest2013."""
+    """It is the corpus' own test set, but Table 3 is of the development set,
+    newstest2013.
+    """
 
     def refused(*asked: str) -> None:
         raise InputError(" ".join(asked))
 
     monkeypatch.setattr(aiayn.table3.sweep, "load_pairs", refused)
-    assert complaint(sweep, "base", data, tmp_path / "a.json") == f"{data} en-de {split}"
+    assert (
+        complaint(sweep, "base", data, tmp_path / "a.json") == f"{data} en-de {split}"
+    )
 
 
 def test_what_is_done_is_not_done_again(
@@ -197,7 +265,10 @@ def test_what_is_done_is_not_done_again(
 ) -> None:
     out = tmp_path / "table3.json"
     first = sweep("base", str(sentences), out, seeds=1, **SMALL)
-    assert sweep("base", str(sentences), out, seeds=1, **SMALL) == first and len(trained) == 1
+    assert (
+        sweep("base", str(sentences), out, seeds=1, **SMALL) == first
+        and len(trained) == 1
+    )
     more = sweep("base,D dropout=0.2", str(sentences), out, seeds=2, **SMALL)
     assert sorted(trained[1:]) == [(0.1, 2), (0.2, 1), (0.2, 2)]
     assert more["runs"][0] == first["runs"][0] and len(more["runs"]) == 4
@@ -207,7 +278,8 @@ def test_seeds_differ_and_each_is_the_same_again(
     trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
 ) -> None:
     one, other = (
-        sweep("base", str(sentences), tmp_path / f"{name}.json", seeds=2, **SMALL) for name in ("a", "b")
+        sweep("base", str(sentences), tmp_path / f"{name}.json", seeds=2, **SMALL)
+        for name in ("a", "b")
     )
     perplexities = [run["perplexity"] for run in one["runs"]]
     assert perplexities[0] != perplexities[1]
@@ -215,7 +287,10 @@ def test_seeds_differ_and_each_is_the_same_again(
 
 
 def test_a_run_that_fails_says_so_and_is_tried_again(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted, out = aiayn.table3.sweep.train_model, tmp_path / "table3.json"
 
@@ -226,18 +301,31 @@ def test_a_run_that_fails_says_so_and_is_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(aiayn.table3.sweep, "train_model", broken)
-        record = sweep(["base", "D dropout=0.0", "D dropout=0.2"], str(sentences), out, seeds=1, **SMALL)
+        record = sweep(
+            ["base", "D dropout=0.0", "D dropout=0.2"],
+            str(sentences),
+            out,
+            seeds=1,
+            **SMALL,
+        )
     assert names(record) == [("base", 1), ("D dropout=0.0", 1), ("D dropout=0.2", 1)]
     errors = [run.get("error") for run in record["runs"]]
     assert errors == [None, "MemoryError: no room", None]
-    again = sweep("base,D dropout=0.0,D dropout=0.2", str(sentences), out, seeds=1, **SMALL)
+    again = sweep(
+        "base,D dropout=0.0,D dropout=0.2", str(sentences), out, seeds=1, **SMALL
+    )
     assert trained[2:] == [(0.0, 1)]
-    assert names(again) == names(record) and all("error" not in run for run in again["runs"])
+    assert names(again) == names(record) and all(
+        "error" not in run for run in again["runs"]
+    )
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def stopped(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
         real_train(replace(config, steps=3), *arguments, **options)
@@ -248,17 +336,31 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         record = sweep("base", str(sentences), out, seeds=1, **SMALL)
     assert "interrupted after step 3" in record["runs"][0]["error"]
     metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"
-    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [1, 2, 3, 3]
+    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [
+        1,
+        2,
+        3,
+        3,
+    ]
     (run,) = sweep("base", str(sentences), out, seeds=1, **SMALL)["runs"]
-    (whole,) = sweep("base", str(sentences), tmp_path / "whole.json", seeds=1, **SMALL)["runs"]
+    (whole,) = sweep("base", str(sentences), tmp_path / "whole.json", seeds=1, **SMALL)[
+        "runs"
+    ]
     assert (run["steps"], run["perplexity"]) == (4, whole["perplexity"])
 
 
 def test_the_record_is_whole_after_every_run(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also while the next one is written, and if the sweep is broken off."""
-    out, seen, apart = tmp_path / "table3.json", list[int](), aiayn.table3.sweep.run_apart
+    out, seen, apart = (
+        tmp_path / "table3.json",
+        list[int](),
+        aiayn.table3.sweep.run_apart,
+    )
 
     def looking(job: Job) -> dict[str, Any]:
         limit = time.monotonic() + 60  # until what came before is written
@@ -277,7 +379,9 @@ def test_the_record_is_whole_after_every_run(
     assert seen[:3] == [0, 1, 2]
     before = out.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        patched.setattr(
+            os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full"))
+        )
         complaint(sweep, "base", str(sentences), out, seeds=4, **SMALL)
     assert out.read_bytes() == before
     assert len(sweep("base", str(sentences), out, seeds=4, **SMALL)["runs"]) == 4
@@ -297,7 +401,9 @@ def test_the_laboratory_is_drawn_once(
     monkeypatch.setattr(aiayn.table3.sweep, "load_pairs", counted)
     monkeypatch.setattr(aiayn.training.preparation, "load_pairs", counted)
     out = tmp_path / "table3.json"
-    record = sweep("base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150})
+    record = sweep(
+        "base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150}
+    )
     assert len(record["runs"]) == 2 and record["data"] == "laboratory"
     assert loaded.count(("laboratory", "train")) == 1
     assert list(tmp_path.iterdir()) == [out]
@@ -308,12 +414,22 @@ def test_the_laboratory_is_drawn_once(
 
 def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
     def said(rows: str = "base", **changes: Any) -> str:
-        return complaint(sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes)
+        return complaint(
+            sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes
+        )
 
-    assert said(seeds=0).startswith("seeds=0, workers=1, workers_per_gpu=None: must be 1 to 1,000")
-    assert said(seeds=10**9).startswith("seeds=1000000000, workers=1, workers_per_gpu=None: must be")
-    assert said(workers=0).startswith("seeds=5, workers=0, workers_per_gpu=None: must be")
-    assert said(workers=10**9).startswith("seeds=5, workers=1000000000, workers_per_gpu=None: must be")
+    assert said(seeds=0).startswith(
+        "seeds=0, workers=1, workers_per_gpu=None: must be 1 to 1,000"
+    )
+    assert said(seeds=10**9).startswith(
+        "seeds=1000000000, workers=1, workers_per_gpu=None: must be"
+    )
+    assert said(workers=0).startswith(
+        "seeds=5, workers=0, workers_per_gpu=None: must be"
+    )
+    assert said(workers=10**9).startswith(
+        "seeds=5, workers=1000000000, workers_per_gpu=None: must be"
+    )
     assert said(steps=0).startswith("steps=0: must be at least 1")
     assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
     assert said(rows="F").startswith("Table 3 has no row 'F'")
@@ -321,35 +437,70 @@ def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # before anything is begun
 
 
-def test_a_corpus_with_nothing_to_score_is_refused_before_the_work(sentences: Path, tmp_path: Path) -> None:
+def test_a_corpus_with_nothing_to_score_is_refused_before_the_work(
+    sentences: Path, tmp_path: Path
+) -> None:
     for language in ("en", "de"):
-        (tmp_path / f"train.{language}").write_bytes((sentences / f"train.{language}").read_bytes())
-    assert "test.en" in complaint(sweep, "base", str(tmp_path), tmp_path / "a.json", **SMALL)
+        (tmp_path / f"train.{language}").write_bytes(
+            (sentences / f"train.{language}").read_bytes()
+        )
+    assert "test.en" in complaint(
+        sweep, "base", str(tmp_path), tmp_path / "a.json", **SMALL
+    )
 
 
-RUN = '{"runs": [{"row": "base", "seed": 1, "parameters": 9, "perplexity": 5.0, "bleu": 9.0}]}'
-NO_RECORDS = ["{", "[]", "{}", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}', "[" * 100_000, "null"]
-NO_RECORDS += [RUN.replace(*change) for change in (("5.0", "NaN"), ("5.0", "0"), ("9.0", '"9"'))]
-NO_RECORDS += [RUN.replace(*change) for change in (("9,", "null,"), ('"bleu"', '"blue"'), ('"base"', "[]"))]
-NO_RECORDS += [RUN.replace(*change) for change in (("1,", "-1,"), ("1,", '"1",'), ('"parameters": 9,', ""))]
+RUN = (
+    '{"runs": [{"row": "base", "seed": 1, "parameters": 9,'
+    ' "perplexity": 5.0, "bleu": 9.0}]}'
+)
+NO_RECORDS = [
+    "{",
+    "[]",
+    "{}",
+    '{"runs": 1}',
+    '{"runs": [{"row": "F", "seed": 1}]}',
+    "[" * 100_000,
+    "null",
+]
+CHANGES = [
+    ("5.0", "NaN"),
+    ("5.0", "0"),
+    ("9.0", '"9"'),
+    ("9,", "null,"),
+    ('"bleu"', '"blue"'),
+    ('"base"', "[]"),
+    ("1,", "-1,"),
+    ("1,", '"1",'),
+    ('"parameters": 9,', ""),
+]
+NO_RECORDS += [RUN.replace(*change) for change in CHANGES]
 
 
 @pytest.mark.parametrize("content", NO_RECORDS, ids=range(len(NO_RECORDS)))
-def test_a_file_that_is_no_record_is_left_alone(sentences: Path, tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_no_record_is_left_alone(
+    sentences: Path, tmp_path: Path, content: str
+) -> None:
     out = tmp_path / "a.json"
     out.write_text(content)
     assert "a.json: not the record of a sweep" in complaint(read_record, out)
-    assert "a.json: not the record of a sweep" in complaint(sweep, "base", str(sentences), out, **SMALL)
+    assert "a.json: not the record of a sweep" in complaint(
+        sweep, "base", str(sentences), out, **SMALL
+    )
     assert out.read_text() == content
     assert read_record(tmp_path / "none.json") is None
 
 
-def test_two_recipes_are_not_mixed(trained: list[tuple[float, int]], sentences: Path, tmp_path: Path) -> None:
+def test_two_recipes_are_not_mixed(
+    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "table3.json"
     sweep("base", str(sentences), out, seeds=1, **SMALL)
-    said = complaint(sweep, "base", str(sentences), out, **SMALL | {"steps": 5, "scale": 1 / 16})
-    assert (
-        said == f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5; use that, or another --out"
+    said = complaint(
+        sweep, "base", str(sentences), out, **SMALL | {"steps": 5, "scale": 1 / 16}
+    )
+    assert said == (
+        f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5;"
+        " use that, or another --out"
     )
 
 
@@ -357,12 +508,16 @@ def test_two_sweeps_do_not_share_a_record(sentences: Path, tmp_path: Path) -> No
     out = tmp_path / "table3.json"
     (tmp_path / ".table3.runs").mkdir()
     with FileLock(tmp_path / ".table3.runs" / "lock"):
-        assert "another sweep is writing it" in complaint(sweep, "base", str(sentences), out, **SMALL)
+        assert "another sweep is writing it" in complaint(
+            sweep, "base", str(sentences), out, **SMALL
+        )
 
 
 def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = complaint(sweep, "base", str(sentences), tmp_path / "file" / "a.json", **SMALL)
+    said = complaint(
+        sweep, "base", str(sentences), tmp_path / "file" / "a.json", **SMALL
+    )
     assert "a.json: cannot be written" in said
 
 
@@ -387,15 +542,29 @@ def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
 def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
     found = sweep_config(ROWS["base"], "wmt14", seed=1, scale=1.0)
     paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
-    assert found == replace(paper, keep=1, average=1, checkpoint_steps=2500)  # section 6.2: no averaging
+    # Section 6.2: no averaging.
+    assert found == replace(paper, keep=1, average=1, checkpoint_steps=2500)
 
 
 def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:
-    changes = {"steps": 800, "batch_tokens": 99, "warmup": 7, "rate_factor": 0.3, "dropout": 0.4}
+    changes = {
+        "steps": 800,
+        "batch_tokens": 99,
+        "warmup": 7,
+        "rate_factor": 0.3,
+        "dropout": 0.4,
+    }
     found = sweep_config(ROWS["C N=2"], "laboratory", 1, **changes, vocabulary_size=500)
     assert [getattr(found, name) for name in list(changes)[:4]] == [800, 99, 7, 0.3]
-    assert (found.model.dropout, found.model.vocabulary_size, found.checkpoint_steps) == (0.4, 500, 20)
-    assert sweep_config(ROWS["D dropout=0.2"], "laboratory", 1, **changes).model.dropout == 0.2
+    assert (
+        found.model.dropout,
+        found.model.vocabulary_size,
+        found.checkpoint_steps,
+    ) == (0.4, 500, 20)
+    assert (
+        sweep_config(ROWS["D dropout=0.2"], "laboratory", 1, **changes).model.dropout
+        == 0.2
+    )
     assert sweep_config(ROWS["base"], "multi30k", 1, dropout=None).model.dropout == 0.3
     assert sweep_config(ROWS["big"], "multi30k", 1, steps=10).steps == 30
 
@@ -404,50 +573,77 @@ def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:
 
 
 def test_each_row_gets_the_rate_that_fits_it(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    best, counted = {"base": 0.5, "D dropout=0.2": 2.0}, aiayn.table3.sweep.Metrics.validations
+    best, counted = (
+        {"base": 0.5, "D dropout=0.2": 2.0},
+        aiayn.table3.sweep.Metrics.validations,
+    )
 
     def told(metrics: Any) -> dict[int, float]:
         row, _, *rate = metrics.path.parent.name.replace("_", " ").split("-")
         values = counted(metrics)
-        return dict.fromkeys(values, 2.0 if rate and float(rate[0]) == best[row] else 3.0)
+        return dict.fromkeys(
+            values, 2.0 if rate and float(rate[0]) == best[row] else 3.0
+        )
 
     monkeypatch.setattr(aiayn.table3.sweep.Metrics, "validations", told)
     translated = list[int]()
-    monkeypatch.setattr(aiayn.table3.sweep, "bleu", lambda *_: translated.append(1) or (1.0, "version:"))
+    monkeypatch.setattr(
+        aiayn.table3.sweep, "bleu", lambda *_: translated.append(1) or (1.0, "version:")
+    )
     out, rows = tmp_path / "a.json", "base,D dropout=0.2"
     how = SMALL | {"rate_factor": 1.0, "rates": [0.5, 1.0, 2.0]}
     record = sweep(rows, str(sentences), out, seeds=2, **how)
     assert [(t["row"], t["seed"], t["rate_factor"]) for t in record["trials"]] == [
         (row, 0, rate) for row in best for rate in (0.5, 1.0, 2.0)
     ]
-    assert {(run["row"], run["rate_factor"]) for run in record["runs"]} == set(best.items())
+    assert {(run["row"], run["rate_factor"]) for run in record["runs"]} == set(
+        best.items()
+    )
     assert len(translated) == 4 and len(trained) == 10 and read_record(out) == record
-    assert sweep(rows, str(sentences), out, seeds=2, **how) == record and len(trained) == 10
-    said = complaint(sweep, rows, str(sentences), out, seeds=2, **how | {"rates": [1.0]})
+    assert (
+        sweep(rows, str(sentences), out, seeds=2, **how) == record
+        and len(trained) == 10
+    )
+    said = complaint(
+        sweep, rows, str(sentences), out, seeds=2, **how | {"rates": [1.0]}
+    )
     assert "rates=[0.5, 1.0, 2.0], not [1.0]" in said
 
 
 def test_a_row_none_of_whose_trials_ended_is_not_run(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise InputError("the gradient is not finite")
 
     monkeypatch.setattr(aiayn.table3.sweep, "train_model", broken)
-    record = sweep("base", str(sentences), tmp_path / "a.json", seeds=1, **SMALL, rates=[1.0, 9.0])
+    record = sweep(
+        "base", str(sentences), tmp_path / "a.json", seeds=1, **SMALL, rates=[1.0, 9.0]
+    )
     assert record["runs"] == [] and len(record["trials"]) == 2
     assert "base, seed 0: the gradient is not finite" in report(record)
 
 
 def test_so_many_runs_on_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert places(3, None, "cpu") == ["cpu"] * 3 and places(2, None, None) == [None, None]
+    assert places(3, None, "cpu") == ["cpu"] * 3 and places(2, None, None) == [
+        None,
+        None,
+    ]
     monkeypatch.setattr(aiayn.table3.sweep.torch.cuda, "device_count", lambda: 2)
     assert places(None, 2, None) == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
     assert places(None, 3, "cuda:1") == ["cuda:1"] * 3
     for device, gpus in (("cpu", 2), (None, 0)):
-        monkeypatch.setattr(aiayn.table3.sweep.torch.cuda, "device_count", partial(int, gpus))
+        monkeypatch.setattr(
+            aiayn.table3.sweep.torch.cuda, "device_count", partial(int, gpus)
+        )
         assert "there is no GPU" in complaint(places, None, 16, device)
 
 
@@ -461,12 +657,21 @@ def test_runs_take_turns_on_the_devices(
         seen.append(working[job.device])
         time.sleep(0.05)
         working[job.device] -= 1
-        return {"row": job.row, "seed": job.config.seed, "rate_factor": 1.0, "error": "none"}
+        return {
+            "row": job.row,
+            "seed": job.config.seed,
+            "rate_factor": 1.0,
+            "error": "none",
+        }
 
     monkeypatch.setattr(aiayn.table3.sweep, "run_apart", placed)
-    monkeypatch.setattr(aiayn.table3.sweep, "places", lambda *_: ["cuda:0", "cuda:1"] * 2)
+    monkeypatch.setattr(
+        aiayn.table3.sweep, "places", lambda *_: ["cuda:0", "cuda:1"] * 2
+    )
     sweep("base", str(sentences), tmp_path / "a.json", seeds=12, **SMALL)
-    assert sorted(working) == ["cuda:0", "cuda:1"] and max(seen) == 2 and len(seen) == 12
+    assert (
+        sorted(working) == ["cuda:0", "cuda:1"] and max(seen) == 2 and len(seen) == 12
+    )
 
 
 # Processes of their own
@@ -475,24 +680,41 @@ def test_runs_take_turns_on_the_devices(
 def job(tmp_path: Path, **changes: Any) -> Job:
     """A run of a tiny model on number words."""
     corpus = str(write_corpus(tmp_path / "corpus"))
-    return Job("base", replace(QUICK, model=TINY, **changes), corpus, "en-de", "val", tmp_path / "run")
+    return Job(
+        "base",
+        replace(QUICK, model=TINY, **changes),
+        corpus,
+        "en-de",
+        "val",
+        tmp_path / "run",
+    )
 
 
 def test_a_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     found = run_apart(job(tmp_path, seed=3))
-    assert (found["row"], found["seed"], found["steps"]) == ("base", 3, 6) and "error" not in found
+    assert (found["row"], found["seed"], found["steps"]) == (
+        "base",
+        3,
+        6,
+    ) and "error" not in found
     assert found["parameters"] == parameters(TINY)
     assert "step" in (tmp_path / "run" / "log.txt").read_text(encoding="utf-8")
 
 
 def test_a_process_that_is_killed_is_a_run_that_failed(tmp_path: Path) -> None:
     def kill() -> None:
-        while not (tmp_path / "run" / "metrics.jsonl").exists() and threading.main_thread().is_alive():
+        while (
+            not (tmp_path / "run" / "metrics.jsonl").exists()
+            and threading.main_thread().is_alive()
+        ):
             time.sleep(0.05)
         for child in set(multiprocessing.active_children()) - before:
             child.kill()
 
-    before, killer = set(multiprocessing.active_children()), threading.Thread(target=kill, daemon=True)
+    before, killer = (
+        set(multiprocessing.active_children()),
+        threading.Thread(target=kill, daemon=True),
+    )
     killer.start()
     found = run_apart(job(tmp_path, steps=1_000_000, checkpoint_steps=50))
     killer.join()

@@ -1,4 +1,6 @@
-"""What every head looks at, and the picture of it: numbers, HTML, and what a browser makes of them."""
+"""What every head looks at, and the picture of it: numbers, HTML, and what a browser
+makes of them.
+"""
 
 import base64
 import json
@@ -23,12 +25,17 @@ from aiayn.translation import SearchConfig, Translator
 
 SOURCE = "The animal's friends did not cross the street because it was too tired."
 TARGET = "Die Freunde des Tieres überquerten die Straße nicht."
-HOSTILE = "The </script><script>alert(\"1\")</script> <img src=x onerror=alert(2)> & <!-- 'street'."
+HOSTILE = (
+    'The </script><script>alert("1")</script>'
+    " <img src=x onerror=alert(2)> & <!-- 'street'."
+)
 
 
 @pytest.fixture(scope="module")
 def vocabulary() -> Vocabulary:
-    return train_vocabulary([text for pair in sample(100) for text in (pair.source, pair.target)], 350)
+    return train_vocabulary(
+        [text for pair in sample(100) for text in (pair.source, pair.target)], 350
+    )
 
 
 def random_model(vocabulary: Vocabulary, **changes: Any) -> Translator:
@@ -45,9 +52,14 @@ def translator(vocabulary: Vocabulary) -> Translator:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_pieces_become_the_words_of_the_laboratory(vocabulary: Vocabulary, split: str) -> None:
+def test_pieces_become_the_words_of_the_laboratory(
+    vocabulary: Vocabulary, split: str
+) -> None:
     for pair in sample(12, seed=3, split=split):
-        for text, words in ((pair.source, pair.source_tokens), (pair.target, pair.target_tokens)):
+        for text, words in (
+            (pair.source, pair.source_tokens),
+            (pair.target, pair.target_tokens),
+        ):
             found = side(vocabulary.processor.EncodeAsPieces(text))
             assert found.words == words
             assert list(found.word_of) == sorted(found.word_of)
@@ -59,7 +71,10 @@ def test_a_piece_that_holds_two_words_is_one_word() -> None:
 
 def test_spaces_belong_to_what_follows_them() -> None:
     found = side(["▁", "⚀", "▁", "tired", "▁"], before=["‹"], after=["›"])
-    assert (found.words, found.word_of) == (("‹", "⚀", "tired", "›"), (0, 1, 1, 2, 2, 2, 3))
+    assert (found.words, found.word_of) == (
+        ("‹", "⚀", "tired", "›"),
+        (0, 1, 1, 2, 2, 2, 3),
+    )
 
 
 def test_the_weights_are_those_of_one_pass(translator: Translator) -> None:
@@ -69,24 +84,39 @@ def test_the_weights_are_those_of_one_pass(translator: Translator) -> None:
         translator.model(batch.source, batch.target)
     for kind in KINDS:
         for layer in range(2):
-            assert torch.equal(found.weights[kind][layer], recorded[PLACES[kind].format(layer)][0])
+            assert torch.equal(
+                found.weights[kind][layer], recorded[PLACES[kind].format(layer)][0]
+            )
 
 
-def test_words_get_the_sum_of_their_pieces_and_the_mean_of_their_own(translator: Translator) -> None:
+def test_words_get_the_sum_of_their_pieces_and_the_mean_of_their_own(
+    translator: Translator,
+) -> None:
     found = attention_of(translator, SOURCE, TARGET)
     for kind in KINDS:
         queries, keys = found.sides(kind)
-        assert len(queries.pieces) > len(queries.words)  # else there would be nothing to join
+        # Else there would be nothing to join.
+        assert len(queries.pieces) > len(queries.words)
         expected = torch.zeros(2, 4, len(queries.words), len(keys.words))
         for i, query in enumerate(queries.word_of):
             for j, key in enumerate(keys.word_of):
-                expected[:, :, query, key] += found.weights[kind][:, :, i, j] / queries.word_of.count(query)
+                expected[:, :, query, key] += found.weights[kind][
+                    :, :, i, j
+                ] / queries.word_of.count(query)
         torch.testing.assert_close(found.words(kind), expected)
-        torch.testing.assert_close(expected.sum(dim=-1), torch.ones(expected.shape[:-1]))
+        torch.testing.assert_close(
+            expected.sum(dim=-1), torch.ones(expected.shape[:-1])
+        )
 
 
 def test_no_word_looks_at_what_is_not_written_yet(translator: Translator) -> None:
-    assert attention_of(translator, SOURCE, TARGET).weights["decoder"].triu(1).count_nonzero() == 0
+    assert (
+        attention_of(translator, SOURCE, TARGET)
+        .weights["decoder"]
+        .triu(1)
+        .count_nonzero()
+        == 0
+    )
 
 
 def test_without_a_translation_the_model_makes_one(translator: Translator) -> None:
@@ -99,14 +129,25 @@ def test_without_a_translation_the_model_makes_one(translator: Translator) -> No
 
 def test_a_model_and_its_vocabulary_will_do(translator: Translator) -> None:
     both = (translator.model, translator.vocabulary)
-    found, same = attention_of(both, SOURCE, TARGET), attention_of(translator, SOURCE, TARGET)
+    found, same = (
+        attention_of(both, SOURCE, TARGET),
+        attention_of(translator, SOURCE, TARGET),
+    )
     assert torch.equal(found.weights["cross"], same.weights["cross"])
 
 
 @pytest.mark.parametrize(
-    "changes", [{"positions": "relative"}, {"score": "additive"}, {"norm": "pre"}, {"h": 1, "N": 1}]
+    "changes",
+    [
+        {"positions": "relative"},
+        {"score": "additive"},
+        {"norm": "pre"},
+        {"h": 1, "N": 1},
+    ],
 )
-def test_every_kind_of_model_can_be_looked_into(vocabulary: Vocabulary, changes: dict[str, Any]) -> None:
+def test_every_kind_of_model_can_be_looked_into(
+    vocabulary: Vocabulary, changes: dict[str, Any]
+) -> None:
     translator = random_model(vocabulary, **changes)
     found = attention_of(translator, SOURCE)
     shape = translator.model.config
@@ -134,9 +175,13 @@ def test_a_long_sentence_is_refused(translator: Translator) -> None:
 
 
 def test_a_head_or_a_word_that_there_is_not(translator: Translator) -> None:
-    with pytest.raises(InputError, match="encoder, layer 3, head 1: there are 2 layers of 4 heads"):
+    with pytest.raises(
+        InputError, match="encoder, layer 3, head 1: there are 2 layers of 4 heads"
+    ):
         attention_view(translator, SOURCE, head=Head("encoder", 2, 0))
-    with pytest.raises(InputError, match="no word 'wide'; there are The animal 's friends"):
+    with pytest.raises(
+        InputError, match="no word 'wide'; there are The animal 's friends"
+    ):
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word="wide")
     with pytest.raises(InputError, match="no word -1; there are The animal 's friends"):
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word=-1)
@@ -153,7 +198,11 @@ def test_the_picture_holds_the_weights(translator: Translator) -> None:
     data = data_of(AttentionView(found, Head("cross", 1, 0))._repr_html_())
     for kind in KINDS:
         queries, keys, layers, heads, packed = data["kinds"][kind]
-        shape = layers, heads, *(len(data["sides"][name][1]) for name in (queries, keys))
+        shape = (
+            layers,
+            heads,
+            *(len(data["sides"][name][1]) for name in (queries, keys)),
+        )
         weights = torch.tensor(list(base64.b64decode(packed))).view(shape) / 255
         assert (weights - found.weights[kind]).abs().max() <= 0.5 / 255 + 1e-6
     assert [tuple(data["sides"]["source"][0]), tuple(data["sides"]["reads"][0])] == [
@@ -163,10 +212,14 @@ def test_the_picture_holds_the_weights(translator: Translator) -> None:
 
 
 def test_it_is_shown_as_asked(translator: Translator) -> None:
-    view = attention_view(translator, SOURCE, head=Head("encoder", 0, 3), word="it", every=True)
+    view = attention_view(
+        translator, SOURCE, head=Head("encoder", 0, 3), word="it", every=True
+    )
     show = data_of(view._repr_html_())["show"]
     assert show == {"kind": "encoder", "layer": 0, "head": 3, "word": 10, "every": True}
-    by_place = attention_view(translator, SOURCE, head=Head("encoder", 0, 3), word=10, every=True)
+    by_place = attention_view(
+        translator, SOURCE, head=Head("encoder", 0, 3), word=10, every=True
+    )
     assert by_place._repr_html_() == view._repr_html_()
     assert repr(view) == f"AttentionView({SOURCE!r}; encoder, layer 1, head 4)"
 
@@ -178,7 +231,10 @@ def test_the_same_picture_is_the_same_bytes(translator: Translator) -> None:
 
 def test_text_cannot_break_out(translator: Translator) -> None:
     page = attention_view(translator, HOSTILE, HOSTILE)._repr_html_()
-    assert re.findall(r"<(?:script|img|!--)[^>]*>", page) == ['<script type="application/json">', "<script>"]
+    assert re.findall(r"<(?:script|img|!--)[^>]*>", page) == [
+        '<script type="application/json">',
+        "<script>",
+    ]
     words = lxml.html.fromstring(page).xpath("//th/text()")
     assert "".join(words[:-1]) == HOSTILE.replace(" ", "")
     assert "".join(data_of(page)["sides"]["source"][0][:-1]) == HOSTILE.replace(" ", "")
@@ -186,7 +242,8 @@ def test_text_cannot_break_out(translator: Translator) -> None:
 
 def test_it_needs_no_network(translator: Translator) -> None:
     page = attention_view(translator, SOURCE)._repr_html_()
-    assert set(re.findall(r"https?://[\w.]+", page)) == {"http://www.w3.org"}  # the names of SVG and HTML
+    # The names of SVG and HTML.
+    assert set(re.findall(r"https?://[\w.]+", page)) == {"http://www.w3.org"}
     assert not re.search(r"\b(?:src|href|@import|url)\b", page)
     assert len(page) < 60_000  # a vocabulary so small makes many pieces
 
@@ -196,17 +253,26 @@ def test_without_a_script_there_is_a_table(translator: Translator) -> None:
     weights = view.attention.words("cross")[0, 1]
     table = lxml.html.fromstring(view._repr_html_()).find(".//table")
     assert table.findtext("caption") == "Where the words look: cross, layer 1, head 2"
-    for row, (word, looks) in enumerate(zip(view.attention.writes.words, weights, strict=True)):
+    for row, (word, looks) in enumerate(
+        zip(view.attention.writes.words, weights, strict=True)
+    ):
         cells = [cell.text_content() for cell in table.findall("tr")[row]]
         assert cells[0] == word
-        assert cells[1].startswith(f"{view.attention.source.words[looks.argmax()]} {looks.max():.0%}")
+        assert cells[1].startswith(
+            f"{view.attention.source.words[looks.argmax()]} {looks.max():.0%}"
+        )
 
 
 def test_pages_are_written_whole(translator: Translator, tmp_path: Path) -> None:
     views = [attention_view(translator, SOURCE), attention_view(translator, HOSTILE)]
     write_page(tmp_path / "two.html", views)
-    page = lxml.html.parse(tmp_path / "two.html", lxml.html.HTMLParser(encoding="utf-8")).getroot()
-    assert [title.text_content() for title in page.findall(".//summary")] == [SOURCE, HOSTILE]
+    page = lxml.html.parse(
+        tmp_path / "two.html", lxml.html.HTMLParser(encoding="utf-8")
+    ).getroot()
+    assert [title.text_content() for title in page.findall(".//summary")] == [
+        SOURCE,
+        HOSTILE,
+    ]
     assert len(page.xpath("//script")) == 3 and len(page.xpath("//style")) == 1
     views[0].save(tmp_path / "one.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", "two.html"]
@@ -219,14 +285,17 @@ def titles(path: Path) -> list[str]:
     return [title.text_content() for title in page.findall(".//summary")]
 
 
-def test_a_page_leaves_out_what_cannot_be_drawn_and_says_so(translator: Translator, tmp_path: Path) -> None:
+def test_a_page_leaves_out_what_cannot_be_drawn_and_says_so(
+    translator: Translator, tmp_path: Path
+) -> None:
     sources = [SOURCE, "", " \t", "tired " * 1000, "The ⚀.", "It was tired."]
     targets = [TARGET, "", "Ja.", "müde", "", "müde " * 1000]
     left_out = write_attention(tmp_path / "page.html", translator, sources, targets)
     empty = "an empty sentence: there is nothing to look at"
     assert left_out[:2] == [f"sentence 2: {empty}", f"sentence 3: {empty}"]
     assert re.fullmatch(
-        rf"sentence 4: a sentence of [\d,]+ pieces: .* room for {MOST_PIECES}; .*", left_out[2]
+        rf"sentence 4: a sentence of [\d,]+ pieces: .* room for {MOST_PIECES}; .*",
+        left_out[2],
     )
     assert left_out[3] == "sentence 5: it has no translation"
     assert left_out[4].startswith("sentence 6: a sentence of ") and len(left_out) == 5
@@ -235,9 +304,12 @@ def test_a_page_leaves_out_what_cannot_be_drawn_and_says_so(translator: Translat
 
 def test_a_page_has_room_for_so_many(translator: Translator, tmp_path: Path) -> None:
     lines = [f"{number}." for number in range(1, MOST_SENTENCES + 3)]
-    left_out = write_attention(tmp_path / "page.html", translator, ["", *lines], ["", *lines])
+    left_out = write_attention(
+        tmp_path / "page.html", translator, ["", *lines], ["", *lines]
+    )
     assert left_out[1:] == [
-        f"sentences {MOST_SENTENCES + 2} to {MOST_SENTENCES + 3}: a page has room for {MOST_SENTENCES}"
+        f"sentences {MOST_SENTENCES + 2} to {MOST_SENTENCES + 3}:"
+        f" a page has room for {MOST_SENTENCES}"
     ]
     assert titles(tmp_path / "page.html") == lines[:MOST_SENTENCES]
 
@@ -251,17 +323,33 @@ def test_a_page_of_nothing_says_so(translator: Translator, tmp_path: Path) -> No
 def page_file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a page with a view of a hostile sentence, and one more."""
     path = tmp_path_factory.mktemp("page") / "attention.html"
-    write_page(path, [attention_view(translator, HOSTILE, HOSTILE), attention_view(translator, SOURCE)])
+    write_page(
+        path,
+        [
+            attention_view(translator, HOSTILE, HOSTILE),
+            attention_view(translator, SOURCE),
+        ],
+    )
     return path.as_uri()
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_browser_draws_it_on_a_phone(browser: Any, page_file: str, theme: str) -> None:
-    page, faults = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=theme), list[str]()
+def test_a_browser_draws_it_on_a_phone(
+    browser: Any, page_file: str, theme: str
+) -> None:
+    page, faults = (
+        browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=theme),
+        list[str](),
+    )
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: faults.append(request.url) if request.url != page_file else None)
+    page.on(
+        "request",
+        lambda request: (
+            faults.append(request.url) if request.url != page_file else None
+        ),
+    )
     page.goto(page_file)
     page.locator("summary").nth(1).click()
     page.wait_for_function("!document.querySelector('.aiayn-attention table')")
@@ -272,7 +360,9 @@ def test_a_browser_draws_it_on_a_phone(browser: Any, page_file: str, theme: str)
 
 
 @pytest.mark.browser
-def test_what_is_folded_is_drawn_when_it_is_opened(browser: Any, page_file: str) -> None:
+def test_what_is_folded_is_drawn_when_it_is_opened(
+    browser: Any, page_file: str
+) -> None:
     page = browser.new_page()
     page.goto(page_file)
     assert page.locator(".at-grid").count() == 1
@@ -285,7 +375,9 @@ def test_what_is_folded_is_drawn_when_it_is_opened(browser: Any, page_file: str)
 
 
 @pytest.mark.browser
-def test_it_is_worked_with_the_keyboard(browser: Any, page_file: str, translator: Translator) -> None:
+def test_it_is_worked_with_the_keyboard(
+    browser: Any, page_file: str, translator: Translator
+) -> None:
     page = browser.new_page()
     page.goto(page_file)
     page.locator("summary").nth(1).click()
@@ -293,21 +385,36 @@ def test_it_is_worked_with_the_keyboard(browser: Any, page_file: str, translator
     view.get_by_role("button", name="encoder").press("Enter")
     view.get_by_role("button", name="layer 1, head 2").press("Enter")
     view.get_by_role("option").nth(0).focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowUp", "End", "ArrowDown", "Home"):
+    for key in (
+        "ArrowDown",
+        "ArrowDown",
+        "ArrowUp",
+        "ArrowUp",
+        "ArrowUp",
+        "End",
+        "ArrowDown",
+        "Home",
+    ):
         page.keyboard.press(key)
     assert view.get_by_role("option", selected=True).all_text_contents() == ["The"]
     looks = attention_of(translator, SOURCE).words("encoder")[0, 1, 0]
     best = attention_of(translator, SOURCE).source.words[looks.argmax()]
     said = view.locator(".at-say").text_content()
-    assert said.startswith(f"encoder (source → source), layer 1, head 2. “The” looks at {best} ")
-    assert view.locator("path").count() == int((looks.mul(255).round().div(255) >= 0.03).sum())
+    assert said.startswith(
+        f"encoder (source → source), layer 1, head 2. “The” looks at {best} "
+    )
+    assert view.locator("path").count() == int(
+        (looks.mul(255).round().div(255) >= 0.03).sum()
+    )
     page.keyboard.press("Escape")
     assert "Choose a word" in view.locator(".at-say").text_content()
     page.close()
 
 
 @pytest.mark.browser
-def test_pieces_and_all_heads_can_be_shown(browser: Any, page_file: str, translator: Translator) -> None:
+def test_pieces_and_all_heads_can_be_shown(
+    browser: Any, page_file: str, translator: Translator
+) -> None:
     page = browser.new_page()
     page.goto(page_file)
     page.locator("summary").nth(1).click()
@@ -323,18 +430,24 @@ def test_pieces_and_all_heads_can_be_shown(browser: Any, page_file: str, transla
 
 @pytest.mark.browser
 def test_another_kind_while_a_late_word_is_chosen(browser: Any, page_file: str) -> None:
-    """The other side may have fewer words than the number of the one that was looked at."""
+    """The other side may have fewer words than the number of the one that was looked
+    at.
+    """
     page, faults = browser.new_page(), list[str]()
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(page_file)
     page.locator("summary").nth(1).click()
     view = page.locator(".aiayn-attention").nth(1)
-    kinds = [view.get_by_role("button", name=name, exact=True) for name in ("encoder", "decoder", "cross")]
+    kinds = [
+        view.get_by_role("button", name=name, exact=True)
+        for name in ("encoder", "decoder", "cross")
+    ]
     for before in kinds:
         for after in kinds:
             before.click()
             view.get_by_role("option").last.hover()
-            after.evaluate("button => button.click()")  # with the pointer still over the word
+            # The pointer is still over the word.
+            after.evaluate("button => button.click()")
             view.get_by_role("option").last.focus()
             after.evaluate("button => button.click()")
     assert not faults and view.locator(".at-say").text_content()

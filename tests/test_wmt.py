@@ -1,4 +1,6 @@
-"""WMT14: one door to its texts, from a folder, through sacrebleu, or streamed once from Hugging Face."""
+"""WMT14: one door to its texts, from a folder, through sacrebleu, or streamed once from
+Hugging Face.
+"""
 
 import errno
 import json
@@ -31,7 +33,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own for each test, and no network."""
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("AIAYN_DATA", raising=False)
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched"))
+    monkeypatch.setattr(
+        "urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched")
+    )
     return tmp_path / "cache"
 
 
@@ -43,7 +47,8 @@ def complaint(*arguments: str) -> str:
 
 
 def hugging_face(
-    monkeypatch: pytest.MonkeyPatch, rows: Callable[[], Iterator[dict[str, str]]] = lambda: iter(ROWS)
+    monkeypatch: pytest.MonkeyPatch,
+    rows: Callable[[], Iterator[dict[str, str]]] = lambda: iter(ROWS),
 ) -> list[tuple[Any, ...]]:
     """Let `rows` stand for the archive; gives the list of calls, as it grows."""
     calls: list[tuple[Any, ...]] = []
@@ -61,13 +66,20 @@ def hugging_face(
             (folder / f"train-{number}.parquet").touch()
         return str(tmp_path)
 
-    def load_dataset(kind: str, data_files: list[str], split: str, streaming: bool) -> Stream:
+    def load_dataset(
+        kind: str, data_files: list[str], split: str, streaming: bool
+    ) -> Stream:
         assert (kind, split, streaming) == ("parquet", "train", True)
-        assert [Path(name).name for name in data_files] == ["train-0.parquet", "train-1.parquet"]
+        assert [Path(name).name for name in data_files] == [
+            "train-0.parquet",
+            "train-1.parquet",
+        ]
         return Stream()
 
     tmp_path = Path(os.environ["AIAYN_CACHE"]).parent
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setitem(
+        sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset)
+    )
     hub = SimpleNamespace(snapshot_download=snapshot_download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     return calls
@@ -76,7 +88,9 @@ def hugging_face(
 def test_test_sets_are_not_looked_for_in_the_current_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Only AIAYN_DATA names a folder; files of the same name beside a reader's notebook are not WMT's."""
+    """Only AIAYN_DATA names a folder; files of the same name beside a reader's notebook
+    are not WMT's.
+    """
     (tmp_path / "wmt").mkdir()
     for side in ("en", "de"):
         (tmp_path / "wmt" / f"newstest2013.{side}").write_text("Mine.\n")
@@ -89,30 +103,56 @@ def test_test_sets_are_not_looked_for_in_the_current_folder(
 # The training text
 
 
-def test_the_training_text_is_streamed_once(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_the_training_text_is_streamed_once(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     calls = hugging_face(monkeypatch)
-    pairs, turned = load_pairs("wmt14", "en-de", "train"), load_pairs("wmt14", "de-en", "train")
+    pairs, turned = (
+        load_pairs("wmt14", "en-de", "train"),
+        load_pairs("wmt14", "de-en", "train"),
+    )
     assert list(pairs.source) == ["The cat sleeps.", "The dog sees  her.", "The end."]
-    assert list(pairs.target) == ["Die Katze schläft.", "Der Hund\u2028sieht sie.", "Ende."]
-    assert list(turned.source) == list(pairs.target) and list(turned.target) == list(pairs.source)
-    where = {"repo_type": "dataset", "revision": wmt.REVISION, "allow_patterns": "de-en/train-*"}
+    assert list(pairs.target) == [
+        "Die Katze schläft.",
+        "Der Hund\u2028sieht sie.",
+        "Ende.",
+    ]
+    assert list(turned.source) == list(pairs.target) and list(turned.target) == list(
+        pairs.source
+    )
+    where = {
+        "repo_type": "dataset",
+        "revision": wmt.REVISION,
+        "allow_patterns": "de-en/train-*",
+    }
     assert calls == [("wmt/wmt14", where)]
     report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
     assert report == {"corpus": "wmt/wmt14", "pair": "en-de", "pairs": 3, "dropped": 2}
 
 
-def test_english_french_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_english_french_has_a_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
     calls = hugging_face(monkeypatch, lambda: iter(rows))
     assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
     assert (
-        calls[0][1]["allow_patterns"] == "fr-en/train-*" and (cache / "wmt14" / "en-fr" / "train.fr").exists()
+        calls[0][1]["allow_patterns"] == "fr-en/train-*"
+        and (cache / "wmt14" / "en-fr" / "train.fr").exists()
     )
 
 
-def test_pairs_that_no_reader_would_take_are_left_out(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_pairs_that_no_reader_would_take_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     """What `Lines` refuses must not get into the cache, where nobody can mend it."""
-    sides = [("a", "b"), ("▁", "b"), ("a", "▁ \u3000▁"), ("a", "x" * (1 << 20)), ("ä" * (1 << 19) + "a", "b")]
+    sides = [
+        ("a", "b"),
+        ("▁", "b"),
+        ("a", "▁ \u3000▁"),
+        ("a", "x" * (1 << 20)),
+        ("ä" * (1 << 19) + "a", "b"),
+    ]
     hugging_face(monkeypatch, lambda: iter([{"en": en, "de": de} for en, de in sides]))
     pairs = load_pairs("wmt14", "en-de", "train")
     assert [len(line) for line in pairs.target] == [1, 1 << 20]
@@ -120,7 +160,9 @@ def test_pairs_that_no_reader_would_take_are_left_out(monkeypatch: pytest.Monkey
     assert (report["pairs"], report["dropped"]) == (2, 3)
 
 
-def test_a_file_that_somebody_removed_is_fetched_again(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_a_file_that_somebody_removed_is_fetched_again(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     calls = hugging_face(monkeypatch)
     for _ in range(2):
         assert len(load_pairs("wmt14", "en-de", "train")) == 3
@@ -131,7 +173,9 @@ def test_a_file_that_somebody_removed_is_fetched_again(monkeypatch: pytest.Monke
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     message = complaint("en-de", "train")
-    assert message == "wmt14 train: needs the datasets library: pip install 'aiayn[train]'"
+    assert (
+        message == "wmt14 train: needs the datasets library: pip install 'aiayn[train]'"
+    )
 
 
 def breaking_off() -> Iterator[dict[str, str]]:
@@ -139,7 +183,9 @@ def breaking_off() -> Iterator[dict[str, str]]:
     raise RuntimeError("connection lost\nand much more that nobody wants to read")
 
 
-def test_a_stream_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_a_stream_that_breaks_off_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     hugging_face(monkeypatch, breaking_off)
     message = complaint("en-de", "train")
     assert "cannot be fetched from Hugging Face (connection lost); try again" in message
@@ -148,7 +194,9 @@ def test_a_stream_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch
     assert len(load_pairs("wmt14", "en-de", "train")) == 3
 
 
-def test_a_full_disk_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_a_full_disk_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -159,27 +207,44 @@ def test_a_full_disk_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path
     assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
 
 
-def test_what_a_killed_process_left_is_removed(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_what_a_killed_process_left_is_removed(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
     hugging_face(monkeypatch)
     folder = cache / "wmt14" / "en-de"
     folder.mkdir(parents=True)
     (folder / ".train.de.123.part").write_text("Die Ka")
-    (folder / "train.en").write_text("The cat sl")  # without a report it counts for nothing
+    # Without a report it counts for nothing.
+    (folder / "train.en").write_text("The cat sl")
     assert len(load_pairs("wmt14", "en-de", "train")) == 3
-    assert sorted(path.name for path in folder.iterdir()) == ["lock", "report.json", "train.de", "train.en"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "lock",
+        "report.json",
+        "train.de",
+        "train.en",
+    ]
 
 
-def test_a_cache_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("here first")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
     hugging_face(monkeypatch)
-    assert "cannot be used (" in (message := complaint("en-de", "train")) and "AIAYN_CACHE" in message
+    assert (
+        "cannot be used (" in (message := complaint("en-de", "train"))
+        and "AIAYN_CACHE" in message
+    )
 
 
-def test_of_several_that_ask_at_once_one_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_that_ask_at_once_one_fetches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     calls = hugging_face(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: len(load_pairs("wmt14", "en-de", "train")), range(4)))
+        found = list(
+            pool.map(lambda _: len(load_pairs("wmt14", "en-de", "train")), range(4))
+        )
     assert found == [3] * 4 and len(calls) == 1
 
 
@@ -188,12 +253,18 @@ def test_of_several_that_ask_at_once_one_fetches(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("pair", ["en-cs", "de-fr", "xx-yy"])
 def test_other_languages(pair: str) -> None:
-    assert f"wmt14 has no {pair} val: pairs are en-de, en-fr, in either direction" in complaint(pair, "val")
+    assert (
+        f"wmt14 has no {pair} val: pairs are en-de, en-fr, in either direction"
+        in complaint(pair, "val")
+    )
 
 
 def test_other_splits() -> None:
     message = complaint("en-de", "newstest2015")
-    assert "splits train, val, newstest2013, test, newstest2014, newstest2014-filtered" in message
+    assert (
+        "splits train, val, newstest2013, test, newstest2014, newstest2014-filtered"
+        in message
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,26 +292,39 @@ def test_sacrebleu_gives_what_is_not_here(
     monkeypatch.setattr("sacrebleu.get_source_file", file("source"))
     monkeypatch.setattr("sacrebleu.get_reference_files", file("reference"))
     pairs = load_pairs("wmt14", "de-en", split)
-    assert (pairs.source[0], pairs.target[0]) == ("source of de-en", "reference of de-en")
+    assert (pairs.source[0], pairs.target[0]) == (
+        "source of de-en",
+        "reference of de-en",
+    )
     assert asked == [(name, "de-en")] * 2
 
 
-@pytest.mark.parametrize("error", [urllib.error.URLError("no route"), SystemExit(1), EOFError()])
-def test_sacrebleu_without_a_network(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+@pytest.mark.parametrize(
+    "error", [urllib.error.URLError("no route"), SystemExit(1), EOFError()]
+)
+def test_sacrebleu_without_a_network(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
     def fail(*_: str) -> None:
         raise error
 
     monkeypatch.setattr("sacrebleu.get_source_file", fail)
     message = complaint("en-fr", "newstest2014")
     assert message.startswith("sacrebleu's wmt14/full: cannot be fetched (")
-    assert "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message and "AIAYN_DATA" in message
+    assert (
+        "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message
+        and "AIAYN_DATA" in message
+    )
 
 
 def test_sacrebleu_knows_these_names() -> None:
     from sacrebleu.dataset import DATASETS
 
     for _, name in wmt.NEWSTEST.values():
-        assert all(pair in DATASETS[name].langpairs for pair in ("en-de", "de-en", "en-fr", "fr-en"))
+        assert all(
+            pair in DATASETS[name].langpairs
+            for pair in ("en-de", "de-en", "en-fr", "fr-en")
+        )
 
 
 @pytest.mark.parametrize("pair", ["en-de", "de-en", "en-fr", "fr-en"])
@@ -254,11 +338,15 @@ def test_a_folder_comes_first(
     alias = {"val": "newstest2013", "newstest2014": "test"}[split]
     assert wmt14_files(pair, alias) == wmt14_files(pair, split)
     words = {"en": " the ", "de": " der ", "fr": " les "}
-    for language, side in zip(pair.split("-"), (pairs.source, pairs.target), strict=True):
+    for language, side in zip(
+        pair.split("-"), (pairs.source, pairs.target), strict=True
+    ):
         assert sum(words[language] in line for line in side) > 400
 
 
-def test_the_two_english_sides_are_not_mixed_up(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_two_english_sides_are_not_mixed_up(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AIAYN_DATA", str(data))
     assert list(load_pairs("wmt14", "en-de", "test").source) != list(
         load_pairs("wmt14", "en-fr", "test").source

@@ -1,7 +1,10 @@
-"""Write the repository's address wherever it stands: python tools/address.py https://github.com/OWNER/NAME
+"""Write the repository's address wherever it stands.
 
-pyproject.toml says what the address is now. Badges, Colab links, install cells and the address of the
-pages contain it, or its owner and name, so replacing text is enough; nothing else in a file changes.
+python tools/address.py https://github.com/OWNER/NAME
+
+pyproject.toml says what the address is now. Badges, Colab links, install cells and the
+address of the pages contain it, or its owner and name, so replacing text is enough;
+nothing else in a file changes.
 """
 
 import re
@@ -11,25 +14,31 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ADDRESS = re.compile(r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)")
+ADDRESS = re.compile(
+    r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)"
+)
 
 
 def current() -> str:
     """The address, from the one place where it stands."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     return str(project["urls"]["Repository"])
 
 
 def files() -> list[Path]:
     """The files that git tracks or would track."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    names = subprocess.run(
+        listing, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\0")
     paths = (ROOT / name for name in names if name)
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def replaced(text: str, old: str, new: str) -> str:
-    """`text` with repository `old` replaced by `new`, also in the address of its pages."""
+    """`text` with repository `old` replaced by `new`, its pages' address included."""
     (*_, old_owner, old_name), (*_, owner, name) = old.split("/"), new.split("/")
     for form in ("{}/{}", "{}.github.io/{}"):
         whole = rf"(?<![\w.-]){re.escape(form.format(old_owner, old_name))}(?![\w-])"
@@ -38,7 +47,9 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def main() -> None:
-    """Replace the address in every text file, also in the chapters' twins, which git ignores."""
+    """Replace the address in every text file, also in the chapters' twins, which git
+    ignores.
+    """
     new = sys.argv[1].removesuffix("/").removesuffix(".git")
     if not ADDRESS.fullmatch(new):
         sys.exit("usage: make address URL=https://github.com/OWNER/NAME")

@@ -1,4 +1,6 @@
-"""Chromium, for what prints, draws, measures and tests pages: whichever this machine has."""
+"""Chromium, for what prints, draws, measures and tests pages: whichever this machine
+has.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -7,7 +9,12 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, Error, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+)
 
 
 class NoBrowser(Exception):
@@ -25,12 +32,15 @@ def chromium(*options: str) -> Iterator[Browser]:
     """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
-        try:  # without a program of such a name, Chrome may be where its installer puts it
+        # Without a program of such a name, Chrome may be where its installer puts it.
+        try:
             where = {"executable_path": found} if found else {"channel": "chrome"}
             browser = playwright.chromium.launch(**where, args=[*QUIET, *options])
         except Error as error:
             reason = str(error).strip().splitlines()[0]
-            raise NoBrowser(f"needs Chromium or Chrome (apt-get install chromium): {reason}") from None
+            raise NoBrowser(
+                f"needs Chromium or Chrome (apt-get install chromium): {reason}"
+            ) from None
         try:
             yield browser
         finally:

@@ -1,8 +1,10 @@
-"""How heavy the chapters are: words, cells, lines of code, screens; before and after, with their budgets.
+"""How heavy chapters are beside their budgets: words, cells, lines of code, screens.
 
-python tools/budgets.py                        # every chapter as it is now
-python tools/budgets.py --before 0685094       # beside what that commit had
-python tools/budgets.py --site _build/html     # and screens of 1400 by 900 pixels, measured in the built site
+python tools/budgets.py                      # every chapter as it is now
+python tools/budgets.py --before 0685094     # beside what that commit had
+python tools/budgets.py --site _build/html   # and screens, measured in the built site
+
+A screen has 1400 by 900 pixels.
 """
 
 import argparse
@@ -14,8 +16,10 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS, CELLS = 3500, 70  # of a chapter of the paper
-BUDGETS = {"00-how-this-book-works": 1500, "one-page": 1500}  # words, where others than those
-TOGETHER = {"03": 15_000, "05": 13_000}  # words of a section of the paper, and below of all of them
+# Words, where others than those.
+BUDGETS = {"00-how-this-book-works": 1500, "one-page": 1500}
+# Words of a section of the paper, and below of all of them.
+TOGETHER = {"03": 15_000, "05": 13_000}
 PAPER = 60_000
 SCREEN = 900  # pixels
 
@@ -48,13 +52,20 @@ def weigh(notebook: Notebook, screens: float | None = None) -> Weight:
 def chapters(revision: str | None) -> dict[str, Notebook]:
     """All notebooks, as they are in the folder or were in a commit."""
     if revision is None:
-        return {p.stem: json.loads(p.read_text("utf-8")) for p in sorted(ROOT.glob("book/*.ipynb"))}
+        return {
+            p.stem: json.loads(p.read_text("utf-8"))
+            for p in sorted(ROOT.glob("book/*.ipynb"))
+        }
     git = ["git", "-C", str(ROOT)]
-    listed = subprocess.check_output([*git, "ls-tree", "--name-only", revision, "book/"], text=True)
+    listed = subprocess.check_output(
+        [*git, "ls-tree", "--name-only", revision, "book/"], text=True
+    )
     found = {}
     for path in listed.split():
         if path.endswith(".ipynb"):
-            blob = subprocess.check_output([*git, "show", f"{revision}:{path}"], text=True)
+            blob = subprocess.check_output(
+                [*git, "show", f"{revision}:{path}"], text=True
+            )
             found[Path(path).stem] = json.loads(blob)
     return found
 
@@ -70,7 +81,9 @@ def measured(site: Path, names: list[str]) -> dict[str, float]:
         for name in names:
             page.goto(site.resolve().joinpath("book", f"{name}.html").as_uri())
             page.wait_for_load_state("load")
-            found[name] = page.evaluate("document.documentElement.scrollHeight") / SCREEN
+            found[name] = (
+                page.evaluate("document.documentElement.scrollHeight") / SCREEN
+            )
     return found
 
 
@@ -86,7 +99,11 @@ def verdict(name: str, weight: Weight) -> str:
     """Say what exceeds its budget."""
     limit = BUDGETS.get(name, WORDS if is_paper(name) else None)
     over = [f"{weight.words - limit:,} words"] if limit and weight.words > limit else []
-    over += [f"{weight.cells - CELLS} cells"] if is_paper(name) and weight.cells > CELLS else []
+    over += (
+        [f"{weight.cells - CELLS} cells"]
+        if is_paper(name) and weight.cells > CELLS
+        else []
+    )
     return f"   over by {', '.join(over)}" if over else ""
 
 
@@ -101,14 +118,19 @@ def main() -> None:
     after = {name: weigh(notebook, tall.get(name)) for name, notebook in now.items()}
     before = {}
     if arguments.before:
-        before = {name: weigh(notebook) for name, notebook in chapters(arguments.before).items()}
+        before = {
+            name: weigh(notebook)
+            for name, notebook in chapters(arguments.before).items()
+        }
     print(f"{'':36}{'words, cells, lines' + (' before' if before else ''):>20}")
     for name in sorted(after | before):
         old = shown(before.get(name)) if before else ""
         new = after.get(name)
         print(f"{name:36}{old}{shown(new)}{verdict(name, new) if new else '   gone'}")
     for start, limit in TOGETHER.items():
-        total = sum(weight.words for name, weight in after.items() if name.startswith(start))
+        total = sum(
+            weight.words for name, weight in after.items() if name.startswith(start)
+        )
         print(f"section {int(start)}: {total:,} of {limit:,} words")
     total = sum(weight.words for name, weight in after.items() if is_paper(name))
     print(f"the paper: {total:,} of {PAPER:,} words")

@@ -1,7 +1,8 @@
 """Pack the chapters to take away: python tools/notebooks_zip.py OUTPUT.
 
-The archive holds what the notebooks need to run and to be read anywhere: themselves, their drawings, the
-results of long runs and the licence. The same commit makes the same bytes.
+The archive holds what the notebooks need to run and to be read anywhere: themselves,
+their drawings, the results of long runs and the licence. The same commit makes the same
+bytes.
 """
 
 import re
@@ -24,10 +25,12 @@ Needs Python 3.11 or newer. In this folder:
     pip install "aiayn[book] @ git+{address}" jupyterlab
     jupyter lab 00-how-this-book-works.ipynb
 
-On Linux without a GPU, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu before pip, and it leaves
-out gigabytes of CUDA. The first chapter that looks into the trained model trains it, in some five minutes.
+On Linux without a GPU, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+before pip, and it leaves out gigabytes of CUDA. The first chapter that looks into the
+trained model trains it, in some five minutes.
 
-- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections, and the how-to pages
+- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections, and the
+  how-to pages
 - `_static/`: their drawings
 - `runs/`: results of long runs, which chapters read
 
@@ -39,16 +42,24 @@ def tracked(*patterns: str) -> list[str]:
     """The files that git tracks, by pattern."""
     listing = ["git", "ls-files", "-z", "--", *patterns]
     try:
-        names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        names = subprocess.run(
+            listing, cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
-        sys.exit(f"the notebooks are packed from a git checkout: git clone {address.current()}")
+        sys.exit(
+            "the notebooks are packed from a git checkout:"
+            f" git clone {address.current()}"
+        )
     return sorted(filter(None, names.split("\0")))
 
 
 def contents() -> dict[str, bytes]:
     """The archive's files."""
     found = tracked("book/*.ipynb", "book/_static/*.svg", "book/runs/*.json")
-    files = {str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes() for name in found}
+    files = {
+        str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes()
+        for name in found
+    }
     for name in files:  # the site's other pages are not in the archive
         if name.endswith(".ipynb"):
             page = rb"](%b/blob/main/book/\1.md" % address.current().encode()

@@ -1,7 +1,8 @@
-"""Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT (the two may be the same).
+"""Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT.
 
-This is `jupyter execute` with three things that it cannot do: the output may lie elsewhere while the chapter
-runs in its own folder, no timings are written, and the metadata stay as they were.
+The two may be the same. This is `jupyter execute` with three things that it cannot do:
+the output may lie elsewhere while the chapter runs in its own folder, no timings are
+written, and the metadata stay as they were.
 """
 
 import copy
@@ -21,8 +22,8 @@ def run(notebook: Path, output: Path) -> None:
     """Run `notebook` and write it to `output`, whole or not at all."""
     chapter = nbformat.read(notebook, as_version=4)
     metadata = copy.deepcopy(chapter.metadata)
-    # The kernel is spoken to through sockets in a folder of its own: chapters that start at the same moment
-    # cannot pick the same port.
+    # The kernel is spoken to through sockets in a folder of its own: chapters that
+    # start at the same moment cannot pick the same port.
     with tempfile.TemporaryDirectory() as sockets:
         NotebookClient(
             chapter,
@@ -31,7 +32,9 @@ def run(notebook: Path, output: Path) -> None:
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": notebook.parent}},
-            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+            config=Config(
+                {"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}
+            ),
         ).execute()
     chapter.metadata = metadata
     partial = output.with_name(f".{output.name}.partial")

@@ -1,10 +1,11 @@
-"""Chapters as text: write each notebook's py:percent twin, and bring an edited twin back into its notebook.
+"""Chapters as text: write notebooks' py:percent twins, and bring edited ones back.
 
     python tools/twins.py write [CHAPTER ...]    book/X.ipynb -> book/X.py
     python tools/twins.py read  [CHAPTER ...]    book/X.py    -> book/X.ipynb
 
-jupytext does the conversion. What this adds is that a cell's id, by which the package names its origin,
-stands in the twin as `id="…"`, and that `read` keeps the outputs of every cell whose source is unchanged.
+jupytext does the conversion. What this adds is that a cell's id, by which the package
+names its origin, stands in the twin as `id="…"`, and that `read` keeps the outputs of
+every cell whose source is unchanged.
 """
 
 import argparse
@@ -25,14 +26,18 @@ def write(notebook: Path) -> Path:
     chapter = nbformat.read(notebook, as_version=4)
     for cell in chapter.cells:
         cell.metadata["id"] = cell.id
-    chapter.metadata["jupytext"] = {"notebook_metadata_filter": "aiayn,kernelspec,-jupytext"}
+    chapter.metadata["jupytext"] = {
+        "notebook_metadata_filter": "aiayn,kernelspec,-jupytext"
+    }
     twin = notebook.with_suffix(".py")
     twin.write_text(jupytext.writes(chapter, fmt="py:percent"), encoding="utf-8")
     return twin
 
 
 def read(twin: Path) -> Path:
-    """Bring `twin` back into its notebook; cells whose source is unchanged keep their outputs."""
+    """Bring `twin` back into its notebook; cells whose source is unchanged keep their
+    outputs.
+    """
     notebook = twin.with_suffix(".ipynb")
     chapter = jupytext.read(twin, fmt="py:percent")
     old = {}
@@ -41,9 +46,15 @@ def read(twin: Path) -> Path:
     for number, cell in enumerate(chapter.cells):
         cell.id = cell.metadata.pop("id", f"cell-{number}")
         before = old.get(cell.id)
-        if cell.cell_type == "code" and before is not None and before.get("source") == cell.source:
+        if (
+            cell.cell_type == "code"
+            and before is not None
+            and before.get("source") == cell.source
+        ):
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
-    chapter.metadata = nbformat.from_dict({"aiayn": chapter.metadata.get("aiayn", {}), **HEADER})
+    chapter.metadata = nbformat.from_dict(
+        {"aiayn": chapter.metadata.get("aiayn", {}), **HEADER}
+    )
     chapter.nbformat, chapter.nbformat_minor = 4, 5
     nbformat.validate(chapter)
     nbformat.write(chapter, notebook)
@@ -54,10 +65,18 @@ def main() -> None:
     """Convert the chapters named on the command line, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("direction", choices=["write", "read"])
-    parser.add_argument("chapter", nargs="*", help="a chapter's name, such as 03-2-attention; none means all")
+    parser.add_argument(
+        "chapter",
+        nargs="*",
+        help="a chapter's name, such as 03-2-attention; none means all",
+    )
     arguments = parser.parse_args()
-    convert, suffix = (write, ".ipynb") if arguments.direction == "write" else (read, ".py")
-    for path in [BOOK / f"{name}{suffix}" for name in arguments.chapter] or sorted(BOOK.glob(f"*{suffix}")):
+    convert, suffix = (
+        (write, ".ipynb") if arguments.direction == "write" else (read, ".py")
+    )
+    for path in [BOOK / f"{name}{suffix}" for name in arguments.chapter] or sorted(
+        BOOK.glob(f"*{suffix}")
+    ):
         print(convert(path))
 
 

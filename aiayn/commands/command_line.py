@@ -46,7 +46,7 @@ from aiayn.training.recipes import RECIPES
 # book/09-launch.ipynb, cell output-arrives
 @contextmanager
 def output_arrives() -> Iterator[None]:
-    """Within it, output that cannot be written is an error, but not if its reader has seen enough."""
+    """Within it, lost output is an error, unless its reader has seen enough."""
     try:
         try:
             yield
@@ -64,27 +64,32 @@ def output_arrives() -> Iterator[None]:
 
 # book/09-launch.ipynb, cell open-streams
 def open_streams() -> None:
-    """Where a shell has closed a standard stream, let no other file take its number, and drop messages.
+    """Let no other file take the number of a standard stream that a shell has closed.
 
-    If it is the output that is closed, and the verb has something to print, that is an `InputError`.
+    Messages are dropped. If it is the output that is closed, and the verb has something
+    to print, that is an `InputError`.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes the lowest free number
+            # It takes the lowest free number.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if sys.stdout is None and sys.argv[1:2] not in (["train"], ["convert"]):
-        raise InputError("standard output is closed; send it to a file, or to /dev/null")
+        raise InputError(
+            "standard output is closed; send it to a file, or to /dev/null"
+        )
 
 
 # book/09-launch.ipynb, cell show-progress
 def show_progress() -> None:
-    """Let standard error show what the package reports on its way; of several workers, only rank 0's."""
+    """Show what the package reports on standard error; of workers, only rank 0's."""
     log = logging.getLogger("aiayn")
     log.handlers = [logging.StreamHandler()]
-    log.setLevel(logging.INFO if os.environ.get("RANK", "0") == "0" else logging.WARNING)
+    first = os.environ.get("RANK", "0") == "0"
+    log.setLevel(logging.INFO if first else logging.WARNING)
 
 
 # book/09-launch.ipynb, cell examples
@@ -133,7 +138,7 @@ def add_hints(owner: Any) -> None:
 
 
 def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
-    """A function with the flags of a verb, which gives back what then remains to be called."""
+    """A function with a verb's flags, which gives back what remains to be called."""
     add_hints(unwrap(verb))
     return wraps(verb)(lambda *arguments, **named: partial(verb, *arguments, **named))
 
@@ -141,32 +146,38 @@ def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
 # book/09-launch.ipynb, cell complaint
 def overview(verbs: dict[str, Callable[..., None]]) -> str:
     """What `aiayn --help` prints: the verbs, a line for each."""
-    short = partial(textwrap.shorten, width=max(27, get_terminal_size().columns - 13))
-    told = {name: (verb.__doc__ or "").partition("\n")[0] for name, verb in verbs.items()}
-    lines = [f"  {name:9}  {short(words, placeholder=' …')}" for name, words in told.items()]
-    more = "`aiayn VERB --help` tells of its flags, with examples; there is `aiayn --version`."
-    return "\n".join(["usage: aiayn VERB [options]", "", *lines, "", more])
+    lines = ["usage: aiayn VERB [options]", ""]
+    width = max(27, get_terminal_size().columns - 13)
+    for name, verb in verbs.items():
+        summary = (verb.__doc__ or "").partition("\n")[0]
+        short = textwrap.shorten(summary, width, placeholder=" …")
+        lines.append(f"  {name:9}  {short}")
+    more = "tells of its flags, with examples; there is `aiayn --version`."
+    return "\n".join([*lines, "", f"`aiayn VERB --help` {more}"])
 
 
 def complaint(verb: str, said: str, page: str) -> str:
-    """One line on what tyro has refused: a flag that the `page` of help lacks, or its box."""
+    """One line on what tyro refused: a flag that the help `page` lacks, or its box."""
     known = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][\w-]*", page))
     for word in sys.argv[2:]:
         flag = word.partition("=")[0].replace("_", "-")
         if flag.startswith("--") and flag not in known:
             return f"`aiayn {verb}` has no {flag}: {did_you_mean(flag, known)}"
     _, *words = re.sub("[╭╮╰╯│─]", " ", said).strip().split("\n")  # without the title
-    text, *_ = re.split("Got errors|Argument helptext|For full helptext", " ".join(words))
+    ends = "Got errors|Argument helptext|For full helptext"
+    text, *_ = re.split(ends, " ".join(words))
     return f"{' '.join(text.split()).rstrip('.: ')[:500]}; see `aiayn {verb} --help`"
 
 
 # book/09-launch.ipynb, cell read-command
 def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
-    """The verb that the command line names, with its arguments; an `InputError` says what is wrong."""
+    """The verb on the command line with its arguments, or an `InputError`."""
     check_words(sys.argv[1:])
     for flag, word in pairwise(sys.argv):
         if not word.strip() or re.fullmatch("--[^=]*= *", word):
-            raise InputError(f"an empty value ({flag} {word!r}); give one, or leave it out")
+            raise InputError(
+                f"an empty value ({flag} {word!r}); give one, or leave it out"
+            )
     commands = {verb.__name__: verb for verb in verbs}
     name, *rest = sys.argv[1:] or ["--help"]
     if name in ("--help", "-h"):
@@ -174,9 +185,11 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     if name == "--version":
         return partial(print, "aiayn", version("aiayn"))
     if name not in commands:
-        raise InputError(f"no verb {name!r}: {did_you_mean(name, [*commands, '--help', '--version'])}")
+        meant = did_you_mean(name, [*commands, "--help", "--version"])
+        raise InputError(f"no verb {name!r}: {meant}")
     told: dict[str, Any] = {"prog": f"aiayn {name}", "config": [tyro.conf.DisallowNone]}
-    ask, said, page = partial(tyro.cli, deferred(commands[name]), **told), StringIO(), StringIO()
+    ask = partial(tyro.cli, deferred(commands[name]), **told)
+    said, page = StringIO(), StringIO()
     try:
         with redirect_stderr(said):
             found: Callable[[], None] = ask(args=rest)

@@ -48,17 +48,21 @@ from aiayn.translation.bleu_scores import (
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation.translator import TooLong, Translator
 
-SEARCHES: dict[Kind, SearchConfig] = {"translation": PAPER_SEARCH, "parsing": PARSING_SEARCH}
+SEARCHES: dict[Kind, SearchConfig] = {
+    "translation": PAPER_SEARCH,
+    "parsing": PARSING_SEARCH,
+}
 
 
 # book/09-launch.ipynb, cell load-test
 def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
-    """A test set by name, that of `test_split` where `split` is None; of newstest2014 also the filtered one.
+    """A test set by name, or that of `test_split`; of newstest2014 also the filtered.
 
     Raises
     ------
     InputError
-        As `load_pairs` does. But if it is only the filtered set that cannot be had, that is a warning.
+        As `load_pairs` does. But if it is only the filtered set that cannot be had,
+        that is a warning.
     """
     split = split or test_split(data)
     if data != "wmt14" or split not in ("test", "newstest2014"):
@@ -75,10 +79,11 @@ def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
 def scores_of(
     translations: list[str], tests: dict[str, Pairs], language: str, forms: bool
 ) -> dict[str, dict[str, Score]]:
-    """BLEU by test set and form; the translations are those of the first set, and the second is a part."""
+    """BLEU by test set and form; the translations are of the first and larger set."""
     (name, pairs), *part = tests.items()
     if not forms:
-        return {name: {"sacrebleu": Score("sacrebleu", *bleu(translations, pairs.target))}}
+        plain = Score("sacrebleu", *bleu(translations, pairs.target))
+        return {name: {"sacrebleu": plain}}
     if part:
         return bleu_on_newstest2014(translations, pairs, part[0][1], language)
     return {name: bleu_in_every_form(translations, pairs.target, language)}
@@ -86,7 +91,7 @@ def scores_of(
 
 # book/09-launch.ipynb, cell translate-test
 def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
-    """Translate a test set; an `InputError` names its file and the sentence, if that is too long."""
+    """Translate a test set; an `InputError` names its file and a sentence too long."""
     try:
         with warnings.catch_warnings(action="error", category=TooLong):
             return list(translator(test.source, progress=progress))
@@ -94,21 +99,27 @@ def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[
         raise InputError(f"{test.source_name}: {warning}") from None
 
 
-def others(against: Path, search: SearchConfig, test: Pairs, progress: bool, device: str | None) -> list[str]:
-    """The translations in a file, or those of another run's model; an `InputError` if it is neither."""
+def others(
+    against: Path, search: SearchConfig, test: Pairs, progress: bool, device: str | None
+) -> list[str]:
+    """Translations from a file or by another run's model; otherwise an `InputError`."""
     if against.is_dir():
-        return translate_test(Translator(*TrainedRun.read(against).load(device), search), test, progress)
+        translator = Translator(*TrainedRun.read(against).load(device), search)
+        return translate_test(translator, test, progress)
     lines = list(decode_lines(read_bytes(against), str(against)))
     check_lines(lines, test.target)
     return lines
 
 
 def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[str, Any]:
-    """BLEU and chrF with intervals, and how far they are from those of other translations."""
+    """BLEU and chrF with intervals, and how far they are from those of `theirs`."""
     found = {"measured": measure(ours, test.target)}
     if theirs is not None:
         found["apart"] = measure(ours, test.target, against=theirs)
-    return {key: {name: asdict(each) for name, each in scores.items()} for key, scores in found.items()}
+    return {
+        key: {name: asdict(each) for name, each in scores.items()}
+        for key, scores in found.items()
+    }
 
 
 # book/09-launch.ipynb, cell score
@@ -123,18 +134,20 @@ def score(
     device: str | None = None,
     against: Path | None = None,
 ) -> dict[str, Any]:
-    """Translate a test set with the model that a run has left, and score it (section 6.1).
+    """Translate a test set with the model of a run, and score it (section 6.1).
 
-    Corpus and pair of languages are those of the training, and `split` is what `test_split` says, unless
-    given. Without `forms` there is sacreBLEU alone; where None, there are as many forms as the language has.
-    BLEU and chrF are compared with those of `against`, if that is given; see `others`.
-    A parser is scored by `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
+    Corpus and pair of languages are those of the training, and `split` is what
+    `test_split` says, unless given. Without `forms` there is sacreBLEU alone; where
+    None, there are as many forms as the language has. BLEU and chrF are compared with
+    those of `against`, if that is given; see `others`. A parser is scored by
+    `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
     """
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
         split = split or test_split(data)
-        return {"kind": run.kind, **evaluate_parser(run, search, data, split, True, progress, device)}
+        scores = evaluate_parser(run, search, data, split, True, progress, device)
+        return {"kind": run.kind, **scores}
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
@@ -142,7 +155,8 @@ def score(
     test = next(iter(sets.values()))
     theirs = others(against, search, test, progress, device) if against else None
     ours = translate_test(Translator(*run.load(device), search), test, progress)
-    found = scores_of(ours, sets, language, language in MOSES if forms is None else forms)
+    forms = language in MOSES if forms is None else forms
+    found = scores_of(ours, sets, language, forms)
     return {
         "kind": run.kind,
         "run": str(run.folder),
@@ -153,7 +167,10 @@ def score(
         "checkpoints": [folder.name for folder in run.checkpoints],
         "minutes": run.description.minutes,
         "device": device_name(device),
-        "bleu": {test: {form: asdict(each) for form, each in forms.items()} for test, forms in found.items()},
+        "bleu": {
+            test: {form: asdict(each) for form, each in scores.items()}
+            for test, scores in found.items()
+        },
         "against": str(against) if against else None,
         **intervals(ours, test, theirs),
     }
@@ -161,24 +178,44 @@ def score(
 
 # book/09-launch.ipynb, cell report
 def report(record: dict[str, Any]) -> str:
-    """What `score` found: BLEU and chrF with 95% intervals, and BLEU in every form; or a parser's F1."""
+    """What `score` found: BLEU and chrF with 95% intervals, or a parser's F1.
+
+    BLEU in several forms has a line for each.
+    """
     if record["kind"] == "parsing":
-        parts = [f"{name} {record[name]:.2f}" for name in ("precision", "recall", "complete_match")]
-        f1 = f"F1 {record['f1']:.2f}  ({', '.join(parts)}; {record['sentences']:,} sentences)"
-        without = (
-            f"F1 {record['strict_f1']:.2f}  if the {record['skipped']:,} that EVALB skips count as no trees"
-        )
-        return f"{f1}\n{without}" if record["skipped"] else f1
-    lines = [f"{Measured(**each)}  {each['signature']}" for each in record["measured"].values()]
-    lines += [f"against {record['against']}: {Measured(**each)}" for each in record.get("apart", {}).values()]
-    rows = [(test, each) for test, forms in record["bleu"].items() for each in forms.values()]
+        names = ("precision", "recall", "complete_match")
+        parts = ", ".join(f"{name} {record[name]:.2f}" for name in names)
+        f1 = f"F1 {record['f1']:.2f}  ({parts}; {record['sentences']:,} sentences)"
+        if not record["skipped"]:
+            return f1
+        skipped = f"the {record['skipped']:,} that EVALB skips count as no trees"
+        return f"{f1}\nF1 {record['strict_f1']:.2f}  if {skipped}"
+    lines = [
+        f"{Measured(**each)}  {each['signature']}"
+        for each in record["measured"].values()
+    ]
+    lines += [
+        f"against {record['against']}: {Measured(**each)}"
+        for each in record.get("apart", {}).values()
+    ]
+    rows = [
+        (test, each)
+        for test, forms in record["bleu"].items()
+        for each in forms.values()
+    ]
     for test, each in rows if len(rows) > 1 else []:
-        lines.append(f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}")
+        lines.append(
+            f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}"
+        )
     return "\n".join(lines)
 
 
-def write_record(path: Path, record: dict[str, Any], command: Sequence[str] | None = None) -> None:
-    """Write down what `score` found, and how it came about: by the `command`, or by the one that runs now.
+def write_record(
+    path: Path, record: dict[str, Any], command: Sequence[str] | None = None
+) -> None:
+    """Write down what `score` found, and the `command` that led to it.
+
+    Without `command`, that is the one that runs now.
 
     Raises
     ------

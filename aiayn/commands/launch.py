@@ -34,31 +34,40 @@ from aiayn.costs.hardware import PAPER_RUNS
 from aiayn.errors import InputError
 
 PORT = 29500  # torchrun's own, where an address has none
-ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"  # of a machine, perhaps with a port
-SHUTDOWN_SECONDS = 120  # in which interrupted workers may save: a checkpoint of big has 2.6 GB
+# Of a machine, perhaps with a port.
+ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"
+# In which interrupted workers may save: a checkpoint of big has 2.6 GB.
+SHUTDOWN_SECONDS = 120
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
-    "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),  # before PyTorch 2.12 it is always 30
+    # Before PyTorch 2.12 it is always 30.
+    "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),
 }
 
 
 # book/09-launch.ipynb, cell torchrun-command
 def torchrun_command(
-    program: list[str], workers: int, machines: int = 1, address: str | None = None, restarts: int = 0
+    program: list[str],
+    workers: int,
+    machines: int = 1,
+    address: str | None = None,
+    restarts: int = 0,
 ) -> list[str]:
-    """The command that starts `program` once for every worker; the same one on each machine.
+    """The command, the same on each machine, that starts `program` once per worker.
 
     Parameters
     ----------
     program : list of str
-        What each worker runs, such as `["-m", "aiayn", "train", …]`, or a script and its arguments.
+        What each worker runs, such as `["-m", "aiayn", "train", …]`, or a script and
+        its arguments.
     workers : int
         On each machine: one for every GPU.
     machines : int
         How many machines take part.
     address : str, optional
-        Where several machines meet: the name of one of them, with a port if it is not to be 29500.
+        Where several machines meet: the name of one of them, with a port if it is not
+        to be 29500.
     restarts : int
         How often all workers are started again after one has failed.
 
@@ -69,16 +78,20 @@ def torchrun_command(
     """
     if not (1 <= workers <= 1000 and 1 <= machines <= 10_000 and 0 <= restarts <= 1000):
         numbers = f"workers={workers}, machines={machines}, restarts={restarts}"
-        raise InputError(f"{numbers}: wanted are 1 to 1,000, 1 to 10,000 and 0 to 1,000")
+        wanted = "1 to 1,000, 1 to 10,000 and 0 to 1,000"
+        raise InputError(f"{numbers}: wanted are {wanted}")
     meeting = ["--standalone"]
     if machines > 1:
         if not address:
-            raise InputError(f"{machines} machines: give the address of one of them, where all meet")
+            raise InputError(
+                f"{machines} machines: give the address of one of them, where all meet"
+            )
         if not (found := re.fullmatch(ADDRESS, address)):
-            raise InputError(f"address {address!r}: give a machine's name, with a port or not: node1:{PORT}")
+            advice = f"give a machine's name, with a port or not: node1:{PORT}"
+            raise InputError(f"address {address!r}: {advice}")
         endpoint = address if found[2] else f"{address}:{PORT}"
-        meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d", "--rdzv-id", "aiayn"]
-        meeting += ["--rdzv-endpoint", endpoint]
+        meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d"]
+        meeting += ["--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
     many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     return ["torchrun", *meeting, *many, *program]
 
@@ -88,14 +101,14 @@ FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) "
 
 
 def first_failure(output: str) -> tuple[int, str] | None:
-    """Exit code of the worker that torchrun reports to have failed first, and a line about it."""
+    """Exit code of the worker that torchrun saw fail first, and a line about it."""
     victims, _, root = output.rpartition("Root Cause (first observed failure)")
     found = FAILURE.search(root) if victims else None
     if found is None:
         return None
     code = int(found[2])
-    ranks = sorted({int(found[1]), *(int(rank) for rank, how in FAILURE.findall(victims) if how == found[2])})
-    who = "rank " + ", ".join(map(str, ranks))
+    alike = {rank for rank, how in FAILURE.findall(victims) if how == found[2]}
+    who = "rank " + ", ".join(sorted({found[1], *alike}, key=int))
     if code >= 0:
         return code, f"{who}: ended with exit code {code}; its output says more"
     names = {each.value: each.name for each in signal.Signals}
@@ -104,13 +117,16 @@ def first_failure(output: str) -> tuple[int, str] | None:
 
 
 def reason(lines: Iterable[str]) -> str:
-    """Why workers failed: what one of them said, how one ended, or else the end of the output."""
+    """Why workers failed: what one said, how one ended, or the end of the output."""
     last = [line.rstrip() for line in lines if line.strip()]
     failure = first_failure("\n".join(last))
     said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
-    if said and (failure is None or failure[0] == 2):  # any other code is not that of who said it
+    # Any other code is not that of who said it.
+    if said and (failure is None or failure[0] == 2):
         return said[0]
-    return failure[1] if failure else "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+    if failure:
+        return failure[1]
+    return "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
 
 
 # book/09-launch.ipynb, cell launch
@@ -124,12 +140,16 @@ def launch(command: list[str], show: bool = True) -> None:
     InputError
         If the workers fail; it says why.
     """
-    torchrun = [sys.executable, "-m", "torch.distributed.run", *command[1:]]  # that of this Python
+    # The torchrun of this Python.
+    torchrun = [sys.executable, "-m", "torch.distributed.run", *command[1:]]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(torchrun, env=ENVIRONMENT | os.environ, start_new_session=True, **pipes)
+    process = subprocess.Popen(
+        torchrun, env=ENVIRONMENT | os.environ, start_new_session=True, **pipes
+    )
     stdout: Any = process.stdout
     last: deque[str] = deque(maxlen=1000)
-    # A progress bar comes as lines that end in a carriage return; newline="" leaves them so.
+    # A progress bar comes as lines that end in a carriage return; newline="" leaves
+    # them so.
     with process, TextIOWrapper(stdout, "utf-8", "replace", newline="") as output:
         try:
             for line in output:
@@ -138,7 +158,8 @@ def launch(command: list[str], show: bool = True) -> None:
                     print(line, end="", flush=True)
         except BaseException:  # Ctrl-C, above all
             process.terminate()
-            deque(output, maxlen=0)  # the workers write until they have saved, and somebody has to read it
+            # The workers write until they have saved, and somebody has to read it.
+            deque(output, maxlen=0)
             process.wait()
             raise
     if process.returncode:

@@ -22,7 +22,8 @@ from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_comman
 from aiayn.errors import InputError
 from aiayn.translation.bleu_scores import MOSES
 
-SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60  # before the end of a job, for the workers to save in
+# Before the end of a job, for the workers to save in.
+SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60
 
 SLURM = """\
 #!/bin/bash
@@ -37,7 +38,8 @@ SLURM = """\
 #SBATCH --signal=TERM@{signal}
 #SBATCH --requeue
 
-# What your cluster wants besides (--partition, --account) and what makes aiayn known comes here, such as:
+# What your cluster wants besides (--partition, --account) and what makes aiayn known
+# comes here, such as:
 # source ~/aiayn/.venv/bin/activate
 
 {variables}
@@ -57,17 +59,23 @@ srun --nodes=1 --ntasks=1 {evaluate}
 
 # book/09-launch.ipynb, cell check-words
 def check_words(words: Iterable[str]) -> None:
-    """Refuse words that do not fit into a line of a script or a log, with an InputError."""
+    """Raise an InputError if a word does not fit into a line of a script or a log."""
     for word in words:
         if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", word):
-            raise InputError(f"{word!r}: holds a control character or is not UTF-8; choose another name")
+            fault = "holds a control character or is not UTF-8"
+            raise InputError(f"{word!r}: {fault}; choose another name")
 
 
 # book/09-launch.ipynb, cell slurm-script
 def slurm_script(
-    train: list[str], out: Path, workers: int, machines: int = 1, hours: float = 24.0, restarts: int = 3
+    train: list[str],
+    out: Path,
+    workers: int,
+    machines: int = 1,
+    hours: float = 24.0,
+    restarts: int = 3,
 ) -> str:
-    """A batch file for `sbatch` that trains, goes on in another job when the time is over, and scores.
+    """A batch file for `sbatch` that trains and scores, in as many jobs as it takes.
 
     Parameters
     ----------
@@ -81,17 +89,23 @@ def slurm_script(
         For which a job may have the machines.
     """
     if not 1 / 6 <= hours <= 10_000:
-        raise InputError(f"hours={hours}: must be ten minutes, to start and to save, to 10,000 hours")
+        raise InputError(
+            f"hours={hours}: must be ten minutes, to start and to save, to 10,000 hours"
+        )
     check_words([*train, str(out)])
     minutes = round(60 * hours)
     pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
-    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []  # trees and some languages have one form
+    # Trees and some languages have one form.
+    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []
     run = f"./{out}" if str(out).startswith("-") else str(out)  # or it would be a flag
     evaluate = ["aiayn", "evaluate", run, *forms, "--json", f"{run}/bleu.json"]
-    program = ["-m", "aiayn", "train", *train, *([] if "--resume" in train else ["--resume"])]
-    torchrun = [*map(shlex.quote, torchrun_command(program, workers, machines, "first:1", restarts))]
-    if machines > 1:
-        torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'  # for the shell to fill in
+    resume = [] if "--resume" in train else ["--resume"]
+    program = ["-m", "aiayn", "train", *train, *resume]
+    command = torchrun_command(program, workers, machines, "first:1", restarts)
+    torchrun = [shlex.quote(word) for word in command]
+    if machines > 1:  # the shell is to fill it in
+        torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'
+    exports = [f"export {name}={value}" for name, value in ENVIRONMENT.items()]
     return SLURM.format(
         name=re.sub(r"[^A-Za-z0-9._-]+", "-", out.name) or "aiayn",
         machines=machines,
@@ -99,8 +113,9 @@ def slurm_script(
         workers=workers,
         minutes=minutes,
         signal=SIGNAL_SECONDS,
-        variables="\n".join(f"export {name}={value}" for name, value in ENVIRONMENT.items()),
+        variables="\n".join(exports),
         torchrun=" ".join(torchrun),
-        nearly=60 * minutes - SIGNAL_SECONDS - 120,  # SLURM may be early, and the script started late
+        # SLURM may be early, and the script started late.
+        nearly=60 * minutes - SIGNAL_SECONDS - 120,
         evaluate=shlex.join(evaluate),
     )

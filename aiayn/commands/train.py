@@ -53,34 +53,45 @@ from aiayn.translation.learning import example, initial
 class Training:
     """What to train, and how."""
 
-    data: str  # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
+    # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
+    data: str
     config: str  # the name of a recipe
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
     minutes: float = math.inf  # stop after so many; no limit unless given
     steps: int | None = None  # stop after so many; the recipe's unless given
-    batch_tokens: int | None = None  # of a step on either side; the recipe's unless given
-    micro_batches: int | None = None  # pieces of a batch; one for each worker unless given
-    checkpoint_steps: int | None = None  # from one checkpoint to the next; the recipe's unless given
-    sparse: bool = False  # until the last checkpoints, which are averaged, at most one in ten minutes
-    vocabulary_size: int | None = None  # pieces, both languages together; the recipe's unless given
-    dropout: float | None = None  # share of numbers set to zero; the recipe's unless given
-    byte_fallback: bool = False  # spell letters that the vocabulary lacks, by 256 pieces for bytes
+    # of a step on either side; the recipe's unless given
+    batch_tokens: int | None = None
+    # pieces of a batch; one for each worker unless given
+    micro_batches: int | None = None
+    # from one checkpoint to the next; the recipe's unless given
+    checkpoint_steps: int | None = None
+    # until the last checkpoints, which are averaged, at most one in ten minutes
+    sparse: bool = False
+    # pieces, both languages together; the recipe's unless given
+    vocabulary_size: int | None = None
+    # share of numbers set to zero; the recipe's unless given
+    dropout: float | None = None
+    # spell letters that the vocabulary lacks, by 256 pieces for bytes
+    byte_fallback: bool = False
     seed: int = 1  # of everything that is drawn
     init: Path | None = None  # begin with the model of this run; a new one unless given
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
-    drop_too_long: bool = False  # leave out sentences that are too long, rather than stop at the first
+    # leave out sentences that are too long, rather than stop at the first
+    drop_too_long: bool = False
     resume: bool = False  # go on with the run in the folder, if there is one
     tensorboard: bool = False  # write TensorBoard's files, too
-    compile: bool = False  # have torch compile the layers: takes minutes, and pays on a GPU
+    # have torch compile the layers: takes minutes, and pays on a GPU
+    compile: bool = False
 
     def settings(self) -> TrainingConfig:
         """The recipe, with what the flags change."""
         if not self.minutes > 0:
             raise InputError(f"minutes={self.minutes}: must be more than 0")
-        names = ["steps", "minutes", "batch_tokens", "micro_batches", "checkpoint_steps", "sparse", "seed"]
-        names += ["vocabulary_size", "dropout", "byte_fallback"]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        names = "steps minutes batch_tokens micro_batches checkpoint_steps sparse seed"
+        names += " vocabulary_size dropout byte_fallback"
+        told = {name: getattr(self, name) for name in names.split()}
+        given = {name: value for name, value in told.items() if value is not None}
         return recipe(self.config, **given)
 
 
@@ -91,9 +102,12 @@ def fetched_elsewhere(job: Training) -> Iterator[None]:
     try:
         yield
     except NotFetched as error:
-        words = ["aiayn", "prepare", "--data", job.data, "--pair", job.pair, "--config", job.config]
-        words += ["--vocabulary-size", str(job.vocabulary_size)] * (job.vocabulary_size is not None)
-        words += ["--byte-fallback"] * job.byte_fallback + ["--drop-too-long"] * job.drop_too_long
+        words = ["aiayn", "prepare", "--data", job.data, "--pair", job.pair]
+        words += ["--config", job.config]
+        if job.vocabulary_size is not None:
+            words += ["--vocabulary-size", str(job.vocabulary_size)]
+        words += ["--byte-fallback"] * job.byte_fallback
+        words += ["--drop-too-long"] * job.drop_too_long
         command = shlex.join(words)
         where = "on a machine that has a network and the same cache (AIAYN_CACHE)"
         raise InputError(f"{error}; or run `{command}` {where}") from None
@@ -123,20 +137,23 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
             device=job.device,
             progress=progress,
         )
-    run, validations = TrainedRun.read(job.out).description, Metrics(job.out).validations()
-    if "TORCHELASTIC_RUN_ID" not in os.environ and run.step not in validations:
-        print(f"aiayn: stopped after step {run.step}, which is saved; --resume goes on", file=sys.stderr)
-        sys.exit(130)
+    run = TrainedRun.read(job.out).description
+    validations = Metrics(job.out).validations()
     if run.step in validations:
         for line in farewell(job, run, validations[run.step]):
             progress.say(line)
+    elif "TORCHELASTIC_RUN_ID" not in os.environ:
+        said = f"stopped after step {run.step}, which is saved; --resume goes on"
+        print(f"aiayn: {said}", file=sys.stderr)
+        sys.exit(130)
 
 
 def farewell(job: Training, run: Description, perplexity: float) -> Iterator[str]:
     """What a training has come to, and what one may do next."""
     minutes = f"{run.step:,} steps in {run.minutes:.1f} minutes"
     yield f"{job.out}: {minutes}, validation perplexity {perplexity:.1f}"
-    verb, language = "parse" if run.kind == "parsing" else "translate", job.pair.partition("-")[0]
+    verb = "parse" if run.kind == "parsing" else "translate"
+    language = job.pair.partition("-")[0]
     yield f"next: aiayn {verb} {shlex.quote(str(job.out))} < in.{language}"
 
 
@@ -150,14 +167,15 @@ def prepare(
     byte_fallback: bool = False,
     drop_too_long: bool = False,
 ) -> None:
-    """Download, check, learn the vocabulary and encode, so that `train` can begin at once; needs no GPU.
+    """Download, check, learn the vocabulary and encode, so that `train` can then begin.
 
-    All of it is kept in the cache, the folder that AIAYN_CACHE names.
+    It needs no GPU. All is kept in the cache, the folder that AIAYN_CACHE names.
 
     Parameters
     ----------
     data : str
-        multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de.
+        multi30k, wmt14, laboratory, ptb, or a folder:
+        train.en, train.de, val.en, val.de.
     config : str
         What will be trained: base, big, small, multi30k, …
     pair : str
@@ -172,7 +190,12 @@ def prepare(
         Leave out sentences that are too long, rather than stop at the first.
     """
     job = Training(
-        data, config, out or Path(), pair, vocabulary_size=vocabulary_size, byte_fallback=byte_fallback
+        data,
+        config,
+        out or Path(),
+        pair,
+        vocabulary_size=vocabulary_size,
+        byte_fallback=byte_fallback,
     )
     if out is not None:
         check_folder(out, resume=False)
@@ -182,18 +205,24 @@ def prepare(
     tests = load_test(data, pair, None) if data in TEST_SETS else {}
     counts = {"train": len(corpus.train), "val": len(corpus.valid)}
     counts |= {name: len(pairs) for name, pairs in tests.items()}
-    print("ready:", ", ".join(f"{name} {count:,} pairs" for name, count in counts.items()))
+    ready = [f"{name} {count:,} pairs" for name, count in counts.items()]
+    print("ready:", ", ".join(ready))
 
 
 # book/09-launch.ipynb, cell flags
 def flags(job: Training) -> list[str]:
     """The flags from which `aiayn train` reads a job back."""
-    told = []
+    told: list[str] = []
     for field in fields(job):
         value, flag = getattr(job, field.name), "--" + field.name.replace("_", "-")
-        if value != field.default:
-            negative = str(value).startswith("-")  # or a name that would be taken for a flag
-            told += [flag] if value is True else [f"{flag}={value}"] if negative else [flag, str(value)]
+        if value == field.default:
+            continue
+        if value is True:
+            told += [flag]
+        elif str(value).startswith("-"):  # or it would be a flag
+            told += [f"{flag}={value}"]
+        else:
+            told += [flag, str(value)]
     return told
 
 
@@ -207,7 +236,7 @@ def launch(
     slurm: bool = False,
     hours: float = 24.0,
 ) -> None:
-    """Train with several workers, then score the mean of the last checkpoints in every form.
+    """Train with several workers; score the mean of the last checkpoints in every form.
 
     Parameters
     ----------
@@ -229,16 +258,21 @@ def launch(
     if pieces is not None and min(workers, machines) > 0:
         check_shares(pieces, workers * machines)
     if slurm:
-        print(slurm_script(flags(job), job.out, workers, machines, hours, restarts), end="")
+        script = slurm_script(flags(job), job.out, workers, machines, hours, restarts)
+        print(script, end="")
         return
     with fetched_elsewhere(job):
         load_test(job.data, job.pair, None)
-    job = replace(job, resume=job.resume or machines > 1)  # a machine knows only its own restarts
-    command = torchrun_command(["-m", "aiayn", "train", *flags(job)], workers, machines, address, restarts)
+    # A machine knows only its own restarts.
+    job = replace(job, resume=job.resume or machines > 1)
+    program = ["-m", "aiayn", "train", *flags(job)]
+    command = torchrun_command(program, workers, machines, address, restarts)
     check_folder(job.out, job.resume)  # before eight processes find out
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers hear of it
+    # The workers are to hear of it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     launch_workers(command)
     if machines == 1:
-        record = score(TrainedRun.read(job.out), progress=sys.stderr.isatty(), device=job.device)
+        bar = sys.stderr.isatty()
+        record = score(TrainedRun.read(job.out), progress=bar, device=job.device)
         print(report(record))
         write_record(job.out / "bleu.json", record)

@@ -47,16 +47,20 @@ class ModelOptions:
     """Which model, and how it searches."""
 
     run: RunArgument  # a folder that `aiayn train` left
-    beam: int | None = None  # prefixes kept at each step: 4, of a parser 21, unless given
-    alpha: float | None = None  # strength of the length penalty: 0.6, of a parser 0.3, unless given
-    average: int | None = None  # how many of the last checkpoints; the recipe's number unless given
-    device: str | None = None  # cpu, cuda, cuda:1, …; a GPU if there is one unless given
+    # prefixes kept at each step: 4, of a parser 21, unless given
+    beam: int | None = None
+    # strength of the length penalty: 0.6, of a parser 0.3, unless given
+    alpha: float | None = None
+    # how many of the last checkpoints; the recipe's number unless given
+    average: int | None = None
+    # cpu, cuda, cuda:1, …; a GPU if there is one unless given
+    device: str | None = None
 
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
-        """The run, and how to search: as the paper does with such a model, but for what the flags change."""
+        """The run, and the paper's search for its kind, changed as the flags say."""
         run = TrainedRun.read(self.run, self.average)
-        changes: dict[str, Any] = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
-        given = {name: value for name, value in changes.items() if value is not None}
+        flags = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
+        given: Any = {name: value for name, value in flags.items() if value is not None}
         return run, replace(SEARCHES[run.kind], **given)
 
 
@@ -69,10 +73,11 @@ def read_lines() -> list[str]:
 
 @contextmanager
 def reporting_too_long() -> Iterator[None]:
-    """Within it, sentences that are too long are left out; standard error says so, and the exit code is 1."""
-    with warnings.catch_warnings(record=True, action="always", category=TooLong) as caught:
+    """Within it, sentences too long are left out and reported, with exit code 1."""
+    catch = warnings.catch_warnings(record=True, action="always", category=TooLong)
+    with catch as caught:
         yield
-    left_out = [warning.message for warning in caught or () if warning.category is TooLong]
+    left_out = [each.message for each in caught or () if each.category is TooLong]
     for message in left_out:
         print(f"aiayn: standard input: {message}", file=sys.stderr)
     if left_out:
@@ -87,12 +92,13 @@ def translate(
 ) -> None:
     """Translate standard input to standard output, line by line.
 
-    A sentence that is too long stays untranslated; standard error says so, and the exit code is 1.
+    A sentence that is too long stays untranslated; standard error says so, and the exit
+    code is 1.
 
     Parameters
     ----------
     n_best : int, optional
-        Print so many translations, each with the number of its sentence and its score, tabs between them.
+        Print so many translations, with sentence number and score, tabs between them.
     attention : Path, optional
         A file for a page that shows where every head looked, in HTML.
     """
@@ -116,8 +122,10 @@ def translate(
 
 
 # book/09-launch.ipynb, cell parse-command
-def parse(model: Annotated[ModelOptions, tyro.conf.arg(name="")], constrained: bool = True) -> None:
-    """Print the tree of each line of standard input, in brackets; an empty line where there is none.
+def parse(
+    model: Annotated[ModelOptions, tyro.conf.arg(name="")], constrained: bool = True
+) -> None:
+    """Print the tree of each line of input, in brackets; an empty line if it has none.
 
     Parameters
     ----------
@@ -165,30 +173,33 @@ def evaluate(
     against: Path | None = None,
     json: Path | None = None,
 ) -> None:
-    """Translate a test set and print BLEU and chrF with 95% intervals; of a parser, its labelled F1.
+    """Print BLEU and chrF of a test set with 95% intervals; of a parser, labelled F1.
 
     Parameters
     ----------
     split : str, optional
-        Which part; newstest2014, test_2016_flickr or test unless given, val where a folder has no test.
+        Which part; unless given, newstest2014, test_2016_flickr or test, or else val.
     data : str, optional
         Another corpus than the model was trained on.
     pair : str, optional
         Other languages than the model was trained on.
     forms : bool
-        Print BLEU in every form that people quote, of newstest2014 for all lines and for the filtered ones.
+        BLEU in every form that people quote; of newstest2014, also for filtered lines.
     against : Path, optional
-        Another run, or a file of translations: print the difference, with interval and p-value.
+        Another run, or translations in a file: print difference, interval and p-value.
     json : Path, optional
         A file to write the scores to, with all that belongs to them.
     """
     run, search = model.read()
     if run.kind == "parsing" and (pair or forms or against):
-        raise InputError(f"{model.run}: a parser, which F1 is for; leave out --pair, --forms and --against")
+        advice = "leave out --pair, --forms and --against"
+        raise InputError(f"{model.run}: a parser, which F1 is for; {advice}")
     keep_heap()
-    record = score(run, search, data, pair, split, forms, sys.stderr.isatty(), model.device, against)
+    bar = sys.stderr.isatty()
+    record = score(run, search, data, pair, split, forms, bar, model.device, against)
     print(report(record))
-    if data is None and record["data"] not in CORPORA:  # a run from elsewhere may name any folder
+    # A run from elsewhere may name any folder.
+    if data is None and record["data"] not in CORPORA:
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
     if json is not None:
         write_record(json, record)

@@ -43,20 +43,22 @@ Count = int | Int[np.ndarray, " pairs"]
 
 
 def forward_flops(config: TransformerConfig, n: Count, m: Count) -> dict[str, Count]:
-    """FLOPs of the matrix products that one pair takes forward, by part; a multiply-add counts as two.
+    """FLOPs of a pair's matrix products forward, by part; a multiply-add counts as two.
 
-    Causal attention is counted as the full square, as kernels and counters do, although half is hidden.
+    Causal attention is counted as the full square, as kernels and counters do, although
+    half is hidden.
 
     Parameters
     ----------
     config : TransformerConfig
         The shape of the model.
     n, m : int or array
-        Source and target tokens of a pair, or of several pairs: the results are then arrays, too.
+        Source and target tokens of a pair; arrays of several give arrays.
     """
     N, d, h = config.N, config.d_model, config.h
     d_k, d_v = config.d_k or d // h, config.d_v or d // h
-    meetings = n * n + m * m + n * m  # of a query with a key: in the encoder, in the decoder, between them
+    # of a query with a key: in the encoder, in the decoder, between them
+    meetings = n * n + m * m + n * m
     return {
         "projections": 2 * N * 3 * (n + m) * d * h * (d_k + d_v),
         "scores": 2 * N * h * d_k * meetings * (config.score != "additive"),
@@ -69,42 +71,44 @@ def forward_flops(config: TransformerConfig, n: Count, m: Count) -> dict[str, Co
 
 # book/05-2-hardware-and-schedule.ipynb, cell variant-flops
 def variant_flops(config: TransformerConfig, n: Count, m: Count) -> Count:
-    """FLOPs of the products, forward, that other scores and relative positions have and the paper's have not.
+    """FLOPs, forward, of products that only other scores and relative positions have.
 
-    The additive score is mostly work on single numbers, which is no product and is not counted.
+    The additive score is mostly work on single numbers: no product, and not counted.
     """
     N, h = config.N, config.h
     d_k, d_v = config.d_k or config.d_model // h, config.d_v or config.d_model // h
-    queries, keys = n + 2 * m, 2 * n + m  # of all attentions in a layer of the encoder and one of the decoder
+    # of all attentions in a layer of the encoder and one of the decoder
+    queries, keys = n + 2 * m, 2 * n + m
     flops = 0 * (n + m)
     if config.score == "general":
         flops += 2 * N * queries * h * d_k * d_k
     if config.score == "additive":
         flops += 2 * N * (queries + keys) * h * d_k * d_k
-    if config.positions == "relative":  # 33 distances, from -16 to 16, in self-attention only
+    if config.positions == "relative":  # 33 distances, in self-attention only
         flops += 2 * N * (n + m) * h * 33 * (d_k + d_v)
     return flops
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell training-flops
 def training_flops(config: ModelConfig, n: Count, m: Count) -> Count:
-    """FLOPs of the matrix products of one pair, forward and backward: every product becomes three."""
+    """FLOPs of one pair's matrix products, forward and backward: each becomes three."""
     if isinstance(config, TransformerConfig):
         return 3 * sum(forward_flops(config, n, m).values())
     return 3 * config.forward_flops(n, m)
 
 
 def batch_flops(config: ModelConfig, lengths: Integer[np.ndarray, "pairs 2"]) -> int:
-    """FLOPs of a training step on pairs of these lengths (source, target), padding not counted.
+    """FLOPs of a training step on pairs of these lengths, padding not counted.
 
-    Divided by the seconds it took and by `peak_flops`, this is the model-FLOP utilisation.
+    `lengths` has source and target of each pair. Divided by the seconds it took and by
+    `peak_flops`, this is the model-FLOP utilisation.
     """
     n, m = lengths.astype(np.int64).T  # lengths kept as 16 bits would overflow
     return int(np.sum(training_flops(config, n, m)))
 
 
 def step_flops(config: ModelConfig, tokens: int = 25_000, length: int = 27) -> float:
-    """FLOPs of a step on so many tokens a side, in pairs of `length` tokens on either side (section 5.1)."""
+    """FLOPs of a step on `tokens` a side, in pairs of `length` a side (section 5.1)."""
     return tokens / length * batch_flops(config, np.array([[length, length]]))
 
 
@@ -149,12 +153,12 @@ def find_accelerator(name: str) -> Accelerator | None:
     words = set(re.split(r"[^A-Z0-9]+", name.upper()))
     if words & OTHER_PRODUCT:
         return None
-    found = [entry for entry in ACCELERATORS if set(entry.name.upper().split()) <= words]
-    return max(found, key=lambda entry: len(entry.name), default=None)
+    found = [gpu for gpu in ACCELERATORS if set(gpu.name.upper().split()) <= words]
+    return max(found, key=lambda gpu: len(gpu.name), default=None)
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """Dense peak of a GPU in FLOP/s, from its data sheet; None for a processor and for what is not listed."""
+    """Dense peak of a GPU in FLOP/s, from its data sheet; None if it is not listed."""
     if device.type != "cuda":
         return None
     found = find_accelerator(torch.cuda.get_device_name(device))
@@ -162,24 +166,27 @@ def peak_flops(device: torch.device) -> float | None:
 
 
 def training_dtype(device: torch.device) -> torch.dtype:
-    """The numbers in which training computes products there: those that the table's peak is of (section 5.2).
+    """The type in which training multiplies; the table's peak is of it (section 5.2).
 
-    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know nothing else, where
-    gradients have to be scaled; else float32.
+    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know
+    nothing else, where gradients have to be scaled; else float32.
     """
     if device.type != "cuda":
         return torch.float32
     with torch.cuda.device(device):
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return torch.bfloat16
-    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else torch.float32
+    tensor_cores = torch.cuda.get_device_capability(device) >= (7, 0)
+    return torch.float16 if tensor_cores else torch.float32
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell measured-peak
 def measured_peak(
-    device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32, size: int = 2048
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    size: int = 2048,
 ) -> float:
-    """FLOP/s that a large matrix product reaches here: a limit for everything made of such products."""
+    """FLOP/s of a large matrix product here: a limit for all that is made of them."""
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     best = float("inf")
     for _ in range(6):  # the first is a warm-up, and never the best
@@ -212,10 +219,11 @@ def plan(
     watts: float | None = None,
     tokens: int = 25_000,
 ) -> Plan:
-    """Time and energy of a training, if each of the GPUs reaches that share of its peak (section 5.2).
+    """Time and energy of a training at that share of the GPUs' peak (section 5.2).
 
-    `gpu` is a name as in `ACCELERATORS`, `watts` the power of one, if not that of its data sheet, and
-    `tokens` those of a whole step on either side, however many GPUs share it.
+    `gpu` is a name as in `ACCELERATORS`, `watts` the power of one, if not that of its
+    data sheet, and `tokens` those of a whole step on either side, however many GPUs
+    share it.
 
     Raises
     ------
@@ -224,13 +232,20 @@ def plan(
     """
     found = find_accelerator(gpu)
     if found is None:
-        raise InputError(f"GPU {gpu!r}: not listed; there are {', '.join(a.name for a in ACCELERATORS)}")
+        listed = ", ".join(known.name for known in ACCELERATORS)
+        raise InputError(f"GPU {gpu!r}: not listed; there are {listed}")
     if not 1e-6 <= utilisation <= 1:
-        raise InputError(f"utilisation={utilisation}: give a share of the peak between 0 and 1, such as 0.4")
+        raise InputError(
+            f"utilisation={utilisation}: give a share of the peak"
+            " between 0 and 1, such as 0.4"
+        )
     power = found.watts if watts is None else watts
-    for name, value in {"gpus": gpus, "steps": steps, "tokens": tokens, "watts": power}.items():
+    numbers = {"gpus": gpus, "steps": steps, "tokens": tokens, "watts": power}
+    for name, value in numbers.items():
         if not 0 < value <= 1e9:
-            raise InputError(f"{name}={value!r:.60}: must be more than 0, and at most 1,000,000,000")
+            raise InputError(
+                f"{name}={value!r:.60}: must be more than 0, and at most 1,000,000,000"
+            )
     seconds = step_flops(config, tokens) / (gpus * found.peak * utilisation)
     hours = steps * seconds / 3600
     return Plan(seconds, hours, hours * gpus * power / 1000)
@@ -252,11 +267,16 @@ class PaperRun:
 PAPER_RUNS = [
     PaperRun(name, pair, config(name, vocabulary_size=size), steps, seconds, hours)
     for pair, size in (("en-de", 37_000), ("en-fr", 32_000))
-    for name, steps, seconds, hours in (("base", 100_000, 0.4, 12.0), ("big", 300_000, 1.0, 84.0))
+    for name, steps, seconds, hours in (
+        ("base", 100_000, 0.4, 12.0),
+        ("big", 300_000, 1.0, 84.0),
+    )
 ]
 
 
-def plan_table(gpus: int, gpu: str, utilisation: float, watts: float | None = None) -> str:
+def plan_table(
+    gpus: int, gpu: str, utilisation: float, watts: float | None = None
+) -> str:
     """`plan` for the trainings of Table 2 as text, the paper's eight P100 beside it.
 
     Raises
@@ -267,12 +287,16 @@ def plan_table(gpus: int, gpu: str, utilisation: float, watts: float | None = No
     title = f"{gpus} x {gpu} at {utilisation:.0%} of the peak"
     lines = [
         f"{title:53}  the paper, 8 x P100",
-        "model pair    steps    FLOPs  s/step    hours     kWh  s/step  x steps   stated",
+        (
+            "model pair    steps    FLOPs  s/step    hours     kWh"
+            "  s/step  x steps   stated"
+        ),
     ]
     for run in PAPER_RUNS:
         p = plan(run.shape, run.steps, gpus, gpu, utilisation, watts)
         flops = run.steps * step_flops(run.shape)
         ours = f"{flops:.1e} {p.seconds:7.4f} {p.hours:8.2f} {p.kilowatt_hours:7.1f}"
-        theirs = f"{run.seconds:6.1f} {run.steps * run.seconds / 3600:6.1f} h {run.hours:6.0f} h"
+        hours = run.steps * run.seconds / 3600
+        theirs = f"{run.seconds:6.1f} {hours:6.1f} h {run.hours:6.0f} h"
         lines.append(f"{run.model:5} {run.pair} {run.steps:7,}  {ours}  {theirs}")
     return "\n".join(lines)

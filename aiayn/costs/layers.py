@@ -63,7 +63,7 @@ class Sizes:
 
 # book/04-why-self-attention.ipynb, cell layers
 class SelfAttention(nn.Module):
-    """Attention as Table 1 counts it: one head and no projections; of `r` neighbours only, if given."""
+    """Attention as Table 1 counts it: one head, no projections; `r` restricts it."""
 
     def __init__(self, d: int, r: int | None = None) -> None:
         super().__init__()
@@ -78,18 +78,22 @@ class SelfAttention(nn.Module):
 
 
 class Convolution(nn.Module):
-    """A convolution with as many results as positions; beyond the ends of the sequence stand zeros.
+    """A convolution with a result for every position; zeros stand beyond the ends.
 
-    `dilation` is the distance between neighbours in the kernel. With `groups=d` each of the d numbers is
-    convolved by itself. The kernel lies around its position, an even one further to the right; a causal one
-    lies to the left and ends there.
+    `dilation` is the distance between neighbours in the kernel. With `groups=d` each of
+    the d numbers is convolved by itself. The kernel lies around its position, an even
+    one further to the right; a causal one lies to the left and ends there.
     """
 
-    def __init__(self, d: int, k: int, dilation: int = 1, groups: int = 1, causal: bool = False) -> None:
+    def __init__(
+        self, d: int, k: int, dilation: int = 1, groups: int = 1, causal: bool = False
+    ) -> None:
         super().__init__()
         if k < 1:
             raise InputError(f"k={k}: a kernel must be at least 1 wide")
-        self.convolution = nn.Conv1d(d, d, k, dilation=dilation, groups=groups, bias=False)
+        self.convolution = nn.Conv1d(
+            d, d, k, dilation=dilation, groups=groups, bias=False
+        )
         left = k - 1 if causal else (k - 1) // 2
         self.ends = dilation * left, dilation * (k - 1 - left)
 
@@ -100,13 +104,15 @@ class Convolution(nn.Module):
 
 # book/04-why-self-attention.ipynb, cell table-layers
 def table_layers(sizes: Sizes) -> dict[str, nn.Module]:
-    """The layers of Table 1 and, from the text of section 4, the separable convolution."""
+    """The layers of Table 1 and the separable convolution of section 4's text."""
     d, k, r = sizes.d, sizes.k, sizes.r
     return {
         "self-attention": SelfAttention(d),
         "recurrent": nn.RNN(d, d, bias=False, batch_first=True),
         "convolutional": Convolution(d, k),
-        "separable convolution": nn.Sequential(Convolution(d, k, groups=d), nn.Linear(d, d, bias=False)),
+        "separable convolution": nn.Sequential(
+            Convolution(d, k, groups=d), nn.Linear(d, d, bias=False)
+        ),
         "restricted self-attention": SelfAttention(d, r),
     }
 
@@ -114,7 +120,7 @@ def table_layers(sizes: Sizes) -> dict[str, nn.Module]:
 # book/04-why-self-attention.ipynb, cell multiply-adds
 @contextmanager
 def plain_operations() -> Iterator[None]:
-    """While the block runs, attention and LSTM are computed as separate products and not by one kernel."""
+    """Compute attention and LSTM as separate products, not by one kernel."""
     onednn: Any = torch.backends.mkldnn
     before, onednn.enabled = onednn.enabled, False
     try:
@@ -125,9 +131,10 @@ def plain_operations() -> Iterator[None]:
 
 
 def multiply_adds(layer: Callable[[Tensor], object], x: Tensor) -> int:
-    """The multiply-adds of all matrix products and convolutions in `layer(x)`, on the CPU or the meta device.
+    """The multiply-adds of all matrix products and convolutions in `layer(x)`.
 
-    Work on single numbers (softmax, tanh, sums) is not counted, zeros that pad a convolution are.
+    `x` is on the CPU or the meta device. Work on single numbers (softmax, tanh, sums)
+    is not counted, zeros that pad a convolution are.
 
     Raises
     ------
@@ -137,7 +144,9 @@ def multiply_adds(layer: Callable[[Tensor], object], x: Tensor) -> int:
     with plain_operations(), FlopCounterMode(display=False) as counter:
         layer(x)
     if not counter.get_total_flops():
-        raise InputError("no product was seen: a fused operation that the counter does not know?")
+        raise InputError(
+            "no product was seen: a fused operation that the counter does not know?"
+        )
     return counter.get_total_flops() // 2
 
 
@@ -148,7 +157,7 @@ class PowerLaw:
 
     constant: float  # by which the powers are multiplied
     exponents: dict[str, float]  # of each size, by its letter
-    error: float  # by how much it misses what it was fitted to, at worst, as a share of that
+    error: float  # the worst miss, as a share of what it was fitted to
 
     def __str__(self) -> str:
         factors = [] if f"{self.constant:.3g}" == "1" else [f"{self.constant:.3g}"]
@@ -164,30 +173,36 @@ def fit_power_law(counts: dict[Sizes, int]) -> PowerLaw:
     Raises
     ------
     InputError
-        If the sizes do not vary independently of each other, so that many laws would fit.
+        If the sizes do not vary independently, so that many laws would fit.
     """
-    rows = [[1.0, *(math.log(value) for value in asdict(sizes).values())] for sizes in counts]
+    rows = [[1.0, *map(math.log, asdict(sizes).values())] for sizes in counts]
     A = torch.tensor(rows, dtype=torch.float64)
     y = torch.tensor(list(counts.values()), dtype=torch.float64).log()
     if torch.linalg.matrix_rank(A) < A.shape[1]:
-        raise InputError("n, d, k and r do not vary independently: count at all combinations of a few values")
-    constant, *powers = torch.linalg.lstsq(A, y[:, None]).solution[:, 0].tolist()
-    error = (A @ torch.tensor([constant, *powers], dtype=torch.float64) - y).abs().max().expm1()
-    return PowerLaw(math.exp(constant), dict(zip("ndkr", powers, strict=True)), float(error))
+        raise InputError(
+            "n, d, k and r do not vary independently:"
+            " count at all combinations of a few values"
+        )
+    solution = torch.linalg.lstsq(A, y[:, None]).solution[:, 0]
+    error = float((A @ solution - y).abs().max().expm1())
+    constant, *powers = solution.tolist()
+    return PowerLaw(math.exp(constant), dict(zip("ndkr", powers, strict=True)), error)
 
 
 # book/04-why-self-attention.ipynb, cell longest-chain
 def longest_chain(layer: Callable[[Tensor], object], x: Tensor) -> int:
-    """Products in `layer(x)` each of which needs the result of the one before: the longest chain of them.
+    """The longest chain of products in `layer(x)`, each needing the one before it.
 
-    What stands between two products (softmax, tanh, sums) lengthens every chain by a constant factor.
+    What stands between two products (softmax, tanh, sums) lengthens every chain by a
+    constant factor.
     """
     with plain_operations():
         graph = make_fx(layer)(x).graph
     depth: dict[torch.fx.Node, int] = {}
     for node in graph.nodes:  # inputs stand before what uses them
         before = max((depth[each] for each in node.all_input_nodes), default=0)
-        depth[node] = before + (getattr(node.target, "overloadpacket", None) in flop_registry)
+        is_product = getattr(node.target, "overloadpacket", None) in flop_registry
+        depth[node] = before + is_product
     return max(depth.values())
 
 
@@ -195,23 +210,27 @@ def longest_chain(layer: Callable[[Tensor], object], x: Tensor) -> int:
 def links(
     step: Callable[[Tensor], Tensor], n: int, d: int = 4, seed: int = 0
 ) -> Bool[Tensor, "outputs inputs"]:
-    """Which of `n` positions depend on which after one step, by gradients at a random point.
+    """Which of `n` positions depend on which after one step, found by gradients.
 
     Parameters
     ----------
     step : callable
         From (1, n, d) to (1, n, d): a layer, or several.
     n, d, seed : int
-        Positions, their width, and the seed of the random point.
+        Positions, their width, and the seed of the random point that is the input.
     """
-    x = torch.randn(1, n, d, generator=torch.Generator().manual_seed(seed)).requires_grad_()
-    gradients = [torch.autograd.grad(output.sum(), x, retain_graph=True)[0] for output in step(x)[0]]
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(1, n, d, generator=generator).requires_grad_()
+    gradients = [
+        torch.autograd.grad(output.sum(), x, retain_graph=True)[0]
+        for output in step(x)[0]
+    ]
     return torch.cat(gradients).ne(0).any(dim=-1)
 
 
 # book/04-why-self-attention.ipynb, cell path-lengths
 def path_lengths(n: int, steps: Iterable[Bool[Tensor, "n n"]]) -> Int[Tensor, "n n"]:
-    """Steps on the shortest path to every output (row) from every input; 0 where no path has been found.
+    """Steps on the shortest path to every output (row) from every input; 0 for none.
 
     Parameters
     ----------

@@ -20,9 +20,10 @@ from aiayn.errors import InputError
 
 
 def first_seen(n: int, r: int, device: torch.device | None = None) -> Int[Tensor, " n"]:
-    """The first of the `r` positions that each of `n` positions sees: those nearest to it (section 4).
+    """The first of the `r` nearest positions that each of `n` sees (section 4).
 
-    At the ends the window is moved inwards. If r is even, it reaches one position further to the right.
+    At the ends the window is moved inwards. If r is even, it reaches one position
+    further to the right.
 
     Raises
     ------
@@ -30,7 +31,9 @@ def first_seen(n: int, r: int, device: torch.device | None = None) -> Int[Tensor
         If r is less than 1: a position that sees nothing has no weights.
     """
     if r < 1:
-        raise InputError(f"r={r}: a neighbourhood must hold at least 1 position, the one that looks")
+        raise InputError(
+            f"r={r}: a neighbourhood must hold at least 1 position, the one that looks"
+        )
     return (torch.arange(n, device=device) - (r - 1) // 2).clamp(0, max(n - r, 0))
 
 
@@ -41,11 +44,11 @@ def restricted_attention(
     V: Float[Tensor, "batch h n d_v"],
     r: int,
 ) -> Float[Tensor, "batch h n d_v"]:
-    """Attention of every position to the `r` positions nearest to it (section 4): a sliding window.
+    """Sliding-window attention: every position sees the `r` nearest (section 4).
 
-    Queries go in blocks of r, each with the 2 r keys that it needs: about 4 r n d_k multiply-adds. With r of
-    n or more it is full attention. The sequences of a batch have one length: padding would move the last
-    windows.
+    Queries go in blocks of r, each with the 2 r keys that it needs: about 4 r n d_k
+    multiply-adds. With r of n or more it is full attention. The sequences of a batch
+    have one length: padding would move the last windows.
 
     Raises
     ------
@@ -55,9 +58,15 @@ def restricted_attention(
     *shape, n, _ = Q.shape
     first, r = first_seen(n, r, Q.device), min(r, n)
     width = min(n, 2 * r)
-    queries = torch.arange(-(-n // r) * r, device=Q.device).clamp(max=n - 1).view(-1, r)  # the last, repeated
-    keys = first[queries[:, :1]].clamp(max=n - width) + torch.arange(width, device=Q.device)
+    places = torch.arange(-(-n // r) * r, device=Q.device)
+    queries = places.clamp(max=n - 1).view(-1, r)  # the last, repeated
+    starts = first[queries[:, :1]].clamp(max=n - width)
+    keys = starts + torch.arange(width, device=Q.device)
     ahead = keys[:, None, :] - first[queries][:, :, None]
-    Q, K, V = (each[..., rows, :].flatten(0, 1) for each, rows in ((Q, queries), (K, keys), (V, keys)))
-    heads = F.scaled_dot_product_attention(Q, K, V, attn_mask=(ahead >= 0) & (ahead < r))
+    Q, K, V = (
+        each[..., rows, :].flatten(0, 1)
+        for each, rows in ((Q, queries), (K, keys), (V, keys))
+    )
+    near = (ahead >= 0) & (ahead < r)
+    heads = F.scaled_dot_product_attention(Q, K, V, attn_mask=near)
     return heads.unflatten(0, shape).flatten(2, 3)[..., :n, :]

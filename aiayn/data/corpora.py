@@ -247,10 +247,7 @@ def download(url: str, path: Path, sha256: str) -> None:
     try:
         with urllib.request.urlopen(url, timeout=60) as response:
             content = response.read()
-    except (
-        OSError,
-        HTTPException,
-    ) as error:  # the latter if the connection breaks off halfway
+    except (OSError, HTTPException) as error:  # the latter if it breaks off halfway
         wrong = f"{url}: cannot be fetched ({error})"
         put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
         raise NotFetched(f"{wrong}; {put}") from None

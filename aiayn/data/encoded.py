@@ -85,9 +85,8 @@ class Encoded:
         middle = start + source
         return self.tokens[start:middle], self.tokens[middle : middle + target]
 
-    def __reduce__(
-        self,
-    ) -> tuple[Any, ...]:  # to another process goes the name, not the content
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process goes the name, not the content.
         return Encoded, (self.folder, self.report)
 
 
@@ -112,11 +111,8 @@ def fits(folder: Path, report: dict[str, Any], pairs: int) -> bool:
     """Whether a report and the sizes of its files fit a corpus of so many pairs."""
     files = report["files"].items()
     numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in files}
-    dropped, first, kind = (
-        report["dropped"],
-        report["first_dropped"],
-        report["files"]["lengths"][0],
-    )
+    dropped, first = report["dropped"], report["first_dropped"]
+    kind = report["files"]["lengths"][0]
     kept = pairs - dropped
     lengths = np.memmap(folder / "lengths", kind, mode="r") if kept else np.zeros(0)
     expected = {

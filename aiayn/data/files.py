@@ -100,10 +100,7 @@ def usable_cache(folder: Path) -> Iterator[None]:
     """Let an OSError within become an InputError that names the folder of the cache."""
     try:
         yield
-    except (
-        OSError,
-        NotImplementedError,
-    ) as error:  # the latter where there are no locks
+    except (OSError, NotImplementedError) as error:  # the latter if locks are missing
         why = getattr(error, "strerror", None) or error
         wrong = f"{folder}: cannot be used ({why})"
         raise InputError(f"{wrong}; let AIAYN_CACHE name another folder") from None

@@ -137,10 +137,8 @@ def join_shards(
             parts["starts"] = end + sizes.cumsum() - sizes
             for name, part in parts.items():
                 files[name].write(part.tobytes())
-            end, unknown = (
-                end + int(sizes.sum()),
-                unknown + int((parts["tokens"] == UNK_ID).sum()),
-            )
+            end += int(sizes.sum())
+            unknown += int((parts["tokens"] == UNK_ID).sum())
     report = {
         "files": {name: [types[name], *size_and_crc(folder / name)] for name in FILES},
         "dropped": len(left_out),

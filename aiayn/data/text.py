@@ -137,12 +137,8 @@ def survey(path: Path, name: str) -> tuple[int, np.ndarray, str]:
         If it cannot be read, is empty, is not UTF-8, or holds a NUL byte, a blank line
         or one that is too long.
     """
-    number, position, starts, digest = (
-        0,
-        0,
-        [np.empty(0, int)],
-        hashlib.blake2b(digest_size=20),
-    )
+    number, position, starts = 0, 0, [np.empty(0, int)]
+    digest = hashlib.blake2b(digest_size=20)
     for block in line_blocks(path):
         block = block if block.endswith(b"\n") else block + b"\n"  # the last line
         check_block(block, name, number)

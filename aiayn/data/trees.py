@@ -83,11 +83,12 @@ class Tree:
 
 
 # book/11-9-trees-in-and-out.ipynb, cell read-trees
-DEEPEST = 100  # brackets open at once; Python itself, which counts its own calls, allows some 240
+# So many brackets may be open at once; Python, which counts its calls, allows some 240.
+DEEPEST = 100
 
 
 def read_trees(text: str, name: str) -> list[Tree]:
-    """Read Penn Treebank brackets, on as many lines as they like; messages call the text `name`.
+    """Read Penn Treebank brackets, however many lines; errors call the text `name`.
 
     Raises
     ------
@@ -95,33 +96,44 @@ def read_trees(text: str, name: str) -> list[Tree]:
         If brackets do not match, one holds nothing, or text stands where none may.
     """
     trees: list[Tree] = []
-    pending: list[tuple[int, list[str | Leaf | Tree]]] = []  # the line of an open bracket, what is in it
+    # for each open bracket its line, and what is in it
+    pending: list[tuple[int, list[str | Leaf | Tree]]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         for token in re.findall(r"[()]|[^\s()]+", line):
             if token == "(":
                 pending.append((number, []))
                 if len(pending) > DEEPEST:
-                    why = f"is not closed where {DEEPEST} more are open; mend the file"
-                    raise InputError(f"{name}, line {pending[0][0]}: this bracket {why}")
+                    raise InputError(
+                        f"{name}, line {pending[0][0]}: this bracket is not closed"
+                        f" where {DEEPEST} more are open; mend the file"
+                    )
             elif not pending:
-                raise InputError(f"{name}, line {number}: {token!r} outside of all brackets; mend the file")
+                raise InputError(
+                    f"{name}, line {number}: {token!r} outside of all brackets;"
+                    " mend the file"
+                )
             elif token != ")":
                 pending[-1][1].append(token)
             else:
                 began, parts = pending.pop()
-                node = constituent(parts, outermost=not pending, place=f"{name}, line {began}")
+                place = f"{name}, line {began}"
+                node = constituent(parts, outermost=not pending, place=place)
                 if pending:
                     pending[-1][1].append(node)
                 else:
                     trees.append(node if isinstance(node, Tree) else Tree("", (node,)))
     if pending:
-        raise InputError(f"{name}, line {pending[0][0]}: this bracket is not closed; mend the file")
+        raise InputError(
+            f"{name}, line {pending[0][0]}: this bracket is not closed; mend the file"
+        )
     return trees
 
 
 # book/11-9-trees-in-and-out.ipynb, cell constituent
-def constituent(parts: list[str | Leaf | Tree], outermost: bool, place: str) -> Tree | Leaf:
-    """What stands in a pair of brackets: a label and constituents, or a part of speech and a word.
+def constituent(
+    parts: list[str | Leaf | Tree], outermost: bool, place: str
+) -> Tree | Leaf:
+    """A pair of brackets: a label and constituents, or a part of speech and a word.
 
     Raises
     ------
@@ -133,13 +145,17 @@ def constituent(parts: list[str | Leaf | Tree], outermost: bool, place: str) -> 
         return Leaf(label, rest[0])
     if not isinstance(label, str):
         if not outermost:
-            raise InputError(f"{place}: a bracket without a label; is the one before it not closed?")
+            raise InputError(
+                f"{place}: a bracket without a label; is the one before it not closed?"
+            )
         label, rest = "", parts  # the treebank puts such a bracket around each sentence
     if not rest:
         raise InputError(f"{place}: ({label}) holds nothing; mend the file")
     for part in rest:
         if isinstance(part, str):
-            raise InputError(f"{place}: {part!r} stands in ({label} …) without brackets of its own")
+            raise InputError(
+                f"{place}: {part!r} stands in ({label} …) without brackets of its own"
+            )
     return Tree(label, tuple(part for part in rest if not isinstance(part, str)))
 
 
@@ -156,19 +172,20 @@ LEFT, RIGHT = "⟦", "⟧"
 
 
 def plain(word: str) -> str:
-    """A word as a source may have it: without the two signs by which one knows the tokens of a tree."""
+    """A word as a source may have it, without the signs that mark a tree's tokens."""
     return word.replace(LEFT, "[").replace(RIGHT, "]")
 
 
 def linearise(tree: Tree | Leaf) -> str:
-    """A tree as a sentence: its opening brackets, parts of speech and closing brackets."""
+    """A tree as a sentence: opening brackets, parts of speech and closing brackets."""
     if isinstance(tree, Leaf):
         return f"{LEFT}{tree.tag}{RIGHT}"
-    return " ".join([f"{LEFT}{tree.label}", *map(linearise, tree.children), f"{tree.label}{RIGHT}"])
+    inside = map(linearise, tree.children)
+    return " ".join([f"{LEFT}{tree.label}", *inside, f"{tree.label}{RIGHT}"])
 
 
 def tree_tokens(lines: Iterable[str], name: str) -> list[str]:
-    """The different tokens of linearised trees, in the order of the alphabet; messages call the text `name`.
+    """The different tokens of linearised trees, sorted; errors call the text `name`.
 
     Raises
     ------
@@ -181,7 +198,8 @@ def tree_tokens(lines: Iterable[str], name: str) -> list[str]:
         for token in new:
             if not (token.startswith(LEFT) or token.endswith(RIGHT)):
                 raise InputError(
-                    f"{name}, line {number}: {token[:40]!r} is no part of a tree; linearise the trees"
+                    f"{name}, line {number}: {token[:40]!r} is no part of a tree;"
+                    " linearise the trees"
                 )
         tokens |= new
     return sorted(tokens)
@@ -202,10 +220,13 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
     Raises
     ------
     IllFormed
-        If there is no such tree; if there is, but for another number of words, `WrongLength`.
+        If there is no such tree; if there is, but for another number of words,
+        `WrongLength`.
     """
     tokens = text.split()
-    tags = [token for token in tokens if token.startswith(LEFT) and token.endswith(RIGHT)]
+    tags = [
+        token for token in tokens if token.startswith(LEFT) and token.endswith(RIGHT)
+    ]
     given = iter([*words, *[""] * len(tags)])  # first of all, the brackets must match
     stack: list[tuple[str, list[Tree | Leaf]]] = [("", [])]
     for token in tokens:
@@ -216,14 +237,17 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
             stack.append((label, []))
             if len(stack) > DEEPEST:  # with that of a word
                 raise IllFormed(f"{DEEPEST} brackets are open at once")
-        elif token == f"{label}{RIGHT}" and len(stack) > 1 and stack[-1][0] == label and stack[-1][1]:
+        elif len(stack) > 1 and token == f"{stack[-1][0]}{RIGHT}" and stack[-1][1]:
             _, children = stack.pop()
             stack[-1][1].append(Tree(label, tuple(children)))
         else:
             raise IllFormed(f"{token:.40} cannot follow here")
     roots = stack[0][1]
     if len(stack) > 1 or len(roots) != 1 or not isinstance(roots[0], Tree):
-        raise IllFormed(f"{len(stack) - 1} brackets are open at the end, {len(roots)} parts are whole")
+        raise IllFormed(
+            f"{len(stack) - 1} brackets are open at the end,"
+            f" {len(roots)} parts are whole"
+        )
     if len(tags) != len(words):
         raise WrongLength(f"{len(tags)} parts of speech for {len(words)} words")
     return roots[0]
@@ -234,15 +258,17 @@ OUTER = ("", "TOP", "ROOT", "S1")
 
 
 def pruned(node: Tree | Leaf) -> Tree | Leaf | None:
-    """Without traces, what holds nothing else, and function tags; None if nothing is left."""
+    """Without traces, what holds only these, and function tags; None if all is gone."""
     if isinstance(node, Leaf):
         return None if node.tag == "-NONE-" else node
-    children = tuple(kept for child in node.children if (kept := pruned(child)) is not None)
+    children = tuple(
+        kept for child in node.children if (kept := pruned(child)) is not None
+    )
     return Tree(re.split("[-=]", node.label)[0], children) if children else None
 
 
 def cleaned(tree: Tree) -> Tree | None:
-    """A tree as parsers learn it: pruned, and without the bracket around the whole; None if it is empty."""
+    """A tree as parsers learn it: pruned, without the bracket around; None if empty."""
     match pruned(tree):
         case Tree(label, (Tree() as only,)) if label in OUTER:
             return only
@@ -263,7 +289,8 @@ def treebank(folder: Path, split: str) -> list[Tree]:
     Parameters
     ----------
     folder : Path
-        Somewhere in it are the files `wsj_NNNN.mrg`; the first two digits are the section.
+        Somewhere in it are the files `wsj_NNNN.mrg`; the first two digits are the
+        section.
     split : str
         `train` (sections 2 to 21), `val` (22) or `test` (23).
 
@@ -273,11 +300,14 @@ def treebank(folder: Path, split: str) -> list[Tree]:
         If a section is missing, a file is there twice, or one cannot be read.
     """
     files: dict[int, list[Path]] = {section: [] for section in SECTIONS[split]}
-    for path in sorted(folder.rglob("wsj_[0-9][0-9][0-9][0-9].mrg"), key=lambda path: path.name):
+    found = folder.rglob("wsj_[0-9][0-9][0-9][0-9].mrg")
+    for path in sorted(found, key=lambda path: path.name):
         files.get(int(path.name[4:6]), []).append(path)
     for section, paths in files.items():
         if not paths:
-            raise InputError(f"{folder}: no file wsj_{section:02}NN.mrg, which {split} needs")
+            raise InputError(
+                f"{folder}: no file wsj_{section:02}NN.mrg, which {split} needs"
+            )
         for path, other in pairwise(paths):
             if path.name == other.name:
                 raise InputError(f"{path} and {other} have one name; choose one folder")

@@ -35,13 +35,14 @@ from aiayn.errors import InputError, NotFetched
 # book/11-5-reading-text.ipynb, cell wmt-files
 WMT14 = {"en-de": "de-en", "en-fr": "fr-en"}  # our name of a pair, and Hugging Face's
 REVISION = "b199e406369ec1b7634206d3ded5ba45de2fe696"  # of that archive
+# our name of a split, the beginning of its file's name, and sacrebleu's name
 NEWSTEST = {
     "val": ("newstest2013", "wmt13"),
     "newstest2013": ("newstest2013", "wmt13"),
     "test": ("newstest2014", "wmt14/full"),
     "newstest2014": ("newstest2014", "wmt14/full"),
     "newstest2014-filtered": ("newstest2014-filtered", "wmt14"),
-}  # our name of a split, the beginning of its file's name, and sacrebleu's name
+}
 
 
 def wmt14_files(pair: str, split: str) -> list[Path]:
@@ -85,10 +86,7 @@ def newstest_files(name: str, pair: str, here: list[Path]) -> list[Path]:
         try:
             source = sacrebleu.get_source_file(name, pair)
             target = sacrebleu.get_reference_files(name, pair)[0]
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # it ends the program if a checksum is wrong
+        except (Exception, SystemExit) as error:  # the latter at a wrong checksum
             raise NotFetched(
                 f"sacrebleu's {name}: cannot be fetched ({one_line(error)}); fetch it "
                 f"elsewhere and put it at wmt/{here[0].name} and wmt/{here[1].name} "

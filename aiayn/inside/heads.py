@@ -54,10 +54,10 @@ from aiayn.laboratory.corpus import Pair
 
 @dataclass(frozen=True)
 class Example:
-    """A pair of the laboratory, and where a model's heads looked while it read the pair."""
+    """A pair of the laboratory, and where a model's heads looked as it read it."""
 
     pair: Pair
-    words: dict[Kind, Tensor]  # for each kind weights (layers, heads, queries, keys), between words
+    words: dict[Kind, Tensor]  # weights (layers, heads, queries, keys), between words
 
 
 def examples_of(model: TrainedModel, pairs: Iterable[Pair]) -> list[Example]:
@@ -73,13 +73,16 @@ def examples_of(model: TrainedModel, pairs: Iterable[Pair]) -> list[Example]:
         attention = attention_of(model, pair.source, pair.target)
         words = attention.source.words[:-1], attention.writes.words[:-1]
         if words != (pair.source_tokens, pair.target_tokens):
-            raise InputError(f"{pair.source}: cut into other words than the laboratory's; train on its text")
+            raise InputError(
+                f"{pair.source}: cut into other words than the laboratory's;"
+                " train on its text"
+            )
         examples.append(Example(pair, {kind: attention.words(kind) for kind in KINDS}))
     return examples
 
 
 # book/08-attention-visualizations.ipynb, cell cases
-Question = Callable[[Pair], Iterable[tuple[int, int]]]  # who looks, and at what it ought to look
+Question = Callable[[Pair], Iterable[tuple[int, int]]]  # who ought to look at what
 Candidates = Callable[[Pair], Sequence[int]]
 
 
@@ -87,14 +90,14 @@ Candidates = Callable[[Pair], Sequence[int]]
 class Case:
     """A word that looks, and the word that it ought to look at."""
 
-    weights: Float[Tensor, "layers h keys"]  # which the word that looks gives, by each head
+    weights: Float[Tensor, "layers h keys"]  # which the word that looks gives
     query: int  # the word that looks
     right: int  # the one that it ought to look at
     candidates: Sequence[int]  # those that it may choose from
 
 
 def all_words(pair: Pair) -> Sequence[int]:
-    """Every English word and mark, but not the end of the sentence, on which heads rest."""
+    """Every English word and mark, not the end of the sentence, where heads rest."""
     return range(len(pair.source_tokens))
 
 
@@ -104,7 +107,7 @@ def ask(
     kind: Kind = "encoder",
     candidates: Candidates = all_words,
 ) -> list[Case]:
-    """Put a question to heads of the encoder, or to those that look across, where German words look."""
+    """Put a question to heads; those that look across are asked at German words."""
     return [
         Case(example.words[kind][:, :, query], query, right, candidates(example.pair))
         for example in examples
@@ -123,19 +126,26 @@ def share_right(cases: Sequence[Case]) -> Float[Tensor, "layers h"]:
         If there are no cases.
     """
     if not cases:
-        raise ValueError("no cases: no sentence has what the question asks for; draw more of them")
-    right = [
-        torch.tensor(case.candidates)[case.weights[..., case.candidates].argmax(dim=-1)] == case.right
-        for case in cases
-    ]
+        raise ValueError(
+            "no cases: no sentence has what the question asks for; draw more of them"
+        )
+    right = []
+    for case in cases:
+        chosen = case.weights[..., case.candidates].argmax(dim=-1)
+        right.append(torch.tensor(case.candidates)[chosen] == case.right)
     return torch.stack(right).float().mean(dim=0)
 
 
 # book/08-attention-visualizations.ipynb, cell questions
 def related(name: str, to_head: bool = False) -> Question:
-    """The head of every relation of that name: its dependent; or the dependent: its head."""
+    """The head of every such relation: its dependent; or the dependent: its head."""
     places = slice(None, None, -1) if to_head else slice(None)
-    return lambda pair: [(a, b) for each, *two in pair.relations if each == name for a, b in [two[places]]]
+    return lambda pair: [
+        (a, b)
+        for each, *two in pair.relations
+        if each == name
+        for a, b in [two[places]]
+    ]
 
 
 def antecedent(pair: Pair) -> Sequence[tuple[int, int]]:
@@ -146,7 +156,10 @@ def antecedent(pair: Pair) -> Sequence[tuple[int, int]]:
 def from_target(question: Question) -> Question:
     """The same of the German words that translate those which look."""
     return lambda pair: [
-        (j, right) for query, right in question(pair) for i, j in pair.alignment if i == query
+        (j, right)
+        for query, right in question(pair)
+        for i, j in pair.alignment
+        if i == query
     ]
 
 
@@ -170,9 +183,11 @@ def chance(cases: Sequence[Case]) -> float:
 def nearest_before(cases: Sequence[Case]) -> float:
     """What the nearest candidate before gets; where there is none, the first after."""
     before = [
-        max((c for c in case.candidates if c < case.query), default=case.candidates[0]) for case in cases
+        max((c for c in case.candidates if c < case.query), default=case.candidates[0])
+        for case in cases
     ]
-    return sum(guess == case.right for guess, case in zip(before, cases, strict=True)) / len(cases)
+    pairs = zip(before, cases, strict=True)
+    return sum(guess == case.right for guess, case in pairs) / len(cases)
 
 
 def entropy(weights: Float[Tensor, "*rows keys"]) -> Float[Tensor, "*rows"]:
@@ -189,7 +204,8 @@ def best_head(scores: Float[Tensor, "layers h"], kind: Kind) -> Head:
 # book/08-attention-visualizations.ipynb, cell alignment
 def gold_links(pair: Pair) -> Bool[Tensor, "targets sources"]:
     """The alignment, as a table."""
-    gold = torch.zeros(len(pair.target_tokens), len(pair.source_tokens), dtype=torch.bool)
+    shape = len(pair.target_tokens), len(pair.source_tokens)
+    gold = torch.zeros(shape, dtype=torch.bool)
     for source, target in pair.alignment:
         gold[target, source] = True
     return gold
@@ -198,9 +214,10 @@ def gold_links(pair: Pair) -> Bool[Tensor, "targets sources"]:
 def found_links(
     weights: Float[Tensor, "*heads targets keys"], threshold: float | None = None
 ) -> Bool[Tensor, "*heads targets _"]:
-    """Which source words a head links with each target word: the one it looks at most, if that is a word.
+    """Link each target word with the key that a head looks at most, if that is a word.
 
-    With a threshold, all that it gives more weight than that. The last key is the end of the sentence.
+    With a threshold, link it with all that get more weight. The last key is the end of
+    the sentence, which is no word.
     """
     if threshold is None:
         return F.one_hot(weights.argmax(dim=-1), weights.shape[-1])[..., :-1].bool()
@@ -210,13 +227,14 @@ def found_links(
 def alignment_error_rate(
     found: Sequence[Bool[Tensor, "*heads _ _"]], gold: Sequence[Bool[Tensor, "_ _"]]
 ) -> Float[Tensor, "*heads"]:
-    """1 - 2 |A and G| / (|A| + |G|) over all sentences, with the links found A and the right ones G.
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences; A is found, G is gold.
 
-    This is the alignment error rate of Och and Ney where every right link is both sure and possible. It is
-    0 for the right links and no others, and 1 where none is right.
+    This is the alignment error rate of Och and Ney where every right link is both sure
+    and possible. It is 0 for the right links and no others, and 1 where none is right.
     """
-    both = sum((a & g).sum(dim=(-2, -1)) for a, g in zip(found, gold, strict=True))
-    all_links = sum(a.sum(dim=(-2, -1)) + g.sum() for a, g in zip(found, gold, strict=True))
+    pairs = list(zip(found, gold, strict=True))
+    both = sum((a & g).sum(dim=(-2, -1)) for a, g in pairs)
+    all_links = sum(a.sum(dim=(-2, -1)) + g.sum() for a, g in pairs)
     return 1 - 2 * torch.as_tensor(both) / torch.as_tensor(all_links)
 
 
@@ -231,11 +249,12 @@ WAYS = {
 
 
 def far(name: str, span: int, to_head: bool = False) -> Question:
-    """From the verb to where its far end begins, `span` words on; or the other way round."""
+    """From the verb to where its far end begins, `span` words on; or the other way."""
 
     def question(pair: Pair) -> Iterable[tuple[int, int]]:
         for each, verb, end in pair.relations:
-            if each == name and end - verb in (span + 1, span + 2):  # cheaper; more expensive
+            # its head is the first word, as in cheaper, or the second: more expensive
+            if each == name and end - verb in (span + 1, span + 2):
                 two = verb, verb + span + 1
                 yield two[::-1] if to_head else two
 
@@ -243,14 +262,22 @@ def far(name: str, span: int, to_head: bool = False) -> Question:
 
 
 def from_others(question: Question) -> Question:
-    """All other words before the right one, asked for the same: who looks there without being the verb?"""
-    return lambda pair: [(i, right) for query, right in question(pair) for i in range(right) if i != query]
+    """All other words before the right one: who looks there without being the verb?"""
+    return lambda pair: [
+        (i, right)
+        for query, right in question(pair)
+        for i in range(right)
+        if i != query
+    ]
 
 
 def far_shares(
-    found: dict[int, list[Example]], name: str, to_head: bool = False, others: bool = False
+    found: dict[int, list[Example]],
+    name: str,
+    to_head: bool = False,
+    others: bool = False,
 ) -> dict[int, Float[Tensor, "layers h"]]:
-    """For every distance of which there are sentences: the share that each head gets right."""
+    """What share each head gets right, for every distance that sentences have."""
     shares = {}
     for span, examples in found.items():
         question = far(name, span, to_head)
@@ -267,7 +294,7 @@ def pair_batch(vocabulary: Vocabulary, pairs: Sequence[Pair]) -> Batch:
 
 
 def pronoun_place(vocabulary: Vocabulary, pair: Pair) -> int:
-    """The token with which the German pronoun of a sentence of the split `pronouns` begins."""
+    """The first token of the German pronoun in a sentence of the split `pronouns`."""
     ((german, _),) = from_target(antecedent)(pair)
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(pair.target)]
     return side(pieces).word_of.index(german)

@@ -39,7 +39,9 @@ from aiayn.model.transformer import Transformer
 def all_heads(model: Transformer) -> list[Head]:
     """Every head of a model."""
     layers, heads = range(model.config.N), range(model.config.h)
-    return [Head(kind, layer, head) for kind in KINDS for layer in layers for head in heads]
+    return [
+        Head(kind, layer, head) for kind in KINDS for layer in layers for head in heads
+    ]
 
 
 def attention_at(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttention:
@@ -52,17 +54,21 @@ def attention_at(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttenti
 
 @contextmanager
 def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
-    """Within it, these heads are silent: their columns of W^O are zero, so nothing of theirs is passed on.
+    """Within it, these heads are silent: nothing of theirs is passed on.
 
-    What they were is put back at the end, to the last bit.
+    Their columns of W^O are zero; what they were is put back at the end, to the last
+    bit.
     """
     places = {head[:2]: attention_at(model, *head[:2]) for head in heads}
-    before = {place: module.W_O.weight.detach().clone() for place, module in places.items()}
+    before = {
+        place: module.W_O.weight.detach().clone() for place, module in places.items()
+    }
     try:
         with torch.no_grad():
             for head in heads:
-                d_v = places[head[:2]].d_v
-                places[head[:2]].W_O.weight[:, head.head * d_v : (head.head + 1) * d_v] = 0
+                module = places[head[:2]]
+                first = head.head * module.d_v
+                module.W_O.weight[:, first : first + module.d_v] = 0
         yield
     finally:
         with torch.no_grad():
@@ -72,18 +78,23 @@ def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
 
 # book/11-11-pages-to-look-at.ipynb, cell averaged
 @torch.no_grad()
-def mean_outputs(model: Transformer, batch: Batch) -> dict[tuple[Kind, int], Float[Tensor, " width"]]:
+def mean_outputs(
+    model: Transformer, batch: Batch
+) -> dict[tuple[Kind, int], Float[Tensor, " width"]]:
     """What the heads of each place give out on average, over all words of a batch."""
     means, handles = dict[tuple[Kind, int], Tensor](), []
 
-    def keep(place: tuple[Kind, int], tokens: Tensor, _: object, inputs: tuple[Tensor]) -> None:
+    def keep(
+        place: tuple[Kind, int], tokens: Tensor, _: object, inputs: tuple[Tensor]
+    ) -> None:
         means[place] = inputs[0][tokens != PAD_ID].mean(dim=0)
 
     try:
         for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
             tokens = batch.source if kind == "encoder" else batch.target
             output = attention_at(model, kind, layer).W_O
-            handles.append(output.register_forward_pre_hook(partial(keep, (kind, layer), tokens)))
+            hook = partial(keep, (kind, layer), tokens)
+            handles.append(output.register_forward_pre_hook(hook))
         model(batch.source, batch.target)
     finally:
         for handle in handles:
@@ -97,15 +108,19 @@ def averaged(
 ) -> Iterator[None]:
     """Within it, these heads give out their mean, whatever they look at."""
 
-    def replace(columns: Tensor, mean: Tensor, _: object, inputs: tuple[Tensor]) -> tuple[Tensor]:
+    def replace(
+        columns: Tensor, mean: Tensor, _: object, inputs: tuple[Tensor]
+    ) -> tuple[Tensor]:
         return (torch.where(columns, mean, inputs[0]),)
 
     handles = []
     try:
         for place in dict.fromkeys(head[:2] for head in heads):
-            module, chosen = attention_at(model, *place), [head.head for head in heads if head[:2] == place]
-            columns = torch.isin(torch.arange(module.h), torch.tensor(chosen)).repeat_interleave(module.d_v)
-            handles.append(module.W_O.register_forward_pre_hook(partial(replace, columns, means[place])))
+            module = attention_at(model, *place)
+            chosen = torch.tensor([head.head for head in heads if head[:2] == place])
+            columns = torch.isin(torch.arange(module.h), chosen)
+            hook = partial(replace, columns.repeat_interleave(module.d_v), means[place])
+            handles.append(module.W_O.register_forward_pre_hook(hook))
         yield
     finally:
         for handle in handles:
@@ -131,35 +146,41 @@ def importance_by_zeroing(model: Transformer, batch: Batch) -> dict[Head, float]
 
 
 def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float]:
-    """How fast the loss of a sentence changes as a head is turned down a little, its sign disregarded.
+    """How fast the loss of a sentence changes as a head is turned down a little.
 
-    The mean of |d loss / d gate| over the sentences, where a gate, 1 as it is, multiplies what the head
-    gives out. The score of Michel et al. (2019) is this, then `per_layer`.
+    The mean of |d loss / d gate| over the sentences, where a gate, 1 as it is,
+    multiplies what the head gives out. The score of Michel et al. (2019) is this, then
+    `per_layer`.
     """
     gates, handles = dict[tuple[Kind, int], Tensor](), []
 
-    def turn(module: MultiHeadAttention, gate: Tensor, _: object, inputs: tuple[Tensor]) -> tuple[Tensor]:
+    def turn(
+        module: MultiHeadAttention, gate: Tensor, _: object, inputs: tuple[Tensor]
+    ) -> tuple[Tensor]:
         return (inputs[0] * gate.repeat_interleave(module.d_v, dim=1)[:, None],)
 
     try:
         for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
             module = attention_at(model, kind, layer)
-            gate = module.W_O.weight.new_ones(len(batch.source), module.h, requires_grad=True)
+            shape = len(batch.source), module.h
+            gate = module.W_O.weight.new_ones(shape, requires_grad=True)
             gates[kind, layer] = gate
-            handles.append(module.W_O.register_forward_pre_hook(partial(turn, module, gate)))
+            hook = partial(turn, module, gate)
+            handles.append(module.W_O.register_forward_pre_hook(hook))
         with torch.enable_grad():
             loss = loss_of(model, batch) * len(batch.source)
             slopes = torch.autograd.grad(loss, list(gates.values()))
     finally:
         for handle in handles:
             handle.remove()
-    means = {place: slope.abs().mean(dim=0) for place, slope in zip(gates, slopes, strict=True)}
+    each = zip(gates, slopes, strict=True)
+    means = {place: slope.abs().mean(dim=0) for place, slope in each}
     return {head: float(means[head[:2]][head.head]) for head in all_heads(model)}
 
 
 # book/11-11-pages-to-look-at.ipynb, cell per-layer
 def per_layer(scores: dict[Head, float]) -> dict[Head, float]:
-    """Scores divided by the Euclidean norm of those of their layer, as Michel et al. (2019) do."""
+    """Scores divided by their layer's Euclidean norm, as Michel et al. (2019) do."""
     norms = defaultdict[tuple[Kind, int], float](float)
     for head, score in scores.items():
         norms[head[:2]] += score**2

@@ -78,8 +78,10 @@ class Side:
         return torch.eye(len(self.words))[list(self.word_of)]
 
 
-def side(pieces: Sequence[str], before: Sequence[str] = (), after: Sequence[str] = ()) -> Side:
-    """Join pieces to words and punctuation marks, between words that are whole already."""
+def side(
+    pieces: Sequence[str], before: Sequence[str] = (), after: Sequence[str] = ()
+) -> Side:
+    """Join pieces to words and punctuation marks; `before` and `after` are words."""
     text, places = "", list[int]()
     for piece in pieces:
         places.append(len(text) + piece.startswith("▁"))
@@ -104,11 +106,11 @@ class SentenceAttention:
     Attributes
     ----------
     source, reads, writes : Side
-        What the encoder reads; what the decoder reads, from the start on; and what it writes at these same
-        places, one word further.
+        What the encoder reads; what the decoder reads, from the start on; and what it
+        writes at these same places, one word further.
     weights : dict
-        For each kind of attention (layers, heads, queries, keys), of pieces. The decoder's queries are named
-        after what is written there.
+        For each kind of attention (layers, heads, queries, keys), of pieces. The
+        decoder's queries are named after what is written there.
     unknown : tuple of str
         Words with letters that the vocabulary does not have.
     """
@@ -125,7 +127,7 @@ class SentenceAttention:
         return queries, (self.reads if kind == "decoder" else self.source)
 
     def words(self, kind: Kind) -> Float[Tensor, "layers h queries keys"]:
-        """The weights between words: the sum over the pieces looked at, the mean over those that look."""
+        """Summed over the pieces that are looked at, averaged over those that look."""
         queries, keys = (side.membership() for side in self.sides(kind))
         return (queries / queries.sum(dim=0)).T @ self.weights[kind] @ keys
 
@@ -140,8 +142,11 @@ PLACES = {
 
 
 @torch.no_grad()
-def attention_of(model: TrainedModel, source: str, target: str | None = None) -> SentenceAttention:
-    """The weights of all heads on one pair of sentences, in one teacher-forced pass (figures 3 to 5).
+def attention_of(
+    model: TrainedModel, source: str, target: str | None = None
+) -> SentenceAttention:
+    """The weights of all heads on one pair of sentences, in one teacher-forced pass
+    (figures 3 to 5).
 
     Parameters
     ----------
@@ -160,7 +165,9 @@ def attention_of(model: TrainedModel, source: str, target: str | None = None) ->
     translator = model if isinstance(model, Translator) else Translator(*model)
     network, vocabulary = translator.model, translator.vocabulary
     if not isinstance(network, Transformer):
-        raise InputError("only Transformers have heads to look at; choose another model")
+        raise InputError(
+            "only Transformers have heads to look at; choose another model"
+        )
     read, read_pieces = cut(vocabulary, source)
     if target is not None:
         written, written_pieces = cut(vocabulary, target)
@@ -171,11 +178,16 @@ def attention_of(model: TrainedModel, source: str, target: str | None = None) ->
     with recorded_attention(network) as recorded:
         network(batch.source, batch.target)
     layers = range(network.config.N)
-    weights = {kind: torch.cat([recorded[PLACES[kind].format(n)] for n in layers]) for kind in KINDS}
+    weights = {
+        kind: torch.cat([recorded[PLACES[kind].format(n)] for n in layers])
+        for kind in KINDS
+    }
     weights = {kind: stack.float().cpu() for kind, stack in weights.items()}
     english, german = side(read_pieces, after=[END]), side(written_pieces, after=[END])
-    unknown = tuple(dict.fromkeys([*unknown_words(english, read), *unknown_words(german, written)]))
-    return SentenceAttention(english, side(written_pieces, before=[START]), german, weights, unknown)
+    shifted = side(written_pieces, before=[START])
+    unknown = unknown_words(english, read) + unknown_words(german, written)
+    once = tuple(dict.fromkeys(unknown))
+    return SentenceAttention(english, shifted, german, weights, once)
 
 
 # book/11-11-pages-to-look-at.ipynb, cell cut
@@ -193,12 +205,18 @@ def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
 
 def unknown_words(side: Side, tokens: list[int]) -> list[str]:
     """The words with letters that the vocabulary does not have."""
-    return [side.words[side.word_of[place]] for place, token in enumerate(tokens) if token == UNK_ID]
+    return [
+        side.words[side.word_of[place]]
+        for place, token in enumerate(tokens)
+        if token == UNK_ID
+    ]
 
 
 def best(translator: Translator, source: str) -> list[int]:
     """The tokens of the model's translation, without its end."""
     (found,) = translator.n_best([source], 1)
     if not found:
-        raise InputError("the model leaves this sentence untranslated; choose a shorter one")
+        raise InputError(
+            "the model leaves this sentence untranslated; choose a shorter one"
+        )
     return [token for token in found[0].tokens if token != EOS_ID]

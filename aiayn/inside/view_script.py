@@ -12,42 +12,107 @@ __all__ = [
 
 # book/11-11-pages-to-look-at.ipynb, cell style
 STYLE = """
-.aiayn-attention{--at:var(--aiayn-blue,#3a7ebf);--line:color-mix(in srgb,currentColor 30%,transparent);
-  font:14px/1.5 system-ui,sans-serif;max-width:44rem;text-align:left}
-.aiayn-attention table{border-collapse:collapse}
-.aiayn-attention :is(caption,th,td){padding:0 1em 0 0;text-align:left;font-weight:400}
-.aiayn-attention caption{font-weight:600;padding-bottom:.4em}
-.aiayn-attention button{background:none;border:1px solid var(--line);border-radius:4px;color:inherit;
-  cursor:pointer;font:inherit;margin:0;padding:.1em .6em}
-.aiayn-attention button[aria-pressed=true]{background:color-mix(in srgb,var(--at) 25%,transparent);
-  border-color:var(--at)}
-.aiayn-attention .at-grid button[aria-pressed=true]{background:none;box-shadow:0 0 0 2px var(--at)}
-.aiayn-attention :focus-visible{outline:2px solid var(--at);outline-offset:1px}
-.aiayn-attention .at-row{display:flex;flex-wrap:wrap;gap:.4em;margin:.5em 0}
-.aiayn-attention .at-grid{align-items:center;display:grid;gap:6px;justify-content:start;margin:.3em 0;
-  overflow-x:auto;padding:3px}
-.aiayn-attention .at-grid button{line-height:0;overflow:hidden;padding:2px}
-.aiayn-attention .at-grid span{white-space:nowrap}
-.aiayn-attention .at-grid svg{display:block;height:100%;width:100%}
-.aiayn-attention rect{fill:color-mix(in srgb,var(--at) 75%,currentColor)}
-.aiayn-attention .at-large{display:grid;gap:0 .5em;grid-template-columns:auto minmax(4em,1fr) auto}
-.aiayn-attention .at-large svg{height:100%;width:100%}
-.aiayn-attention path{fill:none;stroke:color-mix(in srgb,var(--at) 75%,currentColor);
-  vector-effect:non-scaling-stroke}
-.aiayn-attention .at-large ul{list-style:none;margin:0;padding:0}
-.aiayn-attention li{border-radius:3px;height:1.6em;line-height:1.6em;margin:0;max-width:9.5em;overflow:hidden;
-  padding:0 .3em;text-overflow:ellipsis;white-space:nowrap}
-.aiayn-attention [role=option]{cursor:pointer;text-align:right}
-.aiayn-attention [aria-selected=true]{background:color-mix(in srgb,var(--at) 25%,transparent)}
-.aiayn-attention .at-seen li{background:color-mix(in srgb,var(--at) calc(var(--seen,0)*40%),transparent)}
-.aiayn-attention .at-say{margin:.5em 0;min-height:3em}
+.aiayn-attention {
+  --at: var(--aiayn-blue, #3a7ebf);
+  --line: color-mix(in srgb, currentColor 30%, transparent);
+  font: 14px/1.5 system-ui, sans-serif;
+  max-width: 44rem;
+  text-align: left;
+}
+.aiayn-attention table { border-collapse: collapse; }
+.aiayn-attention :is(caption, th, td) {
+  padding: 0 1em 0 0;
+  text-align: left;
+  font-weight: 400;
+}
+.aiayn-attention caption { font-weight: 600; padding-bottom: 0.4em; }
+.aiayn-attention button {
+  background: none;
+  border: 1px solid var(--line);
+  border-radius: 4px;
+  color: inherit;
+  cursor: pointer;
+  font: inherit;
+  margin: 0;
+  padding: 0.1em 0.6em;
+}
+.aiayn-attention button[aria-pressed=true] {
+  background: color-mix(in srgb, var(--at) 25%, transparent);
+  border-color: var(--at);
+}
+.aiayn-attention .at-grid button[aria-pressed=true] {
+  background: none;
+  box-shadow: 0 0 0 2px var(--at);
+}
+.aiayn-attention :focus-visible { outline: 2px solid var(--at); outline-offset: 1px; }
+.aiayn-attention .at-row {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 0.4em;
+  margin: 0.5em 0;
+}
+"""
+
+
+# book/11-11-pages-to-look-at.ipynb, cell style-picture
+STYLE += """
+.aiayn-attention .at-grid {
+  align-items: center;
+  display: grid;
+  gap: 6px;
+  justify-content: start;
+  margin: 0.3em 0;
+  overflow-x: auto;
+  padding: 3px;
+}
+.aiayn-attention .at-grid button { line-height: 0; overflow: hidden; padding: 2px; }
+.aiayn-attention .at-grid span { white-space: nowrap; }
+.aiayn-attention .at-grid svg { display: block; height: 100%; width: 100%; }
+.aiayn-attention rect { fill: color-mix(in srgb, var(--at) 75%, currentColor); }
+.aiayn-attention .at-large {
+  display: grid;
+  gap: 0 0.5em;
+  grid-template-columns: auto minmax(4em, 1fr) auto;
+}
+.aiayn-attention .at-large svg { height: 100%; width: 100%; }
+.aiayn-attention path {
+  fill: none;
+  stroke: color-mix(in srgb, var(--at) 75%, currentColor);
+  vector-effect: non-scaling-stroke;
+}
+.aiayn-attention .at-large ul { list-style: none; margin: 0; padding: 0; }
+.aiayn-attention li {
+  border-radius: 3px;
+  height: 1.6em;
+  line-height: 1.6em;
+  margin: 0;
+  max-width: 9.5em;
+  overflow: hidden;
+  padding: 0 0.3em;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.aiayn-attention [role=option] { cursor: pointer; text-align: right; }
+.aiayn-attention [aria-selected=true] {
+  background: color-mix(in srgb, var(--at) 25%, transparent);
+}
+.aiayn-attention .at-seen li {
+  background: color-mix(in srgb, var(--at) calc(var(--seen, 0) * 40%), transparent);
+}
+.aiayn-attention .at-say { margin: 0.5em 0; min-height: 3em; }
 """
 
 
 # book/11-11-pages-to-look-at.ipynb, cell script-matrix
 SCRIPT = """(() => {
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#888888"];
-const KINDS = { encoder: "source → source", decoder: "target → target", cross: "target → source" };
+const COLOURS = [
+  "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#888888",
+];
+const KINDS = {
+  encoder: "source → source",
+  decoder: "target → target",
+  cross: "target → source",
+};
 const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 const make = (parent, tag, attributes = {}, text = "") => {
@@ -60,8 +125,8 @@ const make = (parent, tag, attributes = {}, text = "") => {
   return node;
 };
 
-// The weights of a head, a row for each word (or piece) that looks: the sum over the pieces of a word that
-// is looked at, the mean over those of a word that looks.
+// The weights of a head, a row for each word (or piece) that looks: the sum over the
+// pieces of a word that is looked at, the mean over those of a word that looks.
 const matrix = ({ kinds, sides, state, bytes }, layer, head) => {
   const [queries, keys, , heads] = kinds[state.kind];
   const [words, pieces, from] = sides[queries], [others, parts, to] = sides[keys];
@@ -81,9 +146,11 @@ const matrix = ({ kinds, sides, state, bytes }, layer, head) => {
 
 # book/11-11-pages-to-look-at.ipynb, cell script-build
 SCRIPT += """
-// One small picture for each head, and the words on both sides: made anew for another kind of attention.
+// One small picture for each head, and the words on both sides: made anew for another
+// kind of attention.
 const build = (view) => {
-  const { kinds, sides, state, unknown } = view, [queries, keys, layers, heads] = kinds[state.kind];
+  const { kinds, sides, state } = view;
+  const [queries, keys, layers, heads] = kinds[state.kind];
   const names = (side) => sides[side][state.pieces ? 1 : 0];
   view.grid.replaceChildren();
   view.grid.style.gridTemplateColumns = `auto repeat(${heads}, minmax(16px, 72px))`;
@@ -92,12 +159,22 @@ const build = (view) => {
     make(view.grid, "span", {}, `layer ${layer + 1}`);
     for (let head = 0; head < heads; head++) {
       const label = `layer ${layer + 1}, head ${head + 1}`;
-      const button = make(view.grid, "button", { type: "button", title: label, "aria-label": label });
-      const rows = matrix(view, layer, head), box = `0 0 ${rows[0].length} ${rows.length}`;
-      const svg = make(button, "svg", { viewBox: box, preserveAspectRatio: "none", "aria-hidden": "true" });
+      const button = make(view.grid, "button", {
+        type: "button",
+        title: label,
+        "aria-label": label,
+      });
+      const rows = matrix(view, layer, head);
+      const svg = make(button, "svg", {
+        viewBox: `0 0 ${rows[0].length} ${rows.length}`,
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+      });
       svg.style.aspectRatio = "1";
-      rows.forEach((row, y) => row.forEach((opacity, x) => {
-        if (opacity > 0.05) make(svg, "rect", { x, y, width: 1, height: 1, opacity: opacity.toFixed(2) });
+      rows.forEach((row, y) => row.forEach((weight, x) => {
+        if (weight <= 0.05) return;
+        const opacity = weight.toFixed(2);
+        make(svg, "rect", { x, y, width: 1, height: 1, opacity });
       }));
       button.onclick = () => update(view, { layer, head });
       view.heads.push([button, layer, head]);
@@ -111,7 +188,10 @@ const build = (view) => {
     item.onmouseenter = () => update(view, { over: index });
     item.onmouseleave = () => update(view, { over: null });
   });
-  for (const word of names(keys)) make(make(view.to, "li", { title: word }, word), "small");
+  for (const word of names(keys)) {
+    const item = make(view.to, "li", { title: word }, word);
+    make(item, "small");
+  }
   view.size = Math.max(names(queries).length, names(keys).length);
   view.svg.setAttribute("viewBox", `0 0 100 ${view.size}`);
   view.svg.style.height = `${1.6 * view.size}em`;
@@ -119,49 +199,77 @@ const build = (view) => {
 """
 
 
+# book/11-11-pages-to-look-at.ipynb, cell script-tell
+SCRIPT += """
+// `looks` holds the heads that are shown, each with its weights; `active` is the word
+// that looks, or null.
+const tell = (view, looks, active) => {
+  const { kind, layer, head, every } = view.state;
+  const heads = every ? "all heads" : `head ${head + 1}`;
+  const who = `${kind} (${KINDS[kind]}), layer ${layer + 1}, ${heads}`;
+  if (active === null) return `${who}. Choose a word on the left.`;
+  const words = [...view.to.children].map((item) => item.title);
+  const best = (rows, n) =>
+    rows[active]
+      .map((weight, j) => [weight, words[j]])
+      .sort((a, b) => b[0] - a[0])
+      .slice(0, n)
+      .filter(([weight]) => weight >= 0.05)
+      .map(([weight, word]) => `${word} ${percent(weight)}`)
+      .join(", ") || "no word in particular";
+  const told = looks.map(([each, rows]) =>
+    every ? `head ${each + 1} looks at ${best(rows, 1)}` : `looks at ${best(rows, 4)}`);
+  const word = `“${view.from.children[active].title}”`;
+  return `${who}. ${word}${every ? ":" : ""} ${told.join("; ")}.`;
+};
+"""
+
+
 # book/11-11-pages-to-look-at.ipynb, cell script-update
 SCRIPT += """
-// What follows from the choice of a head and a word: lines, shades, and a sentence that says the same.
+// What follows from the choice of a head and a word: lines, shades, and a sentence that
+// says the same.
 const update = (view, change) => {
-  const state = Object.assign(view.state, change), { kind, layer, head, every } = state;
-  const others = "kind" in change || "pieces" in change;
-  if (others) build(view);
-  const active = state.over ?? state.word, words = [...view.to.children].map((item) => item.title);
-  const shown = every ? view.heads.filter(([, each]) => each === layer).map(([, , each]) => each) : [head];
+  const state = Object.assign(view.state, change);
+  const { layer, head, every } = state;
+  if ("kind" in change || "pieces" in change) build(view);
+  const active = state.over ?? state.word;
+  const shown = every
+    ? view.heads.filter(([, each]) => each === layer).map(([, , each]) => each)
+    : [head];
   const looks = shown.map((each) => [each, matrix(view, layer, each)]);
   for (const [button, at, each] of view.heads) {
     const pressed = at === layer && shown.includes(each);
     button.setAttribute("aria-pressed", pressed);
-    button.style.setProperty("--at", every && pressed ? COLOURS[each % COLOURS.length] : "");
+    const colour = every && pressed ? COLOURS[each % COLOURS.length] : "";
+    button.style.setProperty("--at", colour);
   }
-  for (const [button, pressed] of view.buttons) button.setAttribute("aria-pressed", pressed());
+  for (const [button, pressed] of view.buttons)
+    button.setAttribute("aria-pressed", pressed());
   [...view.from.children].forEach((item, index) => {
     item.setAttribute("aria-selected", index === active);
     item.tabIndex = index === (state.word ?? 0) ? 0 : -1;
   });
   view.svg.replaceChildren();
-  looks.forEach(([each, rows], k) => rows.forEach((row, i) => row.forEach((weight, j) => {
-    if (weight < 0.03 || (active !== null && active !== i)) return;
-    const [from, to] = [i, j].map((place) => place + 0.5 + 0.15 * (k - (looks.length - 1) / 2));
-    const line = `M0 ${from}C40 ${from} 60 ${to} 100 ${to}`;
-    const path = make(view.svg, "path", { d: line, opacity: (0.2 + 0.8 * weight).toFixed(2) });
-    path.style.strokeWidth = `${(0.5 + 5 * weight).toFixed(1)}px`;
-    if (every) path.style.setProperty("--at", COLOURS[each % COLOURS.length]);
-  })));
+  looks.forEach(([each, rows], k) => {
+    const shift = 0.15 * (k - (looks.length - 1) / 2);
+    rows.forEach((row, i) => row.forEach((weight, j) => {
+      if (weight < 0.03 || (active !== null && active !== i)) return;
+      const from = i + 0.5 + shift, to = j + 0.5 + shift;
+      const line = `M0 ${from}C40 ${from} 60 ${to} 100 ${to}`;
+      const opacity = (0.2 + 0.8 * weight).toFixed(2);
+      const path = make(view.svg, "path", { d: line, opacity });
+      path.style.strokeWidth = `${(0.5 + 5 * weight).toFixed(1)}px`;
+      if (every) path.style.setProperty("--at", COLOURS[each % COLOURS.length]);
+    }));
+  });
   const most = active === null ? [] : looks.map(([, rows]) => rows[active]);
   [...view.to.children].forEach((item, j) => {
     const weight = Math.max(0, ...most.map((row) => row[j]));
     item.style.setProperty("--seen", weight.toFixed(2));
     item.lastChild.textContent = weight < 0.05 ? "" : ` ${percent(weight)}`;
   });
-  const best = (row, n) => row.map((weight, j) => [weight, words[j]]).sort((a, b) => b[0] - a[0]).slice(0, n)
-    .filter(([weight]) => weight >= 0.05).map(([weight, word]) => `${word} ${percent(weight)}`).join(", ")
-    || "no word in particular";
-  const who = `${kind} (${KINDS[kind]}), layer ${layer + 1}, ${every ? "all heads" : `head ${head + 1}`}`;
-  const word = active === null ? "" : `“${view.from.children[active].title}”`;
-  const told = most.map((row, k) => every ? `head ${shown[k] + 1} looks at ${best(row, 1)}` : best(row, 4));
-  view.say.textContent = active === null ? `${who}. Choose a word on the left.`
-    : `${who}. ${word}${every ? `: ${told.join("; ")}` : ` looks at ${told[0]}`}.`;
+  view.say.textContent = tell(view, looks, active);
 };
 """
 
@@ -170,34 +278,49 @@ const update = (view, change) => {
 SCRIPT += """
 const draw = (place) => {
   const data = JSON.parse(place.querySelector("script").textContent);
-  const view = { ...data, state: { ...data.show, pieces: false, over: null }, bytes: {}, buttons: [] };
-  for (const kind in view.kinds)
-    view.bytes[kind] = Uint8Array.from(atob(view.kinds[kind][4]), (letter) => letter.charCodeAt(0));
+  const state = { ...data.show, pieces: false, over: null };
+  const view = { ...data, state, bytes: {}, buttons: [] };
+  for (const kind in view.kinds) {
+    const text = atob(view.kinds[kind][4]);
+    view.bytes[kind] = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  }
   place.replaceChildren();
-  const group = (name) => make(place, "div", { class: "at-row", role: "group", "aria-label": name });
+  const group = (name, kind = "at-row") =>
+    make(place, "div", { class: kind, role: "group", "aria-label": name });
   const button = (parent, text, change, pressed) => {
     const node = make(parent, "button", { type: "button" }, text);
     node.onclick = () => update(view, change());
     if (pressed) view.buttons.push([node, pressed]);
   };
-  const kinds = group("kind of attention"), { state } = view;
+  const kinds = group("kind of attention");
   const none = { word: null, over: null };
-  for (const kind in KINDS) button(kinds, kind, () => ({ kind, ...none }), () => state.kind === kind);
-  view.grid = make(place, "div", { class: "at-grid", role: "group", "aria-label": "heads" });
+  for (const kind in KINDS)
+    button(kinds, kind, () => ({ kind, ...none }), () => state.kind === kind);
+  view.grid = group("heads", "at-grid");
   const choices = group("what is shown");
-  button(choices, "all heads of the layer", () => ({ every: !state.every }), () => state.every);
-  if (Object.values(view.sides).some(([words, pieces]) => words.length < pieces.length))
-    button(choices, "pieces", () => ({ pieces: !state.pieces, ...none }), () => state.pieces);
+  const every = () => ({ every: !state.every });
+  button(choices, "all heads of the layer", every, () => state.every);
+  const pieces = () => ({ pieces: !state.pieces, ...none });
+  if (Object.values(view.sides).some(([words, parts]) => words.length < parts.length))
+    button(choices, "pieces", pieces, () => state.pieces);
   button(choices, "all words", () => ({ word: null }));
   view.say = make(place, "p", { class: "at-say", "aria-live": "polite" });
   const large = make(place, "div", { class: "at-large" });
   view.from = make(large, "ul", { role: "listbox", "aria-label": "words that look" });
   view.svg = make(large, "svg", { preserveAspectRatio: "none", "aria-hidden": "true" });
-  view.to = make(large, "ul", { class: "at-seen", "aria-label": "words that are looked at" });
-  if (view.unknown.length) make(place, "p", {}, `Unknown letters in: ${view.unknown.join(", ")}`);
+  const seen = { class: "at-seen", "aria-label": "words that are looked at" };
+  view.to = make(large, "ul", seen);
+  if (view.unknown.length)
+    make(place, "p", {}, `Unknown letters in: ${view.unknown.join(", ")}`);
   view.from.onkeydown = (event) => {
     const last = view.from.children.length - 1, at = state.word ?? 0;
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last, Escape: at }[event.key];
+    const next = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: last,
+      Escape: at,
+    }[event.key];
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();  // Jupyter moves between cells by these keys

@@ -53,8 +53,8 @@ class Pair:
     tree : str
         The constituents of the English sentence, in Penn Treebank brackets.
     relations : tuple of (str, int, int)
-        Name, head and dependent, both English: subject, object, indirect object, determiner, modifier, owner,
-        preposition (to its object), particle, complement.
+        Name, head and dependent, both English: subject, object, indirect object,
+        determiner, modifier, owner, preposition (to its object), particle, complement.
     coreference : tuple of (int, int)
         An English pronoun, and the head noun (or the name) of what it refers to.
     """
@@ -71,7 +71,7 @@ class Pair:
 
 # book/00-1-laboratory.ipynb, cell tidy
 def tidy(words: list[Word], mark: str) -> list[Word]:
-    """A capital letter, a final mark, numbers; of commas in a row one remains, and before the mark none."""
+    """Capitalise, end with `mark` (no comma before it, nor two in a row) and number."""
     kept = list[Word]()
     for word in words:
         if word.text != "," or kept[-1].text != ",":
@@ -99,7 +99,7 @@ def bracket(tree: english.Tree) -> str:
 
 # book/00-1-laboratory.ipynb, cell draft
 class Draft:
-    """A meaning said in English; said in German too, as a `Pair`, only if it is wanted."""
+    """A meaning said in English; in German too, as a `Pair`, only if that is wanted."""
 
     def __init__(self, clause: Clause) -> None:
         self.clause, self.notes = clause, Notes()
@@ -110,13 +110,18 @@ class Draft:
         self.text = detokenize(self.words)
 
     def pair(self) -> Pair:
-        """Both sentences: words that express the same part of the meaning translate each other."""
+        """Both sentences; words for one part of the meaning translate each other."""
         translation = tidy(german.sentence(self.clause), self.words[-1].text)
         places: dict[tuple[object, str], list[int]] = {}
         for word in self.words:
             for atom in word.atoms:
                 places.setdefault(atom, []).append(word.index)
-        links = {(i, word.index) for word in translation for atom in word.atoms for i in places.get(atom, ())}
+        links = {
+            (i, word.index)
+            for word in translation
+            for atom in word.atoms
+            for i in places.get(atom, ())
+        }
         heads = self.notes.heads
         return Pair(
             self.text,
@@ -125,9 +130,14 @@ class Draft:
             tuple(word.text for word in translation),
             tuple(sorted(links)),
             bracket(self.tree),
-            tuple((name, head.index, dependent.index) for name, head, dependent in self.notes.relations),
             tuple(
-                (word.index, head.index) for word, what in self.notes.references for head in heads[id(what)]
+                (name, head.index, dependent.index)
+                for name, head, dependent in self.notes.relations
+            ),
+            tuple(
+                (word.index, head.index)
+                for word, what in self.notes.references
+                for head in heads[id(what)]
             ),
         )
 
@@ -140,11 +150,16 @@ LONGEST = 18  # tokens, in a training sentence
 def split_of(draft: Draft) -> str:
     """The one split in which a sentence may appear; "" if it may appear in none.
 
-    It depends on the English sentence alone, so no two splits can share one. Sentences that differ only in
-    the adjective after too or so go to the same split, so that no split knows half a riddle from another.
+    It depends on the English sentence alone, so no two splits can share one. Sentences
+    that differ only in the adjective after too or so go to the same split, so that no
+    split knows half a riddle from another.
     """
-    held_out = any(zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations)
-    nouns = [word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")]
+    held_out = any(
+        zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations
+    )
+    nouns = [
+        word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")
+    ]
     if len(nouns) > len(set(nouns)):  # Jan helped Jan: one of them, or two?
         return ""
     if len(draft.words) > LONGEST:
@@ -160,7 +175,7 @@ def split_of(draft: Draft) -> str:
 
 # book/00-1-laboratory.ipynb, cell compose
 def compose(draw: Draw, long: bool) -> Clause:
-    """A meaning: a pronoun to resolve, a question, something said, or something done."""
+    """A meaning: a pronoun to resolve, a question, something said or something done."""
     if not long and draw.chance(0.25):
         return pronoun_sentence(draw, draw.chance(0.5))
     kind = draw.random()
@@ -175,7 +190,10 @@ def compose(draw: Draw, long: bool) -> Clause:
 def pronoun_pair(draw: Draw) -> list[Draft]:
     """The two readings of one sentence."""
     seed = str(draw.random())
-    return [Draft(pronoun_sentence(Draw(seed), means_second)) for means_second in (False, True)]
+    return [
+        Draft(pronoun_sentence(Draw(seed), means_second))
+        for means_second in (False, True)
+    ]
 
 
 def far_apart(draw: Draw, span: int, long: bool) -> Clause:
@@ -194,7 +212,9 @@ def draws(seed: int, split: str, span: int | None) -> Iterator[Pair]:
         if split == "pronouns":
             drafts = pronoun_pair(draw)
         else:
-            drafts = [Draft(far_apart(draw, span, long) if span else compose(draw, long))]
+            drafts = [
+                Draft(far_apart(draw, span, long) if span else compose(draw, long))
+            ]
         if all(split_of(draft) == split for draft in drafts):
             for draft in drafts:
                 yield draft.pair()
@@ -204,7 +224,9 @@ def draws(seed: int, split: str, span: int | None) -> Iterator[Pair]:
 SPANS = range(1, 11)
 
 
-def sample(n: int, seed: int = 1, split: str = "train", span: int | None = None) -> list[Pair]:
+def sample(
+    n: int, seed: int = 1, split: str = "train", span: int | None = None
+) -> list[Pair]:
     """English-German pairs from the book's own grammar, the same on every machine.
 
     Parameters
@@ -214,12 +236,13 @@ def sample(n: int, seed: int = 1, split: str = "train", span: int | None = None)
     seed : int
         Other seeds give other pairs.
     split : str
-        `train`, `valid` and `test` share no sentence. `long`: longer than all of training. `novel`: with a
-        verb and an object, or an adjective and a noun, that training never puts together. `pronouns`:
-        sentences two by two that differ in one adjective, by which the pronoun means another thing.
+        `train`, `valid` and `test` share no sentence. `long`: longer than all of
+        training. `novel`: with a verb and an object, or an adjective and a noun, that
+        training never puts together. `pronouns`: sentences two by two that differ in
+        one adjective, by which the pronoun means another thing.
     span : int, optional
-        1 to 10: only sentences with so many words between a verb and its particle (call … up) or complement
-        (make … more difficult).
+        1 to 10: only sentences with so many words between a verb and its particle (call
+        … up) or complement (make … more difficult).
 
     Raises
     ------

@@ -58,9 +58,9 @@ def attention_weights(
 ) -> Float[Tensor, "*batch n m"]:
     """Turn scores into weights that sum to one over the visible keys (section 3.2.1).
 
-    `visible` is True where a query may attend to a key. The rest is set to minus infinity
-    (section 3.2.3), so its weight is exactly zero. A query that may see nothing has no
-    weights: its row is NaN.
+    `visible` is True where a query may attend to a key. The rest is set to minus
+    infinity (section 3.2.3), so its weight is exactly zero. A query that may see
+    nothing has no weights: its row is NaN.
     """
     if visible is not None:
         scores = scores.masked_fill(~visible, -math.inf)
@@ -74,7 +74,7 @@ Compatibility = Callable[[Tensor, Tensor], Tensor]  # of queries and keys
 def scaled_dot_product(
     Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]
 ) -> Float[Tensor, "*batch n m"]:
-    """The paper's compatibility function of every query and every key (section 3.2.1)."""
+    """The paper's compatibility function, of every query and key (section 3.2.1)."""
     return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
 
 
@@ -85,10 +85,10 @@ def attend(
     visible: Bool[Tensor, "... #n m"] | None = None,
     score: Compatibility = scaled_dot_product,
 ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
-    """Attention written out (section 3.2.1): weighted sums of the values, and the weights.
+    """Attention written out (section 3.2.1): sums of the values, and their weights.
 
-    `visible` is True where a query may attend to a key; `score` compares each query with
-    each key.
+    `visible` is True where a query may attend to a key; `score` compares each query
+    with each key.
     """
     weights = attention_weights(score(Q, K), visible)
     return weights @ V, weights
@@ -116,7 +116,7 @@ class Attention(nn.Module):
         visible: Bool[Tensor, "... #n m"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
-        """Weighted sums of the values; `causal` hides from a position what follows it."""
+        """Weighted sums of the values; `causal` hides from a position what follows."""
         if causal:
             past = causal_mask(Q.shape[-2], K.shape[-2], Q.device)
             visible = past if visible is None else visible & past
@@ -131,15 +131,24 @@ class FusedAttention(Attention):
         super().__init__(scaled_dot_product)
 
     def forward(
-        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None, causal: bool = False
+        self,
+        Q: Tensor,
+        K: Tensor,
+        V: Tensor,
+        visible: Tensor | None = None,
+        causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
         """As `Attention`; a bare causal mask is a flag, with which half is skipped."""
         if visible is not None and visible.dtype != torch.bool:
-            raise TypeError(f"visible is {visible.dtype}: give a bool, True where a query may look")
+            raise TypeError(
+                f"visible is {visible.dtype}: give a bool, True where a query may look"
+            )
         if causal and (visible is not None or Q.shape[-2] != K.shape[-2]):
             past, causal = causal_mask(Q.shape[-2], K.shape[-2], Q.device), False
             visible = past if visible is None else visible & past
-        return F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, is_causal=causal)
+        return F.scaled_dot_product_attention(
+            Q, K, V, attn_mask=visible, is_causal=causal
+        )
 
 
 # book/03-2-attention.ipynb, cell multi-head-attention
@@ -168,8 +177,11 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         if (d_k is None or d_v is None) and d_model % h:
-            raise ValueError(f"d_model={d_model} does not divide into h={h} heads: give d_k and d_v")
-        self.d_model, self.h, self.d_k, self.d_v = d_model, h, d_k or d_model // h, d_v or d_model // h
+            raise ValueError(
+                f"d_model={d_model} does not divide into h={h} heads: give d_k and d_v"
+            )
+        self.d_model, self.h = d_model, h
+        self.d_k, self.d_v = d_k or d_model // h, d_v or d_model // h
         self.projections = HeadProjections(d_model, h, self.d_k, self.d_v, bias)
         self.attention = FusedAttention() if kernel is None else kernel
         self.W_O = nn.Linear(h * self.d_v, d_model, bias)
@@ -179,9 +191,12 @@ class MultiHeadAttention(nn.Module):
 
     # book/03-2-attention.ipynb, cell multi-head-forward
     def project(
-        self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        cache: KeyValueCache | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of `x`; keys and values of the memory, or of `x` where there is none."""
+        """Queries of `x`; keys and values of the memory, or of `x` if there is none."""
         if memory is None:
             Q, K, V = self.projections.project(x)
             return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
@@ -199,7 +214,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
-        """Let each position of `x` (with a cache: the newest) attend to `memory`, or to `x`."""
+        """Let `x` (with a cache: the newest positions) attend to `memory`, or `x`."""
         Q, K, V = self.project(x, memory, cache)
         heads = self.attention(Q, K, V, visible, causal)
         return self.W_O(heads.transpose(1, 2).flatten(2))

@@ -18,7 +18,15 @@ __all__ = [
 # book/11-8-other-scores-and-kernels.ipynb, cell frame-imports
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -27,7 +35,12 @@ from aiayn.errors import InputError
 from aiayn.model.embeddings import Embeddings
 
 # book/11-8-other-scores-and-kernels.ipynb, cell is-of
-KINDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "nothing"}
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    NoneType: "nothing",
+}
 
 
 def is_of(value: Any, kind: Any) -> bool:
@@ -35,13 +48,16 @@ def is_of(value: Any, kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if kind in (int, float):
-        return isinstance(value, kind | int) and not isinstance(value, bool) and value == value
+        number = isinstance(value, kind | int) and not isinstance(value, bool)
+        return number and value == value
     return isinstance(value, get_origin(kind) or kind)
 
 
 # book/11-8-other-scores-and-kernels.ipynb, cell check-fields
 def check_fields(
-    settings: Any, bounds: dict[str, tuple[float, float]], usual: tuple[float, float] = (1, 100_000)
+    settings: Any,
+    bounds: dict[str, tuple[float, float]],
+    usual: tuple[float, float] = (1, 100_000),
 ) -> None:
     """Refuse a field of a dataclass that is not of its type, or a number out of bounds.
 
@@ -58,9 +74,12 @@ def check_fields(
         value, kind = getattr(settings, field.name), types[field.name]
         kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         if not any(is_of(value, kind) for kind in kinds):
-            known = ", ".join(get_args(kinds[0])) if get_origin(kinds[0]) is Literal else ""
-            names = [KINDS.get(each, getattr(each, "__name__", str(each))) for each in kinds]
-            wanted = f"one of {known}" if known else " or ".join(names)
+            names = [
+                KINDS.get(each, getattr(each, "__name__", str(each))) for each in kinds
+            ]
+            wanted = " or ".join(names)
+            if get_origin(kinds[0]) is Literal:
+                wanted = f"one of {', '.join(get_args(kinds[0]))}"
             raise InputError(f"{field.name}={value!r:.60}: must be {wanted}")
         low, high = bounds.get(field.name, usual)
         if {int, float} & {*kinds} and value is not None and not low <= value <= high:
@@ -87,10 +106,18 @@ class ModelConfig:
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         most = 10_000_000
-        bounds = {"vocabulary_size": (1, most), "max_length": (1, most), "N": (1, 1000), "dropout": (0, 1)}
+        bounds = {
+            "vocabulary_size": (1, most),
+            "max_length": (1, most),
+            "N": (1, 1000),
+            "dropout": (0, 1),
+        }
         check_fields(self, {**bounds, "pad_id": (0, most)})
         if self.pad_id >= self.vocabulary_size:
-            raise InputError(f"pad_id={self.pad_id}: the vocabulary has {self.vocabulary_size} tokens")
+            raise InputError(
+                f"pad_id={self.pad_id}:"
+                f" the vocabulary has {self.vocabulary_size} tokens"
+            )
 
     @property
     def longest(self) -> int | None:
@@ -98,7 +125,7 @@ class ModelConfig:
         return None
 
     def forward_flops(self, n: Any, m: Any) -> Any:
-        """FLOPs of the products for a source of `n` and a target of `m` tokens (5.2)."""
+        """FLOPs of products for a source of `n` and a target of `m` tokens (5.2)."""
         raise NotImplementedError(f"{type(self).__name__} does not count its products")
 
 
@@ -122,8 +149,10 @@ class StepByStep(Protocol):
     def start(self, source: Int[Tensor, "batch n"]) -> State:
         """Encode the source once; the `State` is for `step`."""
 
-    def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
-        """Feed the newest target tokens, one row for each of the state's, and score the next one."""
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: Any
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the state's rows their newest target tokens, and score the next one."""
 
 
 # book/11-8-other-scores-and-kernels.ipynb, cell encoder-decoder
@@ -143,14 +172,16 @@ class EncoderDecoder(nn.Module):
         memory: Float[Tensor, "batch n width"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position, from which `logits` scores the next token."""
+        """A vector for each target position, of which `logits` makes scores."""
         raise NotImplementedError(f"{type(self).__name__} does not define decode")
 
     def start(self, source: Int[Tensor, "batch n"]) -> State:
         """Encode the source once; the `State` is for `step`."""
         raise NotImplementedError(f"{type(self).__name__} does not define start")
 
-    def step(self, tokens: Int[Tensor, "rows m"], state: Any) -> Float[Tensor, "rows vocabulary"]:
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: Any
+    ) -> Float[Tensor, "rows vocabulary"]:
         """Feed the newest target tokens, and score the next one."""
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
@@ -158,8 +189,10 @@ class EncoderDecoder(nn.Module):
         """The parts that are worth compiling, one by one."""
         return list(self.children())
 
-    def logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
-        """Scores of the whole vocabulary; softmax makes the next token's distribution."""
+    def logits(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the vocabulary; softmax makes the next token's distribution."""
         return self.target_embeddings.logits(x)
 
     def forward(
@@ -167,5 +200,8 @@ class EncoderDecoder(nn.Module):
     ) -> Float[Tensor, "batch m vocabulary"]:
         """Score every next token after every prefix of the target (teacher forcing)."""
         if len(source) != len(target):
-            raise ValueError(f"{len(source)} sources, {len(target)} targets: row k must translate row k")
+            raise ValueError(
+                f"{len(source)} sources, {len(target)} targets:"
+                " row k must translate row k"
+            )
         return self.logits(self.decode(target, self.encode(source), source))

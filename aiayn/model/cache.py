@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 class KeyValueCache:
-    """Keys and values that later steps use again: of the target so far, or the memory."""
+    """Keys and values that later steps reuse: of the target so far, or the memory."""
 
     def __init__(self) -> None:
         self.kept: tuple[Tensor, Tensor] | None = None
@@ -31,7 +31,8 @@ class KeyValueCache:
     ) -> tuple[Float[Tensor, "rows h m d_k"], Float[Tensor, "rows h m d_v"]]:
         """Add positions at the end and return all of them."""
         if self.kept is not None:
-            keys, values = torch.cat([self.kept[0], keys], dim=2), torch.cat([self.kept[1], values], dim=2)
+            keys = torch.cat([self.kept[0], keys], dim=2)
+            values = torch.cat([self.kept[1], values], dim=2)
         self.kept = keys, values
         return self.kept
 

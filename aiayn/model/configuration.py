@@ -27,7 +27,7 @@ Positions = Literal["sinusoidal", "learned", "relative", "none"]
 
 @dataclass(frozen=True)
 class TransformerConfig(ModelConfig):
-    """All that fixes a Transformer's shape; by default the paper's base model (Table 3).
+    """All that fixes a Transformer's shape; by default the base model of Table 3.
 
     Raises
     ------
@@ -45,14 +45,15 @@ class TransformerConfig(ModelConfig):
     positions: Positions = "sinusoidal"  # how order enters the model
     max_length: int = 1024  # of learned positions; the other kinds know no end
     attention_bias: bool = False  # whether the projections of attention have a bias
-    share_embeddings: bool = True  # one matrix for source, target and output (section 3.4)
+    share_embeddings: bool = True  # one matrix for inputs and output (section 3.4)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""
         super().__post_init__()
         if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
             raise InputError(
-                f"d_model={self.d_model} does not divide into h={self.h} heads: give d_k and d_v"
+                f"d_model={self.d_model} does not divide into h={self.h} heads:"
+                " give d_k and d_v"
             )
 
     @property
@@ -66,8 +67,12 @@ PRESETS = {
     "base": TransformerConfig(),
     "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
-    "multi30k": TransformerConfig(vocabulary_size=10000, N=4, d_model=128, d_ff=256, h=4, dropout=0.3),
-    "laboratory": TransformerConfig(vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4, dropout=0.0),
+    "multi30k": TransformerConfig(
+        vocabulary_size=10000, N=4, d_model=128, d_ff=256, h=4, dropout=0.3
+    ),
+    "laboratory": TransformerConfig(
+        vocabulary_size=2000, N=2, d_model=64, d_ff=256, h=4, dropout=0.0
+    ),
 }
 
 
@@ -87,5 +92,7 @@ def config(name: str, **changes: Any) -> TransformerConfig:
         If there is no such configuration.
     """
     if name not in PRESETS:
-        raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, PRESETS)}")
+        raise InputError(
+            f"unknown configuration {name!r}: {did_you_mean(name, PRESETS)}"
+        )
     return replace(PRESETS[name], **changes)

@@ -26,10 +26,11 @@ from aiayn.model.dropout import Dropout
 
 # book/02-background.ipynb, cell convolution
 class Convolution(nn.Module):
-    """A linear map for each of `kernel` places, `dilation` apart, and their sum (sections 2 and 4).
+    """Sum of linear maps of `kernel` places, `dilation` apart (sections 2 and 4).
 
-    A `causal` one reads a position and those before it; another as many before as after, and its kernel must
-    be odd. A `separable` one sums up each column by itself, then maps all columns together.
+    A `causal` one reads a position and those before it; another as many before as
+    after, and its kernel must be odd. A `separable` one sums up each column by itself,
+    then maps all columns together.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class Convolution(nn.Module):
         check_kernel(kernel, dilation, causal)
         self.reach = (kernel - 1) * dilation  # from the first place to the last
         self.left = self.reach if causal else self.reach // 2
-        depthwise = nn.Conv1d(d_in, d_in, kernel, dilation=dilation, groups=d_in, bias=False)
+        depthwise = nn.Conv1d(
+            d_in, d_in, kernel, dilation=dilation, groups=d_in, bias=False
+        )
         self.maps = (
             nn.Sequential(depthwise, nn.Conv1d(d_in, d_out, 1))
             if separable
@@ -58,11 +61,13 @@ class Convolution(nn.Module):
         visible: Bool[Tensor, "batch n"] | None = None,
         past: "LastInputs | None" = None,
     ) -> Float[Tensor, "batch n d_out"]:
-        """Sum up around each position; what is not `visible` or lies beyond the ends counts as zero."""
+        """Sum up around each position; zero beyond the ends and where not `visible`."""
         if visible is not None:
             x = x.masked_fill(~visible.unsqueeze(-1), 0.0)
         if past is not None and self.left < self.reach:
-            raise ValueError("a centred convolution reads what is still to come: take causal=True")
+            raise ValueError(
+                "a centred convolution reads what is still to come: take causal=True"
+            )
         if past is None:
             x = F.pad(x, (0, 0, self.left, self.reach - self.left))
         else:
@@ -80,25 +85,34 @@ def check_kernel(kernel: int, dilation: int, causal: bool) -> None:
         With what to do instead.
     """
     if kernel < 1:
-        raise ValueError(f"kernel={kernel}: must be at least 1, which reads the position itself")
+        raise ValueError(
+            f"kernel={kernel}: must be at least 1, which reads the position itself"
+        )
     if dilation < 1:
-        raise ValueError(f"dilation={dilation}: must be at least 1, which leaves no gaps")
+        raise ValueError(
+            f"dilation={dilation}: must be at least 1, which leaves no gaps"
+        )
     if not causal and kernel % 2 == 0:
         near = f"{kernel - 1} or {kernel + 1}"
-        raise ValueError(f"kernel={kernel}: an even one has no middle; take {near}, or causal=True")
+        raise ValueError(
+            f"kernel={kernel}: an even one has no middle; take {near}, or causal=True"
+        )
 
 
 # book/02-background.ipynb, cell last-inputs
 class LastInputs:
-    """What a causal convolution has read and will read again, while a target is written word by word."""
+    """What a causal convolution will read again as a target is written word by word."""
 
     def __init__(self) -> None:
         self.inputs: Tensor | None = None  # (rows, reach, d)
 
-    def extend(self, x: Float[Tensor, "rows m d"], reach: int) -> Float[Tensor, "rows _ d"]:
-        """The last `reach` inputs, zeros where there were none, and the new ones behind them."""
-        before = x.new_zeros(len(x), reach, x.shape[-1]) if self.inputs is None else self.inputs
-        both = torch.cat([before, x], dim=1)
+    def extend(
+        self, x: Float[Tensor, "rows m d"], reach: int
+    ) -> Float[Tensor, "rows _ d"]:
+        """The last `reach` inputs, zeros where there were none, and the new ones."""
+        if self.inputs is None:
+            self.inputs = x.new_zeros(len(x), reach, x.shape[-1])
+        both = torch.cat([self.inputs, x], dim=1)
         self.inputs = both[:, both.shape[1] - reach :]
         return both
 
@@ -109,13 +123,15 @@ class LastInputs:
 
 
 # book/02-background.ipynb, cell gated-convolution
-def scaled_sum(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """(a + b) / sqrt(2): of the variance that a and b have, if they have the same and are independent."""
+def scaled_sum(
+    a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
+    """(a + b) / sqrt(2): the variance of a and b stays, if alike and independent."""
     return (a + b) * math.sqrt(0.5)
 
 
 class GatedConvolution(nn.Module):
-    """A convolution to twice the width, of which one half lets through the other (gated linear unit).
+    """A convolution to twice the width, one half the gate of the other (a GLU).
 
     Parameters
     ----------
@@ -126,15 +142,25 @@ class GatedConvolution(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, kernel: int, dilation: int, causal: bool, separable: bool, dropout: float
+        self,
+        d_model: int,
+        kernel: int,
+        dilation: int,
+        causal: bool,
+        separable: bool,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.convolution = Convolution(d_model, 2 * d_model, kernel, dilation, causal, separable)
+        self.convolution = Convolution(
+            d_model, 2 * d_model, kernel, dilation, causal, separable
+        )
         for maps in self.convolution.maps.modules():
             if isinstance(maps, nn.Conv1d):
-                gain = 1 if maps.groups > 1 else 4  # the gate takes three quarters of the variance
-                nn.init.normal_(maps.weight, std=math.sqrt(gain / maps.weight[0].numel()))
+                # The gate takes three quarters of the variance.
+                gain = 1 if maps.groups > 1 else 4
+                std = math.sqrt(gain / maps.weight[0].numel())
+                nn.init.normal_(maps.weight, std=std)
                 if maps.bias is not None:
                     nn.init.zeros_(maps.bias)
 

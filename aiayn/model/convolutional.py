@@ -36,7 +36,7 @@ from aiayn.model.positions import LearnedPositions
 
 # book/02-background.ipynb, cell source-attention
 class SourceAttention(nn.Module):
-    """How a decoder layer of ConvS2S looks into the source: one head, whose keys are the encoder's output.
+    """A ConvS2S decoder layer's look at the source: one head, keyed by the encoder.
 
     The score is scaled, which theirs is not: their embeddings are smaller.
     """
@@ -77,8 +77,10 @@ class ConvolutionalConfig(ModelConfig):
     """
 
     N: int = 6  # layers in the encoder, and in the decoder
-    kernel: int = 3  # places that a layer reads, an odd number: the encoder's layers are centred
-    growth: int = 1  # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
+    # places that a layer reads, an odd number: the encoder's layers are centred
+    kernel: int = 3
+    # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
+    growth: int = 1
     separable: bool = False  # whether each column is summed up by itself
     max_length: int = 1024  # positions that are learned: no sequence may be longer
 
@@ -87,12 +89,13 @@ class ConvolutionalConfig(ModelConfig):
         super().__post_init__()
         if self.kernel % 2 == 0:
             raise InputError(
-                f"kernel={self.kernel}: the encoder's layers are centred, which takes an odd one"
+                f"kernel={self.kernel}: the encoder's layers are centred,"
+                " which takes an odd one"
             )
         if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
             raise InputError(
-                f"growth={self.growth}, N={self.N}: the last layer would skip over max_length="
-                f"{self.max_length} positions; take fewer layers"
+                f"growth={self.growth}, N={self.N}: the last layer would skip over"
+                f" max_length={self.max_length} positions; take fewer layers"
             )
 
     @property
@@ -101,21 +104,25 @@ class ConvolutionalConfig(ModelConfig):
         return self.max_length
 
     def forward_flops(self, n: Any, m: Any) -> Any:
-        """FLOPs of the products, forward, for source and target of `n` and `m` tokens (see chapter 5.2)."""
-        d = self.d_model
-        maps = self.kernel * d + 2 * d * d if self.separable else self.kernel * 2 * d * d
-        attention = 2 * m * d * d + 2 * n * m * d  # query and output; scores and weighted sum
-        return 2 * (self.N * ((n + m) * maps + attention) + m * d * self.vocabulary_size)
+        """FLOPs of the products for `n` source and `m` target tokens (chapter 5.2)."""
+        d, k = self.d_model, self.kernel
+        maps = k * d + 2 * d * d if self.separable else k * 2 * d * d
+        # query and output; scores and weighted sum
+        attention = 2 * m * d * d + 2 * n * m * d
+        layers = self.N * ((n + m) * maps + attention)
+        return 2 * (layers + m * d * self.vocabulary_size)
 
 
 # book/02-background.ipynb, cell convolutional
 CONVOLUTIONAL = {
-    "conv": ConvolutionalConfig(vocabulary_size=2000, d_model=70, N=3, dropout=0.0, max_length=128)
+    "conv": ConvolutionalConfig(
+        vocabulary_size=2000, d_model=70, N=3, dropout=0.0, max_length=128
+    )
 }
 
 
 class ConvolutionalState:
-    """What decoding carries from word to word: the memory, and the last inputs of each layer."""
+    """What decoding carries on from a word: the memory and each layer's last inputs."""
 
     def __init__(
         self,
@@ -135,10 +142,13 @@ class ConvolutionalState:
 
 
 # book/02-background.ipynb, cell convolutional-layers
-def gated_convolution(config: ConvolutionalConfig, k: int, causal: bool) -> GatedConvolution:
+def gated_convolution(
+    config: ConvolutionalConfig, k: int, causal: bool
+) -> GatedConvolution:
     """The convolution of layer number `k`, from 0."""
-    dilation = config.growth**k
-    return GatedConvolution(config.d_model, config.kernel, dilation, causal, config.separable, config.dropout)
+    d_model, kernel, dilation = config.d_model, config.kernel, config.growth**k
+    separable, dropout = config.separable, config.dropout
+    return GatedConvolution(d_model, kernel, dilation, causal, separable, dropout)
 
 
 class ConvolutionalEncoderLayer(nn.Module):
@@ -156,7 +166,7 @@ class ConvolutionalEncoderLayer(nn.Module):
 
 
 class ConvolutionalDecoderLayer(nn.Module):
-    """A causal gated convolution, attention over the source, and the way around both."""
+    """A causal gated convolution, attention over the source and the way around both."""
 
     def __init__(self, config: ConvolutionalConfig, k: int) -> None:
         super().__init__()
@@ -171,8 +181,9 @@ class ConvolutionalDecoderLayer(nn.Module):
         visible: Bool[Tensor, "rows 1 1 n"],
         past: LastInputs,
     ) -> Float[Tensor, "rows m d_model"]:
-        """Let each target position read those before it, also those in the past, then the source."""
-        return scaled_sum(x, self.source(self.gated(x, None, past), embedded, memory, visible))
+        """Let target positions read those before them, past too, then the source."""
+        seen = self.source(self.gated(x, None, past), embedded, memory, visible)
+        return scaled_sum(x, seen)
 
 
 # book/02-background.ipynb, cell convolutional-model
@@ -188,12 +199,17 @@ class ConvolutionalModel(EncoderDecoder):
         self.source_positions = LearnedPositions(config.d_model, config.max_length)
         self.target_positions = LearnedPositions(config.d_model, config.max_length)
         self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(ConvolutionalEncoderLayer(config, k) for k in layers)
-        self.decoder = nn.ModuleList(ConvolutionalDecoderLayer(config, k) for k in layers)
+        self.encoder = nn.ModuleList(
+            ConvolutionalEncoderLayer(config, k) for k in layers
+        )
+        self.decoder = nn.ModuleList(
+            ConvolutionalDecoderLayer(config, k) for k in layers
+        )
 
     def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n width"]:
         """Keys and values for each source token, side by side."""
-        x = embedded = self.dropout(self.source_positions(self.target_embeddings(source)))
+        x = self.source_positions(self.target_embeddings(source))
+        x = embedded = self.dropout(x)
         for layer in self.encoder:
             x = layer(x, source != self.config.pad_id)
         return torch.cat([x, scaled_sum(x, embedded)], dim=-1)
@@ -204,7 +220,7 @@ class ConvolutionalModel(EncoderDecoder):
         memory: Float[Tensor, "batch n width"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position, from which `logits` tells the next token."""
+        """A vector for each target position; `logits` tells the next token from it."""
         return through(self, target, ConvolutionalState(memory, source, self.config))
 
     def layers(self) -> list[nn.Module]:
@@ -226,8 +242,9 @@ class ConvolutionalModel(EncoderDecoder):
 def through(
     model: ConvolutionalModel, target: Int[Tensor, "rows m"], state: ConvolutionalState
 ) -> Float[Tensor, "rows m d_model"]:
-    """Lead target words that come next after those in the state through the decoder's layers."""
-    x = embedded = model.dropout(model.target_positions(model.target_embeddings(target), state.length))
+    """Lead target words, which follow those in the state, through the decoder."""
+    x = model.target_positions(model.target_embeddings(target), state.length)
+    x = embedded = model.dropout(x)
     state.length += target.shape[1]
     for layer, past in zip(model.decoder, state.pasts, strict=True):
         x = layer(x, embedded, state.memory, state.visible, past)

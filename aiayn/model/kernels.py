@@ -42,7 +42,8 @@ class GeneralScore(nn.Module):
 
     def __init__(self, h: int, d_k: int) -> None:
         super().__init__()
-        self.W = nn.Parameter(torch.randn(h, d_k, d_k) / d_k)  # scores start with variance 1, as if scaled
+        # Scores start with variance 1, as if scaled.
+        self.W = nn.Parameter(torch.randn(h, d_k, d_k) / d_k)
 
     def forward(
         self, Q: Float[Tensor, "batch h n d_k"], K: Float[Tensor, "batch h m d_k"]
@@ -75,12 +76,15 @@ Score = Literal["scaled", "unscaled", "general", "additive"]
 def attention_kernel(score: Score, h: int, d_k: int) -> Attention:
     """The kernel with that score, for h heads whose queries and keys have width d_k."""
     if score not in get_args(Score):
-        raise ValueError(f"score={score!r}: must be one of {', '.join(get_args(Score))}")
+        known = ", ".join(get_args(Score))
+        raise ValueError(f"score={score!r}: must be one of {known}")
     if score == "scaled":
         return FusedAttention()
     if score == "unscaled":
         return Attention(unscaled_dot_product)
-    return Attention(GeneralScore(h, d_k) if score == "general" else AdditiveScore(h, d_k))
+    if score == "general":
+        return Attention(GeneralScore(h, d_k))
+    return Attention(AdditiveScore(h, d_k))
 
 
 # book/11-8-other-scores-and-kernels.ipynb, cell recorded-attention
@@ -107,8 +111,11 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     Each entry is (batch, h, queries, keys), that of the last call.
     """
     weights: dict[str, Tensor] = {}
-    kernels = {name: kernel for name, kernel in model.named_modules() if isinstance(kernel, Attention)}
-    kernels = {name: kernel for name, kernel in kernels.items() if not name.endswith(".kernel")}
+    kernels = {
+        name: kernel
+        for name, kernel in model.named_modules()
+        if isinstance(kernel, Attention) and not name.endswith(".kernel")
+    }
     try:
         for name, kernel in kernels.items():
             record = partial(weights.__setitem__, name.removesuffix(".attention"))

@@ -54,7 +54,8 @@ def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
     positions = torch.arange(n, dtype=torch.float64)[:, None]
     frequencies = 10000 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angles = positions * frequencies
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model].float()
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return pairs.flatten(1)[:, :d_model].float()
 
 
 # book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
@@ -97,8 +98,8 @@ class LearnedPositions(nn.Module):
         end = start + x.shape[1]
         if end > len(self.table):
             raise InputError(
-                f"a sequence of {end} tokens, but only {len(self.table)} positions were learned: "
-                "split the sentence, or train with a greater max_length"
+                f"a sequence of {end} tokens, but only {len(self.table)} positions were"
+                " learned: split the sentence, or train with a greater max_length"
             )
         return x + self.table[start:end]
 
@@ -122,20 +123,25 @@ class RelativePositions(nn.Module):
     def __init__(self, d_k: int, d_v: int, reach: int = 16) -> None:
         super().__init__()
         self.reach = reach
-        self.keys = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * reach + 1, d_k)))
-        self.vectors = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * reach + 1, d_v)))
+        keys, vectors = (torch.empty(2 * reach + 1, width) for width in (d_k, d_v))
+        self.keys = nn.Parameter(nn.init.xavier_uniform_(keys))
+        self.vectors = nn.Parameter(nn.init.xavier_uniform_(vectors))
 
     def distances(self, n: int, m: int) -> Int[Tensor, "n m"]:
         """Row of the tables for each of the last n queries and m keys."""
         at = torch.arange(m, device=self.keys.device)
         return (at - at[m - n :, None]).clamp(-self.reach, self.reach) + self.reach
 
-    def scores(self, Q: Float[Tensor, "batch h n d_k"], m: int) -> Float[Tensor, "batch h n m"]:
-        """The dot product of each query with the key of each distance; no (n, m, d_k) table is made."""
+    def scores(
+        self, Q: Float[Tensor, "batch h n d_k"], m: int
+    ) -> Float[Tensor, "batch h n m"]:
+        """Each query times the key of each distance, without an (n, m, d_k) table."""
         index = self.distances(Q.shape[-2], m).expand(*Q.shape[:2], -1, -1)
         return (Q @ self.keys.T).gather(-1, index)
 
-    def values(self, weights: Float[Tensor, "batch h n m"]) -> Float[Tensor, "batch h n d_v"]:
+    def values(
+        self, weights: Float[Tensor, "batch h n m"]
+    ) -> Float[Tensor, "batch h n d_v"]:
         """The vector of each distance, summed by the weights that fall on it."""
         index = self.distances(*weights.shape[-2:]).expand_as(weights)
         per_distance = weights.new_zeros(*weights.shape[:-1], len(self.vectors))
@@ -144,9 +150,11 @@ class RelativePositions(nn.Module):
 
 # book/03-5-positional-encoding.ipynb, cell relative-attention
 class RelativeAttention(Attention):
-    """Attention that goes by distance, too: what `relative` says enters the scores and the sums."""
+    """Attention by distance, too: `relative` has a part in the scores and the sums."""
 
-    def __init__(self, relative: RelativePositions, score: Compatibility = scaled_dot_product) -> None:
+    def __init__(
+        self, relative: RelativePositions, score: Compatibility = scaled_dot_product
+    ) -> None:
         super().__init__(score)
         self.relative = relative
 

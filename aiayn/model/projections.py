@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 
 class HeadProjections(nn.Linear):
-    """W^Q, W^K and W^V of all heads as one matrix: one product, not 3h (section 3.2.2)."""
+    """W^Q, W^K, W^V of all heads as one matrix: one product, not 3h (section 3.2.2)."""
 
     def __init__(self, d_model: int, h: int, d_k: int, d_v: int, bias: bool) -> None:
         self.h, self.widths = h, [h * d_k, h * d_k, h * d_v]
@@ -28,10 +28,13 @@ class HeadProjections(nn.Linear):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def project(self, x: Float[Tensor, "batch n d_model"], parts: slice = slice(3)) -> list[Tensor]:
-        """Some of queries, keys and values (parts 0, 1, 2), each (batch, h, n, width)."""
+    def project(
+        self, x: Float[Tensor, "batch n d_model"], parts: slice = slice(3)
+    ) -> list[Tensor]:
+        """Some of queries, keys, values (parts 0, 1, 2), each (batch, h, n, width)."""
         widths = self.widths[parts]
         start = sum(self.widths[: parts.start or 0])
         rows = slice(start, start + sum(widths))
-        y = F.linear(x, self.weight[rows], None if self.bias is None else self.bias[rows])
-        return [part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in y.split(widths, dim=-1)]
+        bias = None if self.bias is None else self.bias[rows]
+        y = F.linear(x, self.weight[rows], bias).split(widths, dim=-1)
+        return [part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in y]

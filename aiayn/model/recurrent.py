@@ -37,7 +37,11 @@ from aiayn.model.kernels import Score, attention_kernel
 
 # book/01-introduction.ipynb, cell recurrent-config
 Looks = Literal["none", "additive", "dot", "general"]
-SCORES: dict[Looks, Score] = {"additive": "additive", "dot": "unscaled", "general": "general"}
+SCORES: dict[Looks, Score] = {
+    "additive": "additive",
+    "dot": "unscaled",
+    "general": "general",
+}
 
 
 @dataclass(frozen=True)
@@ -50,28 +54,35 @@ class RecurrentConfig(ModelConfig):
         If no such model can be built.
     """
 
-    d_state: int = 1000  # width of a state of the decoder, and of the encoder's two directions together
-    attention: Looks = "additive"  # not at all, Bahdanau's additive score, or Luong's dot and general
+    # width of a state of the decoder, and of the encoder's two directions together
+    d_state: int = 1000
+    # not at all, Bahdanau's additive score, or Luong's dot and general
+    attention: Looks = "additive"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         super().__post_init__()
         if self.d_state % 2:
-            raise InputError(f"d_state={self.d_state}: must be even, a half for each direction of reading")
+            raise InputError(
+                f"d_state={self.d_state}: must be even,"
+                " a half for each direction of reading"
+            )
 
     def forward_flops(self, n: Any, m: Any) -> Any:
-        """FLOPs of the matrix products for source and target of `n` and `m` tokens: see chapter 5.2."""
+        """FLOPs of the products for `n` source and `m` target tokens (chapter 5.2)."""
         d, s = self.d_model, self.d_state
         encoder, decoder = 2 * n * 3 * s * (d + s // 2), 2 * m * 3 * s * (d + s)
         learned = {"additive": n + m, "general": m}.get(self.attention, 0)
-        sums = {"none": 0, "additive": 1}.get(self.attention, 2)  # the additive score itself is no product
+        # The additive score itself is no product.
+        sums = {"none": 0, "additive": 1}.get(self.attention, 2)
         looking = 2 * learned * s * s + 2 * sums * n * m * s
-        return encoder + 2 * s * s + decoder + looking + 2 * m * d * (2 * s + self.vocabulary_size)
+        bridge, output = 2 * s * s, 2 * m * d * (2 * s + self.vocabulary_size)
+        return encoder + bridge + decoder + looking + output
 
 
 # book/01-introduction.ipynb, cell recurrent-layer
 def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn.GRU:
-    """A GRU of vectors so wide; orthogonal matrices for the state, Glorot's for the input, to start with."""
+    """A GRU; initially orthogonal matrices for the state, Glorot's for the input."""
     layer = nn.GRU(width, d_state, batch_first=True, bidirectional=bidirectional)
     for name, weight in layer.named_parameters():
         if name.startswith("bias"):
@@ -84,8 +95,8 @@ def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn
 class RecurrentState:
     """What a recurrent model carries from one word that it writes to the next.
 
-    `hidden` is the decoder's state, `memory` the encoder's states, and `words` says which of those places are
-    no padding.
+    `hidden` is the decoder's state, `memory` the encoder's states, and `words` says
+    which of those places are no padding.
     """
 
     def __init__(
@@ -98,15 +109,17 @@ class RecurrentState:
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows, in this order; one may be named more than once."""
-        self.hidden, self.memory, self.words = self.hidden[:, rows], self.memory[rows], self.words[rows]
+        self.hidden = self.hidden[:, rows]
+        self.memory, self.words = self.memory[rows], self.words[rows]
 
 
 # book/01-introduction.ipynb, cell summary
 def read_both_ways(
     encoder: nn.GRU, x: Float[Tensor, "batch n d_model"], words: Bool[Tensor, "batch n"]
 ) -> Float[Tensor, "batch n d_state"]:
-    """The states of a bidirectional GRU, which reads no padding; where there is padding they are zero."""
-    packed = pack_padded_sequence(x, words.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
+    """The states of a bidirectional GRU, which skips padding; there they are zero."""
+    lengths = words.sum(dim=1).cpu()
+    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     states, _ = encoder(packed)
     return pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
 
@@ -114,21 +127,26 @@ def read_both_ways(
 def summary(
     memory: Float[Tensor, "batch n d_state"], words: Bool[Tensor, "batch n"]
 ) -> Float[Tensor, "batch d_state"]:
-    """The last state of either direction of the encoder: at the last word, and at the first."""
+    """The encoder's last state in each direction: at the last word, at the first."""
     forwards, backwards = memory.chunk(2, dim=-1)
     last = words.sum(dim=1) - 1
-    return torch.cat([forwards[torch.arange(len(memory), device=last.device), last], backwards[:, 0]], dim=-1)
+    rows = torch.arange(len(memory), device=last.device)
+    return torch.cat([forwards[rows, last], backwards[:, 0]], dim=-1)
 
 
 def begin(
-    bridge: nn.Linear, memory: Float[Tensor, "batch n d_state"], words: Bool[Tensor, "batch n"]
+    bridge: nn.Linear,
+    memory: Float[Tensor, "batch n d_state"],
+    words: Bool[Tensor, "batch n"],
 ) -> RecurrentState:
-    """What there is before the first word: the decoder's state follows from the encoder's last ones."""
+    """The state before the first word; the decoder's comes from the encoder's last."""
     return RecurrentState(bridge(summary(memory, words)).tanh()[None], memory, words)
 
 
 def contexts(
-    attention: Attention | None, states: Float[Tensor, "rows m d_state"], state: RecurrentState
+    attention: Attention | None,
+    states: Float[Tensor, "rows m d_state"],
+    state: RecurrentState,
 ) -> Float[Tensor, "rows m d_state"]:
     """What the decoder, in each of its states, sees of the memory."""
     if attention is None:
@@ -139,29 +157,36 @@ def contexts(
 
 # book/01-introduction.ipynb, cell recurrent-model
 class RecurrentModel(EncoderDecoder):
-    """A recurrent encoder and decoder, with attention between them or without (section 1)."""
+    """A recurrent encoder and decoder, with attention or without it (section 1)."""
 
     config: RecurrentConfig
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         self.config, d_model, d_state = config, config.d_model, config.d_state
-        self.target_embeddings = self.source_embeddings = Embeddings(config.vocabulary_size, d_model)
+        embeddings = Embeddings(config.vocabulary_size, d_model)
+        self.target_embeddings = self.source_embeddings = embeddings
         self.dropout = Dropout(config.dropout)
         self.encoder = recurrent_layer(d_model, d_state // 2, bidirectional=True)
         self.decoder = recurrent_layer(d_model, d_state)
         score = SCORES.get(config.attention)
         self.attention = None if score is None else attention_kernel(score, 1, d_state)
-        self.bridge, self.combine = nn.Linear(d_state, d_state), nn.Linear(2 * d_state, d_model)
+        self.bridge = nn.Linear(d_state, d_state)
+        self.combine = nn.Linear(2 * d_state, d_model)
 
-    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_state"]:
-        """The memory: for each source token the encoder's state there, of both directions."""
+    def encode(
+        self, source: Int[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n d_state"]:
+        """The memory: the encoder's state at each source token, of both directions."""
         x = self.dropout(self.source_embeddings(source))
         return read_both_ways(self.encoder, x, source != self.config.pad_id)
 
-    def read(self, target: Int[Tensor, "rows m"], state: RecurrentState) -> Float[Tensor, "rows m d_model"]:
-        """Read on, from a state that is changed, and give a vector for each token that is read."""
-        states, state.hidden = self.decoder(self.dropout(self.target_embeddings(target)), state.hidden)
+    def read(
+        self, target: Int[Tensor, "rows m"], state: RecurrentState
+    ) -> Float[Tensor, "rows m d_model"]:
+        """Read on, which changes the state; gives a vector for each token read."""
+        x = self.dropout(self.target_embeddings(target))
+        states, state.hidden = self.decoder(x, state.hidden)
         seen = contexts(self.attention, states, state)
         return self.combine(self.dropout(torch.cat([states, seen], dim=-1)))
 
@@ -170,16 +195,22 @@ class RecurrentModel(EncoderDecoder):
         return []
 
     def decode(
-        self, target: Int[Tensor, "rows m"], memory: Float[Tensor, "rows n d"], source: Int[Tensor, "rows n"]
+        self,
+        target: Int[Tensor, "rows m"],
+        memory: Float[Tensor, "rows n d"],
+        source: Int[Tensor, "rows n"],
     ) -> Float[Tensor, "rows m d_model"]:
-        """A vector for each target position, from which `logits` tells the next token."""
-        return self.read(target, begin(self.bridge, memory, source != self.config.pad_id))
+        """A vector for each target position; `logits` tells the next token from it."""
+        state = begin(self.bridge, memory, source != self.config.pad_id)
+        return self.read(target, state)
 
     def start(self, source: Int[Tensor, "batch n"]) -> RecurrentState:
         """Encode the source once; the state is for `step`."""
         return begin(self.bridge, self.encode(source), source != self.config.pad_id)
 
-    def step(self, tokens: Int[Tensor, "rows m"], state: RecurrentState) -> Float[Tensor, "rows vocabulary"]:
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: RecurrentState
+    ) -> Float[Tensor, "rows vocabulary"]:
         """Feed the newest target tokens, and score the next one."""
         return self.logits(self.read(tokens, state)[:, -1])
 

@@ -39,32 +39,41 @@ _OURS = tuple(ARCHITECTURES)
 
 
 # book/11-1-runs-that-survive.ipynb, cell register
-def register(name: str, config: type[ModelConfig], model: Callable[[Any], EncoderDecoder]) -> None:
-    """Let models of your own be built, trained, saved and loaded: `build(config)` then calls `model(config)`.
+def register(
+    name: str, config: type[ModelConfig], model: Callable[[Any], EncoderDecoder]
+) -> None:
+    """Let models of your own be built, trained, saved and loaded.
 
     Parameters
     ----------
     name : str
-        What a checkpoint calls such a model; a program that loads one registers it first.
-    config, model
-        A dataclass of its own, derived from `ModelConfig` or `TransformerConfig`; a class, or a function.
+        What a checkpoint calls it; a program that loads one registers it first.
+    config : type
+        A dataclass of its own, derived from `ModelConfig` or `TransformerConfig`.
+    model : callable
+        A class or a function, from which `build(config)` gets `model(config)`.
 
     Raises
     ------
     InputError
         If the name or the configuration is one of this package's own.
     """
-    if not isinstance(config, type) or not issubclass(config, ModelConfig) or not callable(model):
-        raise InputError("register(name, configuration, model): a text, a class, and what makes the model")
+    shapes = isinstance(config, type) and issubclass(config, ModelConfig)
+    if not shapes or not callable(model):
+        wanted = "a text, a class, and what makes the model"
+        raise InputError(f"register(name, configuration, model): {wanted}")
     if "__dataclass_fields__" not in vars(config):
         raise InputError(f"{config.__name__}: decorate it with @dataclass(frozen=True)")
     for field, kind in get_type_hints(config).items():  # what JSON gives back as it was
-        kinds = {*get_args(kind)} if isinstance(kind, types.UnionType) else {get_origin(kind) or kind}
+        several = isinstance(kind, types.UnionType)
+        kinds = {*get_args(kind)} if several else {get_origin(kind) or kind}
         if not kinds <= {int, float, bool, str, type(None), Literal}:
-            raise InputError(f"{config.__name__}.{field}: {kind}; a field is a number, text, true or false")
+            fault = f"{kind}; a field is a number, text, true or false"
+            raise InputError(f"{config.__name__}.{field}: {fault}")
     if name in _OURS or config in (ARCHITECTURES[own][0] for own in _OURS):
         own = f"{name!r} and {config.__name__}: one is of this package"
-        raise InputError(f"{own}; derive a configuration of your own, and give it a new name")
+        advice = "derive a configuration of your own, and give it a new name"
+        raise InputError(f"{own}; {advice}")
     ARCHITECTURES[name] = config, model
 
 
@@ -75,16 +84,17 @@ def _label(kind: type) -> str:
 
 
 def _known(config: ModelConfig) -> tuple[str, Callable[[Any], EncoderDecoder]]:
-    """The name of an architecture, and what builds it; the latest if a class was registered twice."""
+    """The name of an architecture, and what builds it; of several names, the latest."""
     for name, (shape, model) in reversed(ARCHITECTURES.items()):
         if _label(type(config)) == _label(shape):
             return name, model
     kind = type(config).__name__
-    raise InputError(f"{kind}: no model is known for it; first aiayn.register('a name', {kind}, YourModel)")
+    advice = f"first aiayn.register('a name', {kind}, YourModel)"
+    raise InputError(f"{kind}: no model is known for it; {advice}")
 
 
 def build(config: ModelConfig) -> EncoderDecoder:
-    """A model of that shape, its weights drawn from torch's generator; an InputError if none is known."""
+    """A model of that shape, its weights drawn at random; or else an InputError."""
     return _known(config)[1](config)
 
 
@@ -94,18 +104,19 @@ def describe(config: ModelConfig) -> dict[str, Any]:
 
 
 def understand(description: dict[str, Any]) -> ModelConfig:
-    """The configuration that `describe` wrote; without a name for its kind it is a Transformer's."""
+    """The configuration that `describe` wrote, a Transformer's if it names no other."""
     fields = {**description}
     name = fields.pop("architecture", "transformer")
     if name not in ARCHITECTURES:
-        advice = f"{did_you_mean(str(name), ARCHITECTURES)}; if it is yours, aiayn.register it"
+        meant = did_you_mean(str(name), ARCHITECTURES)
+        advice = f"{meant}; if it is yours, aiayn.register it"
         raise InputError(f"architecture {name!r} is not known; {advice}")
     return ARCHITECTURES[name][0](**fields)
 
 
 # book/11-1-runs-that-survive.ipynb, cell check-rebuilt
 def _parts(model: nn.Module) -> dict[str, Any]:
-    """What tells two models apart: the class and the plain settings of every module, shapes of weights."""
+    """What tells two models apart: classes and plain settings, shapes of weights."""
     found: dict[str, Any] = {}
     for name, module in model.named_modules():
         found[name or "the model"] = _label(type(module))
@@ -113,25 +124,30 @@ def _parts(model: nn.Module) -> dict[str, Any]:
             if key.startswith("_") or key == "training":
                 continue
             if callable(value):
-                found[f"{name}.{key}"] = getattr(value, "__qualname__", type(value).__qualname__)
+                kind = type(value).__qualname__
+                found[f"{name}.{key}"] = getattr(value, "__qualname__", kind)
             elif isinstance(value, int | float | str):
                 found[f"{name}.{key}"] = value
-    return found | {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+    shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+    return found | shapes
 
 
 def check_rebuilt(model: EncoderDecoder) -> None:
-    """Raise an InputError unless `build` makes the same model of its configuration, part for part."""
+    """Raise an InputError unless `build` makes the same model of its configuration."""
     with torch.device("meta"):
         twin = build(model.config)
     mine, theirs = _parts(model), _parts(twin)
     for name in [*mine, *theirs]:
         if mine.get(name) != theirs.get(name):
             one, other = (str(part.get(name, "nothing")) for part in (mine, theirs))
+            shape = type(model.config).__name__
+            fault = f"{name} is {one}, but {shape} builds {other}"
+            advice = "Give the model a class and a configuration of its own"
+            call = "aiayn.register('a name', YourConfig, YourModel)"
             raise InputError(
-                f"{name} is {one}, but {type(model.config).__name__} builds {other}, so this would be lost. "
-                "Give the model a class and a configuration of its own, and call "
-                "aiayn.register('a name', YourConfig, YourModel)"
+                f"{fault}, so this would be lost. {advice}, and call {call}"
             )
-    saved = model.state_dict().keys() - {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    if saved:
-        raise InputError(f"{min(saved)}: a buffer, which a checkpoint does not hold; make it a parameter")
+    weights = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    if saved := model.state_dict().keys() - weights:
+        fault = "a buffer, which a checkpoint does not hold; make it a parameter"
+        raise InputError(f"{min(saved)}: {fault}")

@@ -33,7 +33,7 @@ Norm = Literal["post", "pre"]
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(Sublayer(x))), around every sub-layer (sections 3.1 and 5.4).
+    """LayerNorm(x + Dropout(Sublayer(x))) around a sub-layer (sections 3.1 and 5.4).
 
     Parameters
     ----------
@@ -42,13 +42,16 @@ class Residual(nn.Module):
     dropout : float
         Share of the sub-layer's output that is dropped in training.
     norm : {"post", "pre"}
-        Normalise the sum, as the paper does, or the sub-layer's input: x + Dropout(Sublayer(LayerNorm(x))).
+        Normalise the sum, as the paper does, or the sub-layer's input:
+        x + Dropout(Sublayer(LayerNorm(x))).
     """
 
     def __init__(self, d_model: int, dropout: float = 0.1, norm: Norm = "post") -> None:
         super().__init__()
         if norm not in get_args(Norm):
-            raise ValueError(f"norm={norm!r}: must be one of {', '.join(get_args(Norm))}")
+            raise ValueError(
+                f"norm={norm!r}: must be one of {', '.join(get_args(Norm))}"
+            )
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)
         self.pre = norm == "pre"
@@ -64,7 +67,7 @@ class Residual(nn.Module):
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder-layer
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network, each within a `Residual` (section 3.1)."""
+    """Self-attention, then the feed-forward network, in `Residual`s (section 3.1)."""
 
     def __init__(
         self,
@@ -76,7 +79,9 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = self_attention
         self.feed_forward = feed_forward
-        self.residuals = nn.ModuleList(Residual(self_attention.d_model, dropout, norm) for _ in range(2))
+        self.residuals = nn.ModuleList(
+            Residual(self_attention.d_model, dropout, norm) for _ in range(2)
+        )
 
     def forward(
         self,
@@ -90,7 +95,7 @@ class EncoderLayer(nn.Module):
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder
 class Encoder(nn.Module):
-    """A stack of layers, each on the output of the one before; with pre-norm, one more norm at the end."""
+    """A stack of layers, each on the one before; with pre-norm, a norm at the end."""
 
     def __init__(self, layers: Iterable[EncoderLayer]) -> None:
         super().__init__()
@@ -109,7 +114,7 @@ class Encoder(nn.Module):
 
 
 def final_norm(layers: nn.ModuleList) -> nn.Module:
-    """The norm that pre-norm layers need after the last of them; post-norm layers end on their own."""
+    """The norm that pre-norm layers need after the last; post-norm ones have theirs."""
     residual = next((m for m in layers.modules() if isinstance(m, Residual)), None)
     if residual is None or not residual.pre:
         return nn.Identity()
@@ -118,7 +123,7 @@ def final_norm(layers: nn.ModuleList) -> nn.Module:
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell layer-cache
 class LayerCache:
-    """What a decoder layer keeps between steps: keys and values of the target so far, and of the memory."""
+    """Keys and values kept by a decoder layer: of the target so far, of the memory."""
 
     def __init__(self) -> None:
         self.target = KeyValueCache()
@@ -132,7 +137,7 @@ class LayerCache:
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell decoder-layer
 class DecoderLayer(nn.Module):
-    """Causal self-attention, attention over the memory, then the feed-forward network (section 3.1).
+    """Causal self-attention, attention over the memory, feed-forward (section 3.1).
 
     Around each of the three is a `Residual` with that `dropout` and `norm`.
     """
@@ -149,7 +154,9 @@ class DecoderLayer(nn.Module):
         self.self_attention = self_attention
         self.memory_attention = memory_attention
         self.feed_forward = feed_forward
-        self.residuals = nn.ModuleList(Residual(self_attention.d_model, dropout, norm) for _ in range(3))
+        self.residuals = nn.ModuleList(
+            Residual(self_attention.d_model, dropout, norm) for _ in range(3)
+        )
 
     def forward(
         self,
@@ -158,10 +165,14 @@ class DecoderLayer(nn.Module):
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch m d_model"]:
-        """Transform target positions; `visible` says which positions of the memory may be attended to."""
+        """Transform target positions, which see what is `visible` of the memory."""
         target, source = (None, None) if cache is None else (cache.target, cache.memory)
-        x = self.residuals[0](x, lambda x: self.self_attention(x, causal=True, cache=target))
-        x = self.residuals[1](x, lambda x: self.memory_attention(x, memory, visible, cache=source))
+        x = self.residuals[0](
+            x, lambda x: self.self_attention(x, causal=True, cache=target)
+        )
+        x = self.residuals[1](
+            x, lambda x: self.memory_attention(x, memory, visible, cache=source)
+        )
         return self.residuals[2](x, self.feed_forward)
 
 
@@ -181,7 +192,8 @@ class Decoder(nn.Module):
         visible: Bool[Tensor, "batch 1 1 n"] | None = None,
         caches: Sequence[LayerCache | None] | None = None,
     ) -> Float[Tensor, "batch m d_model"]:
-        """Decode embedded target positions; with a cache for each layer, x holds only the new ones."""
-        for layer, cache in zip(self.layers, caches or [None] * len(self.layers), strict=True):
+        """Decode embedded target positions; with a cache per layer, only new ones."""
+        caches = caches or [None] * len(self.layers)
+        for layer, cache in zip(self.layers, caches, strict=True):
             x = layer(x, memory, visible, cache)
         return self.norm(x)

@@ -40,25 +40,31 @@ from aiayn.model.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, Lay
 def encoder_layer(config: TransformerConfig) -> EncoderLayer:
     """One layer of the encoder."""
     feed_forward = FeedForward(config.d_model, config.d_ff)
-    return EncoderLayer(attention(config, relative=True), feed_forward, config.dropout, config.norm)
+    own = attention(config, relative=True)
+    return EncoderLayer(own, feed_forward, config.dropout, config.norm)
 
 
 def decoder_layer(config: TransformerConfig) -> DecoderLayer:
-    """One layer of the decoder. The distance from a target to a source position means
-    nothing, so only self-attention is relative."""
-    own, over_memory = attention(config, relative=True), attention(config, relative=False)
+    """One layer of the decoder.
+
+    The distance from a target to a source position means nothing, so only
+    self-attention is relative.
+    """
+    own = attention(config, relative=True)
+    over_memory = attention(config, relative=False)
     feed_forward = FeedForward(config.d_model, config.d_ff)
     return DecoderLayer(own, over_memory, feed_forward, config.dropout, config.norm)
 
 
 def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
-    """One attention, with relative positions where they are configured and make sense."""
+    """One attention, with relative positions if they are configured and make sense."""
     d_k = config.d_k or config.d_model // config.h
     d_v = config.d_v or config.d_model // config.h
     kernel = attention_kernel(config.score, config.h, d_k)
     if relative and config.positions == "relative":
         kernel = RelativeAttention(RelativePositions(d_k, d_v), kernel.score)
-    return MultiHeadAttention(config.d_model, config.h, d_k, d_v, config.attention_bias, kernel)
+    bias = config.attention_bias
+    return MultiHeadAttention(config.d_model, config.h, d_k, d_v, bias, kernel)
 
 
 def positions(config: TransformerConfig) -> nn.Module:
@@ -72,7 +78,7 @@ def positions(config: TransformerConfig) -> nn.Module:
 
 # book/03-model-architecture.ipynb, cell transformer
 class Transformer(EncoderDecoder):
-    """The model of the paper (section 3, figure 1), in the shape of `config`, or its name."""
+    """The paper's model (section 3, figure 1), in the shape `config`, or its name."""
 
     config: TransformerConfig
 
@@ -90,7 +96,9 @@ class Transformer(EncoderDecoder):
         self.encoder = Encoder(encoder_layer(config) for _ in range(config.N))
         self.decoder = Decoder(decoder_layer(config) for _ in range(config.N))
 
-    def encode(self, source: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+    def encode(
+        self, source: Int[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n d_model"]:
         """The memory: one vector for each source token, each knowing of the others."""
         x = self.dropout(self.positions(self.source_embeddings(source)))
         return self.encoder(x, padding_mask(source, self.config.pad_id))
@@ -101,7 +109,7 @@ class Transformer(EncoderDecoder):
         memory: Float[Tensor, "batch n d_model"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position, from which `logits` scores the next token."""
+        """A vector for each target position; `logits` scores the next token from it."""
         x = self.dropout(self.positions(self.target_embeddings(target)))
         return self.decoder(x, memory, padding_mask(source, self.config.pad_id))
 
@@ -115,8 +123,10 @@ class Transformer(EncoderDecoder):
         visible = padding_mask(source, self.config.pad_id)
         return DecoderState(self.encode(source), visible, self.config.N)
 
-    def step(self, tokens: Int[Tensor, "rows m"], state: "DecoderState") -> Float[Tensor, "rows vocabulary"]:
-        """Feed the newest target tokens, one a row or a prefix, and score the next one."""
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: "DecoderState"
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """Feed the newest target tokens, one a row or a prefix; score the next one."""
         x = self.positions(self.target_embeddings(tokens), state.length)
         x = self.decoder(x, state.memory, state.visible, state.caches)
         return self.logits(x[:, -1])
@@ -124,13 +134,16 @@ class Transformer(EncoderDecoder):
 
 # book/03-model-architecture.ipynb, cell decoder-state
 class DecoderState:
-    """What decoding carries from step to step, a row for each translation being written.
+    """What decoding carries from step to step, a row for each translation.
 
     `memory` is the encoder's output; `visible` is True where its positions are words.
     """
 
     def __init__(
-        self, memory: Float[Tensor, "rows n d_model"], visible: Bool[Tensor, "rows 1 1 n"], layers: int
+        self,
+        memory: Float[Tensor, "rows n d_model"],
+        visible: Bool[Tensor, "rows 1 1 n"],
+        layers: int,
     ) -> None:
         self.memory, self.visible = memory, visible
         self.caches = [LayerCache() for _ in range(layers)]

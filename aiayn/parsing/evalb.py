@@ -26,7 +26,8 @@ from aiayn.data.trees import Leaf, Tree
 from aiayn.errors import InputError
 
 # book/11-9-trees-in-and-out.ipynb, cell evalb-rules
-DELETED = {",", ":", "``", "''", ".", "-NONE-"}  # parts of speech: such words are taken out
+# Words of these parts of speech are taken out.
+DELETED = {",", ":", "``", "''", ".", "-NONE-"}
 UNCOUNTED = {"", "TOP", "ROOT", "S1"}
 SAME = {"PRT": "ADVP"}
 
@@ -34,7 +35,7 @@ Bracket = tuple[str, int, int]  # label, first word, the word behind the last
 
 
 def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
-    """The constituents that are counted, and the words that remain, by the rules of COLLINS.prm."""
+    """The constituents that count, and the words that remain, by COLLINS.prm."""
     found: list[Bracket] = []
     words: list[str] = []
 
@@ -56,10 +57,11 @@ def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
 
 # book/11-9-trees-in-and-out.ipynb, cell crossings
 def crossings(gold: list[Bracket], parsed: list[Bracket]) -> int:
-    """How many brackets of a parse overlap some bracket of the gold tree, neither inside the other."""
+    """How many brackets of a parse overlap gold ones, neither inside the other."""
     spans = {(first, last) for _, first, last in gold}
     return sum(
-        any(a < first < b < last or first < a < last < b for a, b in spans) for _, first, last in parsed
+        any(a < first < b < last or first < a < last < b for a, b in spans)
+        for _, first, last in parsed
     )
 
 
@@ -71,9 +73,11 @@ class BracketScores:
     Attributes
     ----------
     sentences, skipped, complete : int
-        Those that were compared, those that could not be, those of which all brackets match.
+        Those that were compared, those that could not be, those of which all brackets
+        match.
     gold, parsed, matched, crossing : int
-        Brackets of the gold trees, of the parses, in both; those of parses that cross one of the gold tree.
+        Brackets of the gold trees, of the parses, in both; those of parses that cross
+        one of the gold tree.
     """
 
     sentences: int
@@ -114,8 +118,9 @@ class BracketScores:
 def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
     """Score parses against gold trees as EVALB does with COLLINS.prm (section 6.3).
 
-    Where punctuation is left out, two trees may differ in their words: a parse may call a comma a noun.
-    Such sentences are skipped, as EVALB skips them. None is a parse that is no tree; it has no brackets.
+    Where punctuation is left out, two trees may differ in their words: a parse may call
+    a comma a noun. Such sentences are skipped, as EVALB skips them. None is a parse
+    that is no tree; it has no brackets.
 
     Raises
     ------
@@ -123,7 +128,9 @@ def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
         If there are not as many parses as gold trees.
     """
     if len(gold) != len(parses):
-        raise InputError(f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs")
+        raise InputError(
+            f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs"
+        )
     total: Counter[str] = Counter()
     for tree, parse in zip(gold, parses, strict=True):
         wanted, words = brackets(tree)
@@ -138,14 +145,20 @@ def evalb(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
         total["matched"] += matched
         total["complete"] += len(wanted) == len(found) == matched
         total["crossing"] += crossings(wanted, found)
-    names = ("sentences", "skipped", "gold", "parsed", "matched", "complete", "crossing")
+    names = "sentences skipped gold parsed matched complete crossing".split()
     return BracketScores(*(total[name] for name in names))
 
 
 # book/11-9-trees-in-and-out.ipynb, cell strict
 def strict(gold: Sequence[Tree], parses: Sequence[Tree | None]) -> BracketScores:
-    """As `evalb`, but a parse that it would skip has no brackets: so no sentence is left out."""
+    """As `evalb`, but a parse that it would skip has no brackets: none is left out."""
     if len(gold) != len(parses):
-        raise InputError(f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs")
+        raise InputError(
+            f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs"
+        )
     pairs = zip(gold, parses, strict=True)
-    return evalb(gold, [None if parse and evalb([tree], [parse]).skipped else parse for tree, parse in pairs])
+    kept = [
+        None if parse and evalb([tree], [parse]).skipped else parse
+        for tree, parse in pairs
+    ]
+    return evalb(gold, kept)

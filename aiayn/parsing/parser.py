@@ -43,11 +43,14 @@ PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
 
 # book/11-9-trees-in-and-out.ipynb, cell tokenise
 ROUND = {"(": "-LRB-", ")": "-RRB-"}
-WORD = r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
+WORD = (
+    r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b"
+    r"|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
+)
 
 
 def tokenise(text: str) -> list[str]:
-    """Words and marks as the treebank has them, more or less: did n't, Jan 's, the full stop by itself."""
+    """Words and marks, about as in the treebank: did n't, Jan 's, a . by itself."""
     return [ROUND.get(word, word) for word in re.findall(WORD, text)]
 
 
@@ -92,12 +95,16 @@ class Parser:
     translator : Translator
         Model, vocabulary, and how to search: `PARSING_SEARCH` is the paper's way.
     constrained : bool
-        Whether the search is constrained, so that all it finds are trees. Otherwise it is the paper's.
+        Whether the search is constrained, so that all it finds are trees. Otherwise it
+        is the paper's.
     """
 
     def __init__(self, translator: Translator, constrained: bool = True) -> None:
         if constrained and translator.search.extra_length < 3:
-            raise InputError("a tree has at least 3 tokens more than its sentence: extra_length is too small")
+            raise InputError(
+                "a tree has at least 3 tokens more than its sentence:"
+                " extra_length is too small"
+            )
         self.translator, self.constrained = translator, constrained
         self.trees = TreeVocabulary(translator.vocabulary)
 
@@ -110,28 +117,37 @@ class Parser:
         device: str | None = None,
         constrained: bool = True,
     ) -> "Parser":
-        """The parser of a run's folder; arguments and errors are those of `Translator.load` and `Parser`."""
+        """A run's parser; for arguments and errors see `Translator.load`, `Parser`."""
         return cls(Translator.load(folder, average, search, device), constrained)
 
-    def __call__(self, sentence: str | Sequence[str | Sequence[str]], progress: bool = False) -> Any:
-        """The tree of a sentence, or those of a list; None where there is none. See `n_best`."""
+    def __call__(
+        self, sentence: str | Sequence[str | Sequence[str]], progress: bool = False
+    ) -> Any:
+        """A sentence's tree, or a list's trees; None where there is none (`n_best`)."""
         sentences = [sentence] if isinstance(sentence, str) else sentence
-        best = [found[0].tree if found else None for found in self.n_best(sentences, 1, progress)]
+        found = self.n_best(sentences, 1, progress)
+        best = [parses[0].tree if parses else None for parses in found]
         return best[0] if isinstance(sentence, str) else best
 
     # book/11-9-trees-in-and-out.ipynb, cell parse-sentences
     def n_best(
-        self, sentences: Sequence[str | Sequence[str]], n: int, progress: bool = False
+        self,
+        sentences: Sequence[str | Sequence[str]],
+        n: int,
+        progress: bool = False,
     ) -> list[list[Parse]]:
-        """The `n` best parses of each sentence, best first; none if it is empty or too long.
+        """Each sentence's `n` best parses, best first; none if it is empty or too long.
 
-        A sentence is a text, which is cut into words as well as `tokenise` can, or a list of its words.
+        A sentence is a text, which is cut into words as well as `tokenise` can, or a
+        list of its words.
         """
-        texts = [tokenise(each) if isinstance(each, str) else list(each) for each in sentences]
+        texts = [tokenise(s) if isinstance(s, str) else list(s) for s in sentences]
         model, vocabulary = self.translator.model, self.translator.vocabulary
-        search, longest = replace(self.translator.search, n_best=n), self.translator.search.max_length
-        if model.config.longest is not None:  # learned positions: the tree has to fit into them as well
-            longest = min(longest, model.config.longest - 3)  # a tree has three tokens more, at the least
+        search = replace(self.translator.search, n_best=n)
+        longest = search.max_length
+        # A tree has three tokens more, at least; learned positions have to suffice.
+        if model.config.longest is not None:
+            longest = min(longest, model.config.longest - 3)
         sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
 
         def trees(rows: list[int]) -> WellFormed:
@@ -140,11 +156,17 @@ class Parser:
             return WellFormed(self.trees, [len(texts[row]) for row in rows], limits)
 
         allowed = trees if self.constrained else lambda _: None
-        tokens = BATCH_TOKENS * PARSING_SEARCH.beam // max(PARSING_SEARCH.beam, search.beam)
+        usual = PARSING_SEARCH.beam
+        tokens = BATCH_TOKENS * usual // max(usual, search.beam)
         engine = self.translator.engine
-        found = search_in_batches(model, sources, search, tokens, longest, allowed, engine, progress)
+        found = search_in_batches(
+            model, sources, search, tokens, longest, allowed, engine, progress
+        )
         pairs = zip(found, texts, strict=True)
-        return [[parse(each, vocabulary, words) for each in hypotheses] for hypotheses, words in pairs]
+        return [
+            [parse(each, vocabulary, words) for each in hypotheses]
+            for hypotheses, words in pairs
+        ]
 
 
 # book/11-9-trees-in-and-out.ipynb, cell parse-sentences
@@ -158,10 +180,14 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
     Raises
     ------
     InputError
-        If a line of its target is not the tree of the same line of its source, or there is none.
+        If a line of its target is not the tree of the same line of its source, or there
+        is none.
     """
     if not len(pairs):
-        raise InputError(f"{pairs.target_name}: no tree to compare with; choose another --split or --data")
+        raise InputError(
+            f"{pairs.target_name}: no tree to compare with;"
+            " choose another --split or --data"
+        )
     return list(trees_of(pairs))
 
 
@@ -175,16 +201,17 @@ def evaluate(
     progress: bool = False,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Score the parser that a run has left (Table 4), on the corpus of its training unless told otherwise.
+    """Score a run's parser (Table 4), on the corpus of its training or another.
 
-    `search`, `constrained` and `device` are as for `Parser.load`, `data` and `split` as for `load_pairs`.
+    `search`, `constrained` and `device` are as for `Parser.load`, `data` and `split` as
+    for `load_pairs`.
     """
     data, pair = run.trained_on(data)
     trees = gold_trees(load_pairs(data, pair, split))
     parser = Parser(Translator(*run.load(device), search), constrained)
     parses = parser([tree.words() for tree in trees], progress=progress)
     scores = evalb(trees, parses)
-    names = ("f1", "precision", "recall", "complete_match", "average_crossing", "sentences", "skipped")
+    names = "f1", "precision", "recall", "complete_match", "average_crossing"
     return {
         "run": str(run.folder),
         "data": data,
@@ -194,6 +221,8 @@ def evaluate(
         "constrained": constrained,
         "minutes": run.description.minutes,
         **{name: getattr(scores, name) for name in names},
+        "sentences": scores.sentences,
+        "skipped": scores.skipped,
         "strict_f1": strict(trees, parses).f1,
         "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),
     }

@@ -44,16 +44,27 @@ class TreeVocabulary:
     def __init__(self, vocabulary: Vocabulary) -> None:
         pieces = vocabulary.pieces(list(range(len(vocabulary))))
         tokens = {piece.removeprefix("▁"): token for token, piece in enumerate(pieces)}
-        tokens = {piece: token for piece, token in tokens.items() if LEFT in piece or RIGHT in piece}
+        tokens = {
+            piece: token
+            for piece, token in tokens.items()
+            if LEFT in piece or RIGHT in piece
+        }
         self.size = len(vocabulary)
-        self.tags = [token for piece, token in tokens.items() if piece[0] == LEFT and piece[-1] == RIGHT]
+        self.tags = [
+            token
+            for piece, token in tokens.items()
+            if piece[0] == LEFT and piece[-1] == RIGHT
+        ]
         self.closing = {
             token: tokens[f"{piece[1:]}{RIGHT}"]
             for piece, token in tokens.items()
             if piece[0] == LEFT and f"{piece[1:]}{RIGHT}" in tokens
         }
         if not self.tags or not self.closing:
-            raise InputError("not the vocabulary of a parser: it has no brackets; train with --pair en-trees")
+            raise InputError(
+                "not the vocabulary of a parser: it has no brackets;"
+                " train with --pair en-trees"
+            )
 
 
 # book/11-9-trees-in-and-out.ipynb, cell stand
@@ -86,13 +97,18 @@ class Stand(NamedTuple):
         return Stand(self.due, self.words - 1)
 
     def follows(self, room: int) -> tuple[bool, bool, int, bool]:
-        """May a bracket open, a word come, which bracket close (-1: none), and may the tree end here?
+        """May a bracket open, a word come, which close (-1: none), may the tree end?
 
         `room` is how many tokens may still come.
         """
         depth = len(self.due)
         finish = self.words + depth + 1  # tokens, the end of the sentence among them
-        opens = self.words > 0 and self.run < LONGEST_RUN and depth < DEEPEST - 1 and room >= finish + 2
+        opens = (
+            self.words > 0
+            and self.run < LONGEST_RUN
+            and depth < DEEPEST - 1
+            and room >= finish + 2
+        )
         closes = depth > 0 and self.run == 0 and (self.words == 0 or depth > 1)
         ends = depth == 0 and self.words == 0
         return opens, depth > 0 and self.words > 0, self.due[-1] if closes else -1, ends
@@ -100,17 +116,20 @@ class Stand(NamedTuple):
 
 # book/11-9-trees-in-and-out.ipynb, cell well-formed
 class WellFormed:
-    """Tells `beam_search` how beginnings of trees may go on, so that all that it finds are trees.
+    """Tells `beam_search` which tokens may follow, so that all it finds are trees.
 
     Parameters
     ----------
     trees : TreeVocabulary
         The tokens.
     words, limits : list of int
-        For each sentence of the batch the number of its words, and of tokens that its tree may have.
+        For each sentence of the batch the number of its words, and of tokens that its
+        tree may have.
     """
 
-    def __init__(self, trees: TreeVocabulary, words: list[int], limits: list[int]) -> None:
+    def __init__(
+        self, trees: TreeVocabulary, words: list[int], limits: list[int]
+    ) -> None:
         self.trees, self.words, self.limits = trees, words, limits
         self.stands: dict[tuple[int, bytes], Stand] = {}
         self.kinds: dict[tuple[bool, bool, int, bool], int] = {}
@@ -119,26 +138,29 @@ class WellFormed:
     def __call__(
         self, going: list[int], prefixes: Int[Tensor, "batch beams length"]
     ) -> Bool[Tensor, "rows vocabulary"]:
-        """Which tokens may follow; a prefix stands where its parent stood, and one token on."""
+        """Which tokens may follow; a prefix stands one token on from its parent."""
         rows, length = prefixes.cpu().numpy(), prefixes.shape[-1]
         stands: dict[tuple[int, bytes], Stand] = {}
         kinds = []
         for sentence, beams in zip(going, rows, strict=True):
             for prefix, newest in zip(beams, beams[:, -1].tolist(), strict=True):
-                key, parent = (sentence, prefix.tobytes()), (sentence, prefix[:-1].tobytes())
+                key = (sentence, prefix.tobytes())
+                parent = (sentence, prefix[:-1].tobytes())
                 if length == 1:
                     stands[key] = Stand((), self.words[sentence])
                 elif key not in stands:
                     stands[key] = self.stands[parent].after(newest, self.trees)
-                kinds.append(self.kind(stands[key].follows(self.limits[sentence] - length + 1)))
+                room = self.limits[sentence] - length + 1
+                kinds.append(self.kind(stands[key].follows(room)))
         self.stands = stands
         return torch.stack(self.masks)[kinds].to(prefixes.device)
 
     def kind(self, following: tuple[bool, bool, int, bool]) -> int:
-        """The number of the mask that allows this; there are not many different ones."""
+        """The number of the mask that allows this; there are few different ones."""
         if following not in self.kinds:
             opens, words, closing, ends = following
-            tokens = [*(self.trees.closing if opens else ()), *(self.trees.tags if words else ())]
+            tokens = list(self.trees.closing) if opens else []
+            tokens += self.trees.tags if words else []
             tokens += [closing] * (closing >= 0) + [EOS_ID] * ends
             self.masks.append(torch.zeros(self.trees.size, dtype=torch.bool))
             self.masks[-1][tokens] = True

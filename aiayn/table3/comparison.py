@@ -36,7 +36,8 @@ from aiayn.table3.rows import ROWS
 Measure = Literal["perplexity", "bleu"]
 SEEDS = 5  # that a verdict needs
 MARGIN = 0.5  # BLEU; two rows that are closer are nearly identical
-FLAT = 0.01  # share by which base's perplexity may still fall over its last five checkpoints
+# Over its last five checkpoints base's perplexity must fall by less than this share.
+FLAT = 0.01
 FLOOR = {"laboratory": 90.0, "multi30k": 36.0}  # BLEU that base must reach, by corpus
 
 
@@ -47,19 +48,24 @@ def gate(record: dict[str, Any]) -> str:
         return f"no base on {data}: misses the gate"
     score = mean(run["bleu"] for run in runs)
     if score < FLOOR.get(data, 0.0):
-        return f"base {score:.0f} BLEU on {data}, less than {FLOOR[data]:.0f}: misses the gate"
+        return (
+            f"base {score:.0f} BLEU on {data}, less than {FLOOR[data]:.0f}:"
+            " misses the gate"
+        )
     if min(len(run.get("validations", ())) for run in runs) < 6:
         return f"less than six checkpoints of base on {data}: misses the gate"
     fall = mean(1 - run["validations"][-1] / run["validations"][-6] for run in runs)
     if fall >= FLAT:
-        return f"base's perplexity on {data} still falling, by {fall:.1%}: misses the gate"
+        return (
+            f"base's perplexity on {data} still falling, by {fall:.1%}: misses the gate"
+        )
     return ""
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell compare
 @dataclass(frozen=True)
 class Comparison:
-    """Two rows of which one is said to be better than the other, or nearly identical to it if `alike`."""
+    """A claim: one row is better than another, or nearly identical to it if `alike`."""
 
     better: str
     worse: str
@@ -74,7 +80,8 @@ class Finding:
     Attributes
     ----------
     gain : Difference, optional
-        Of `better` over `worse`, in BLEU or in nats; None with less than two seeds that both have.
+        Of `better` over `worse`, in BLEU or in nats; None with less than two seeds that
+        both have.
     verdict : bool, optional
         None if it is undecided.
     """
@@ -85,7 +92,9 @@ class Finding:
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell compare-rows
-def compare(record: dict[str, Any], better: str, worse: str, measure: Measure) -> Difference | None:
+def compare(
+    record: dict[str, Any], better: str, worse: str, measure: Measure
+) -> Difference | None:
     """How much better a row is than another in the record of a sweep, seed by seed.
 
     Parameters
@@ -99,23 +108,34 @@ def compare(record: dict[str, Any], better: str, worse: str, measure: Measure) -
     """
 
     def goodness(run: dict[str, Any]) -> float:
-        return -math.log(run["perplexity"]) if measure == "perplexity" else float(run["bleu"])
+        if measure == "perplexity":
+            return -math.log(run["perplexity"])
+        return float(run["bleu"])
 
-    one, other = ({r["seed"]: goodness(r) for r in runs_of(record, name)} for name in (better, worse))
+    one, other = (
+        {r["seed"]: goodness(r) for r in runs_of(record, name)}
+        for name in (better, worse)
+    )
     shared = sorted(one.keys() & other.keys())
-    return paired([one[s] for s in shared], [other[s] for s in shared]) if len(shared) > 1 else None
+    if len(shared) < 2:
+        return None
+    return paired([one[s] for s in shared], [other[s] for s in shared])
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell judge
 def judge(record: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Finding]:
-    """All comparisons of a table, with Holm's correction over those that say which row is better.
+    """Judge all comparisons of a table; Holm corrects those that say which is better.
 
     Nothing is decided if base misses the gate, nor by less than `SEEDS` seeds.
     """
     gains = [compare(record, c.better, c.worse, c.measure) for c in comparisons]
     verdicts: list[bool | None] = [None] * len(gains)
     if not gate(record):
-        enough = {k: gain for k, gain in enumerate(gains) if gain and gain.freedom >= SEEDS - 1}
+        enough = {
+            k: gain
+            for k, gain in enumerate(gains)
+            if gain and gain.freedom >= SEEDS - 1
+        }
         better = [k for k in enough if not comparisons[k].alike]
         for k, verdict in zip(better, decide([enough[k] for k in better]), strict=True):
             verdicts[k] = verdict
@@ -127,31 +147,45 @@ def judge(record: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Fin
 # book/11-12-sweeps-and-evidence.ipynb, cell report
 def spread(values: list[float]) -> str:
     """Mean, and standard deviation if there are several."""
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    deviation = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{mean(values):.2f}{deviation}"
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record of a sweep as a table, the paper's columns beside it; then the runs that failed."""
-    lines = [f"{'row':16}{'runs':>5}{'parameters':>12}{'perplexity':>16}{'paper':>7}{'BLEU':>15}{'paper':>7}"]
+    """The record of a sweep as a table beside the paper's columns; then what failed."""
+    lines = [
+        f"{'row':16}{'runs':>5}{'parameters':>12}{'perplexity':>16}{'paper':>7}"
+        f"{'BLEU':>15}{'paper':>7}"
+    ]
     for row in ROWS.values():
         if runs := runs_of(record, row.name):
-            perplexity, score = (spread([run[name] for run in runs]) for name in ("perplexity", "bleu"))
-            ours = f"{row.name:16}{len(runs):5}{runs[0]['parameters']:12,}"
-            lines.append(f"{ours}{perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}")
-    failed = [run for run in (*record.get("trials", ()), *record["runs"]) if "error" in run]
-    return "\n".join([*lines, *(f"{run['row']}, seed {run['seed']}: {run['error']}" for run in failed)])
+            perplexity = spread([run["perplexity"] for run in runs])
+            score = spread([run["bleu"] for run in runs])
+            lines.append(
+                f"{row.name:16}{len(runs):5}{runs[0]['parameters']:12,}"
+                f"{perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}"
+            )
+    for run in (*record.get("trials", ()), *record["runs"]):
+        if "error" in run:
+            lines.append(f"{run['row']}, seed {run['seed']}: {run['error']}")
+    return "\n".join(lines)
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell gains
 def gains(record: dict[str, Any]) -> str:
-    """Each row of a record against base, with 95% intervals and verdicts, and whether base passes."""
+    """The gate's answer, and each row against base, with 95% interval and verdict."""
     names = [name for name in ROWS if name != "base" and runs_of(record, name)]
     measures: tuple[Measure, ...] = ("perplexity", "bleu")
-    found = judge(record, [Comparison(name, "base", m) for name in names for m in measures])
-    units, words = {"perplexity": "nats", "bleu": "BLEU"}, {True: "better", False: "worse", None: "undecided"}
+    asked = [Comparison(name, "base", m) for name in names for m in measures]
+    found = judge(record, asked)
+    units = {"perplexity": "nats", "bleu": "BLEU"}
+    words = {True: "better", False: "worse", None: "undecided"}
     lines = [f"gate: {gate(record) or 'base passes'}"]
     if found:
-        lines.append(f"gain over base, 95% interval; verdicts by Holm over {len(found)} comparisons")
+        lines.append(
+            "gain over base, 95% interval;"
+            f" verdicts by Holm over {len(found)} comparisons"
+        )
     for each in found:
         shown = each.gain or "less than two seeds in common"
         name, unit = each.comparison.better, units[each.comparison.measure]

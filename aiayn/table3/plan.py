@@ -8,12 +8,14 @@ __all__ = [
     "SWEEPS",
     "sweep_config",
     "Job",
+    "key_of",
     "Plan",
 ]
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell plan-imports
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +25,48 @@ from aiayn.table3.rows import ROWS, Row, row_config
 from aiayn.training.recipes import TrainingConfig
 
 # book/11-12-sweeps-and-evidence.ipynb, cell sweep-config
-_LABORATORY = TrainingConfig(config("laboratory"), 4400, batch_tokens=1000, warmup=400, rate_factor=0.5)
-_MULTI30K = TrainingConfig(config("multi30k", vocabulary_size=8000), 3300, batch_tokens=8192, warmup=2000)
+_LABORATORY = TrainingConfig(
+    config("laboratory"), 4400, batch_tokens=1000, warmup=400, rate_factor=0.5
+)
+_MULTI30K = TrainingConfig(
+    config("multi30k", vocabulary_size=8000), 3300, batch_tokens=8192, warmup=2000
+)
 SWEEPS = {"laboratory": _LABORATORY, "multi30k": _MULTI30K, "wmt14": TrainingConfig()}
 
 
-def sweep_config(row: Row, data: str, seed: int, scale: float = 0.25, **changes: Any) -> TrainingConfig:
-    """How a row is trained in a sweep, with the recipe of the corpus, or Multi30k's if it has none.
+def sweep_config(
+    row: Row, data: str, seed: int, scale: float = 0.25, **changes: Any
+) -> TrainingConfig:
+    """How a row is trained in a sweep: by the corpus's recipe, or else Multi30k's.
 
     Parameters
     ----------
     row, data, seed, scale
         Which row, on what, with which seed, and how wide (see `row_config`).
     **changes
-        What is not the recipe's, if not None: fields of `TrainingConfig`, `vocabulary_size`, or `dropout`
-        where the row itself does not change it. Big takes three times the `steps`, as in the table.
+        What is not the recipe's, if not None: fields of `TrainingConfig`,
+        `vocabulary_size`, or `dropout` where the row itself does not change it. Big
+        takes three times the `steps`, as in the table.
     """
     recipe = SWEEPS.get(data, SWEEPS["multi30k"])
     given = {name: value for name, value in changes.items() if value is not None}
-    model = {name: given.pop(name, getattr(recipe.model, name)) for name in ("vocabulary_size", "dropout")}
-    shape = row_config(row, scale, **(model | {n: row.changes[n] for n in ("dropout",) if n in row.changes}))
+    model = {
+        name: given.pop(name, getattr(recipe.model, name))
+        for name in ("vocabulary_size", "dropout")
+    }
+    if "dropout" in row.changes:
+        model["dropout"] = row.changes["dropout"]
+    shape = row_config(row, scale, **model)
     steps = given.pop("steps", recipe.steps) * row.steps // ROWS["base"].steps
-    given |= {"steps": steps, "checkpoint_steps": max(1, steps // 40), "keep": 1, "average": 1}
-    return replace(recipe, model=shape, label_smoothing=row.label_smoothing, seed=seed, **given)
+    given |= {
+        "steps": steps,
+        "checkpoint_steps": max(1, steps // 40),
+        "keep": 1,
+        "average": 1,
+    }
+    return replace(
+        recipe, model=shape, label_smoothing=row.label_smoothing, seed=seed, **given
+    )
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell job
@@ -68,9 +89,12 @@ class Job:
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell plan
+key_of = itemgetter("row", "seed", "rate_factor")  # which run it is
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep trains: each row with some seeds, before that with seed 0 at each rate to be tried."""
+    """What a sweep trains: rows with seeds; before, each rate to try, with seed 0."""
 
     rows: list[Row]
     data: str
@@ -84,7 +108,7 @@ class Plan:
     folder: Path
 
     def rate_of(self, record: dict[str, Any]) -> dict[str, float]:
-        """By row the factor that did best in the trials; a row none of whose trials ended has none."""
+        """By row the best factor of its trials; a row has none if all trials failed."""
         if not self.rates:
             return dict.fromkeys([row.name for row in self.rows], self.rate)
         ended = [run for run in record["trials"] if "error" not in run]
@@ -92,18 +116,29 @@ class Plan:
         return {run["row"]: run["rate_factor"] for run in ended}
 
     def left(self, kind: str, record: dict[str, Any]) -> list[Job]:
-        """The `trials` or `runs` that the record lacks, seed by seed, the dearest first."""
-        if kind == "trials":
-            keys = [(row, 0, rate) for row in self.rows for rate in self.rates]
-        else:
-            rate_of, seeds = self.rate_of(record), range(1, self.seeds + 1)
-            keys = [(row, s, rate_of[row.name]) for row in self.rows for s in seeds if row.name in rate_of]
-        done = {(run["row"], run["seed"], run["rate_factor"]) for run in record[kind] if "error" not in run}
-        jobs = []
-        for row, seed, rate in keys:
-            if (row.name, seed, rate) not in done:
-                folder = self.folder / f"{row.name}-{seed}{f'-{rate}' * (seed == 0)}".replace(" ", "_")
-                how = sweep_config(row, self.data, seed, self.scale, **self.changes | {"rate_factor": rate})
-                test = self.test if seed else None
-                jobs.append(Job(row.name, how, self.data, self.pair, test, folder))
+        """The `trials` or `runs` that the record lacks, by seed, the dearest first."""
+        done = {key_of(run) for run in record[kind] if "error" not in run}
+        jobs = [
+            self._job(row, seed, rate)
+            for row, seed, rate in self._wanted(kind, record)
+            if (row.name, seed, rate) not in done
+        ]
         return sorted(jobs, key=lambda job: (job.config.seed, -job.price))
+
+    def _wanted(
+        self, kind: str, record: dict[str, Any]
+    ) -> list[tuple[Row, int, float]]:
+        """Row, seed and rate factor of all `trials` or `runs`."""
+        if kind == "trials":
+            return [(row, 0, rate) for row in self.rows for rate in self.rates]
+        rate_of, seeds = self.rate_of(record), range(1, self.seeds + 1)
+        rows = [row for row in self.rows if row.name in rate_of]
+        return [(row, seed, rate_of[row.name]) for row in rows for seed in seeds]
+
+    def _job(self, row: Row, seed: int, rate: float) -> Job:
+        """A run, with a folder of its own."""
+        name = f"{row.name}-{seed}{f'-{rate}' * (seed == 0)}".replace(" ", "_")
+        changes = self.changes | {"rate_factor": rate}
+        how = sweep_config(row, self.data, seed, self.scale, **changes)
+        test = self.test if seed else None
+        return Job(row.name, how, self.data, self.pair, test, self.folder / name)

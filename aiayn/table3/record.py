@@ -40,12 +40,23 @@ def read_record(out: Path) -> dict[str, Any] | None:
             scored = "error" in run or (0 < run["perplexity"] < math.inf)
             scored &= "error" in run or run in trials or 0 <= run["bleu"] <= 100
             if not scored or not run.get("parameters", "error" in run) > 0:
-                raise ValueError(f"{run['row']}, seed {run['seed']}: its numbers make no sense")
+                raise ValueError(
+                    f"{run['row']}, seed {run['seed']}: its numbers make no sense"
+                )
         return record
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{out}: not the record of a sweep ({error}); take another --out") from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise InputError(
+            f"{out}: not the record of a sweep ({error}); take another --out"
+        ) from None
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell runs-of
@@ -60,15 +71,26 @@ def open_record(out: Path, settings: dict[str, Any]) -> dict[str, Any]:
     record = read_record(out)
     if record is None or not (record["runs"] or record.get("trials")):
         return provenance() | settings | {"trials": [], "runs": []}
-    changed = [f"{n}={record.get(n)}, not {value}" for n, value in settings.items() if record.get(n) != value]
+    changed = [
+        f"{n}={record.get(n)}, not {value}"
+        for n, value in settings.items()
+        if record.get(n) != value
+    ]
     if changed:
-        raise InputError(f"{out}: a sweep with {'; '.join(changed)}; use that, or another --out")
+        raise InputError(
+            f"{out}: a sweep with {'; '.join(changed)}; use that, or another --out"
+        )
     return record
 
 
 def save(out: Path, record: dict[str, Any]) -> None:
     """Write the record, whole or not at all, its runs in the order of the table."""
     names = list(ROWS)
+
+    def place(run: dict[str, Any]) -> tuple[int, int, float]:
+        return names.index(run["row"]), run["seed"], run.get("rate_factor", 0)
+
     for kind in ("trials", "runs"):
-        record[kind].sort(key=lambda run: (names.index(run["row"]), run["seed"], run.get("rate_factor", 0)))
-    write_atomically(out, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+        record[kind].sort(key=place)
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(out, text.encode())

@@ -36,7 +36,7 @@ from aiayn.data.encoded import available_cpus, check_script
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device, keep_heap
-from aiayn.table3.plan import Job, Plan, sweep_config
+from aiayn.table3.plan import Job, Plan, key_of, sweep_config
 from aiayn.table3.record import open_record, save
 from aiayn.table3.rows import ROWS, choose_rows, parameters
 from aiayn.training.loop import train_model
@@ -60,7 +60,10 @@ def run_job(job: Job) -> dict[str, Any]:
     torch.set_num_threads(1)
     keep_heap()
     job.folder.mkdir(parents=True, exist_ok=True)
-    with (job.folder / "log.txt").open("a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
+    with (
+        (job.folder / "log.txt").open("a", encoding="utf-8") as log,
+        contextlib.redirect_stderr(log),
+    ):
         progress = Progress()
         train_model(
             job.config,
@@ -75,7 +78,9 @@ def run_job(job: Job) -> dict[str, Any]:
         run = TrainedRun.read(job.folder, average=1)
         step, minutes = run.description.step or 0, run.description.minutes or 0.0
         if step < job.config.steps:
-            raise InputError(f"interrupted after step {step}, from which the same command goes on")
+            raise InputError(
+                f"interrupted after step {step}, from which the same command goes on"
+            )
         validations = Metrics(job.folder).validations()
         found = {
             "parameters": parameters(job.config.model),
@@ -86,7 +91,8 @@ def run_job(job: Job) -> dict[str, Any]:
         }
         if job.test is not None:
             test = load_pairs(job.data, job.pair, job.test)
-            score, signature = bleu(Translator(*run.load(job.device))(test.source), test.target)
+            translator = Translator(*run.load(job.device))
+            score, signature = bleu(translator(test.source), test.target)
             found |= {"bleu": round(score, 2), "signature": signature}
     return found
 
@@ -100,7 +106,8 @@ def run_apart(job: Job) -> dict[str, Any]:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             return found | pool.submit(run_job, job).result()
     except BrokenProcessPool:
-        return found | {"error": "its process was killed, perhaps for lack of memory; take fewer workers"}
+        why = "its process was killed, perhaps for lack of memory; take fewer workers"
+        return found | {"error": why}
     except Exception as error:  # whatever it is, the other runs go on
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         return found | {"error": " ".join(f"{kind}{error}".split())}
@@ -108,7 +115,7 @@ def run_apart(job: Job) -> dict[str, Any]:
 
 # book/11-12-sweeps-and-evidence.ipynb, cell save-record
 def corpus_files(data: str, pair: str, folder: Path) -> str:
-    """The laboratory's corpus as files, written if they are not there yet; any other corpus as it is."""
+    """The corpus; the laboratory's as a folder of files, written if there are none."""
     if data != "laboratory":
         return data
     for split in ("train", "val", "test"):
@@ -123,7 +130,7 @@ def corpus_files(data: str, pair: str, folder: Path) -> str:
 # book/11-12-sweeps-and-evidence.ipynb, cell run-all
 @contextlib.contextmanager
 def workplace(out: Path) -> Iterator[Path]:
-    """A hidden folder beside the record for what is not done yet; locked, and removed if all is done.
+    """A locked folder, hidden beside the record, for runs; removed if all are done.
 
     Raises
     ------
@@ -134,23 +141,32 @@ def workplace(out: Path) -> Iterator[Path]:
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error}); choose another --out") from None
+        raise InputError(
+            f"{out}: cannot be written ({error}); choose another --out"
+        ) from None
     try:
         with FileLock(work / "lock", timeout=0):
             yield work
     except Timeout:
-        raise InputError(f"{out}: another sweep is writing it; wait for it, or take another --out") from None
+        raise InputError(
+            f"{out}: another sweep is writing it; wait for it, or take another --out"
+        ) from None
     if not any(work.glob("*-*")):  # the folder of a run, which failed
         shutil.rmtree(work)
 
 
-def places(workers: int | None, per_gpu: int | None, device: str | None) -> Sequence[str | None]:
-    """The devices of the runs that go on at a time: `workers`, or so many on each GPU."""
+def places(
+    workers: int | None, per_gpu: int | None, device: str | None
+) -> Sequence[str | None]:
+    """The devices of the runs that go on at a time: `workers`, or `per_gpu` per GPU."""
     if per_gpu is None:
         return [device] * (workers or available_cpus())
-    gpus = [device] if device else [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    every = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    gpus = [device] if device else every
     if not gpus or not str(gpus[0]).startswith("cuda"):
-        raise InputError(f"workers_per_gpu={per_gpu}: there is no GPU; give workers instead")
+        raise InputError(
+            f"workers_per_gpu={per_gpu}: there is no GPU; give workers instead"
+        )
     return gpus * per_gpu
 
 
@@ -163,8 +179,9 @@ def run_all(
     progress: bool,
     kind: str = "runs",
 ) -> None:
-    """Run the jobs, as many at a time as there are devices, and write the record after each."""
-    before, bar = multiprocessing.active_children(), tqdm(total=len(jobs), unit="run", disable=not progress)
+    """Run the jobs, as many at a time as devices; write the record after each."""
+    before = multiprocessing.active_children()
+    bar = tqdm(total=len(jobs), unit="run", disable=not progress)
     free = SimpleQueue[str | None]()
     for device in devices:
         free.put(device)
@@ -181,8 +198,8 @@ def run_all(
         try:
             for future in as_completed(futures):
                 found, folder = future.result(), futures[future].folder
-                key = found["row"], found["seed"], found["rate_factor"]
-                others = [r for r in record[kind] if (r["row"], r["seed"], r["rate_factor"]) != key]
+                key = key_of(found)
+                others = [run for run in record[kind] if key_of(run) != key]
                 record[kind] = [*others, found]
                 save(out, record)
                 if "error" not in found:
@@ -211,12 +228,13 @@ def sweep(
     device: str | None = None,
     **changes: Any,
 ) -> dict[str, Any]:
-    """Train rows of Table 3 with several seeds, score them, and write a record (section 6.2).
+    """Train and score rows of Table 3 with several seeds, for a record (section 6.2).
 
-    What the record holds is not done again; a run that was interrupted goes on, one that failed is tried
-    again. With `rates`, a run of seed 0 tries each multiple of the rate for each row, and the row's seeds
-    get the one whose validation perplexity is least. See `choose_rows` for `rows`, `sweep_config` for
-    `scale` and `changes`, `places` for the others. An `InputError` says what makes no sense.
+    What the record holds is not done again; a run that was interrupted goes on, one
+    that failed is tried again. With `rates`, a run of seed 0 tries each multiple of the
+    rate for each row, and the row's seeds get the one whose validation perplexity is
+    least. See `choose_rows` for `rows`, `sweep_config` for `scale` and `changes`,
+    `places` for the others. An `InputError` says what makes no sense.
     """
     check_script()
     find_device(device)
@@ -225,20 +243,26 @@ def sweep(
         counts = f"seeds={seeds}, workers={workers}, workers_per_gpu={workers_per_gpu}"
         raise InputError(f"{counts}: must be 1 to 1,000")
     chosen, devices = choose_rows(rows), places(workers, workers_per_gpu, device)
-    base, *_ = [sweep_config(row, data, 1, scale, **changes) for row in (ROWS["base"], *chosen)]
-    tried = [rate * base.rate_factor for rate in rates]
+    base, *_ = [
+        sweep_config(row, data, 1, scale, **changes) for row in (ROWS["base"], *chosen)
+    ]
+    rate = base.rate_factor
+    tried = [multiple * rate for multiple in rates]
     test = "val" if data == "wmt14" else test_split(data)  # Table 3 is of newstest2013
     load_pairs(data, pair, test)  # before hours of work, not after them
     settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
-    settings |= {name: getattr(base, name) for name in ("steps", "batch_tokens", "warmup", "rate_factor")}
-    settings |= {name: getattr(base.model, name) for name in ("vocabulary_size", "dropout")}
+    training = "steps", "batch_tokens", "warmup", "rate_factor"
+    settings |= {name: getattr(base, name) for name in training}
+    model = "vocabulary_size", "dropout"
+    settings |= {name: getattr(base.model, name) for name in model}
     with workplace(out) as work:
         record = open_record(out, settings)
-        plan = Plan(chosen, data, pair, test, seeds, scale, changes, tried, base.rate_factor, work)
+        plan = Plan(chosen, data, pair, test, seeds, scale, changes, tried, rate, work)
         for kind in ("trials", "runs"):
             if left := plan.left(kind, record):
                 record |= provenance()
                 save(out, record)
                 corpus = corpus_files(data, pair, work / "corpus")
-                run_all([replace(job, data=corpus) for job in left], record, out, devices, progress, kind)
+                jobs = [replace(job, data=corpus) for job in left]
+                run_all(jobs, record, out, devices, progress, kind)
     return record

@@ -45,10 +45,15 @@ from aiayn.training.description import Description, read_description
 
 
 # book/11-1-runs-that-survive.ipynb, cell adam-tensors
-def adam_tensors(model: EncoderDecoder, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def adam_tensors(
+    model: EncoderDecoder, optimizer: torch.optim.Optimizer
+) -> dict[str, torch.Tensor]:
     """What Adam keeps for each weight, by the weight's name."""
-    states = ((name, optimizer.state[parameter]) for name, parameter in model.named_parameters())
-    return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
+    found: dict[str, torch.Tensor] = {}
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state[parameter].items():
+            found[f"{name}/{key}"] = value
+    return found
 
 
 def flush(path: Path) -> None:
@@ -68,23 +73,27 @@ def save_checkpoint(
     training: dict[str, Any],
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
-    """Write weights, configuration and vocabulary to a new folder, which appears only when it is whole.
+    """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
-    `training` says how the model was trained; with the `optimizer`, training can go on from here. An
-    `InputError` says if it cannot be written, or if another model would come back: see `check_rebuilt`.
+    `training` says how the model was trained; with the `optimizer`, training can go on
+    from here. An `InputError` says if it cannot be written, or if another model would
+    come back: see `check_rebuilt`.
     """
     folder = Path(folder)
     if not folder.name or folder.exists():
-        raise InputError(f"{folder}: cannot become a checkpoint; name a new folder, or remove this one")
+        advice = "name a new folder, or remove this one"
+        raise InputError(f"{folder}: cannot become a checkpoint; {advice}")
     check_rebuilt(model)
-    if vocabulary is not None and len(vocabulary) != model.config.vocabulary_size:
-        sizes = f"{model.config.vocabulary_size} tokens, the vocabulary {len(vocabulary)}"
+    size = model.config.vocabulary_size
+    if vocabulary is not None and len(vocabulary) != size:
+        sizes = f"{size} tokens, the vocabulary {len(vocabulary)}"
         raise InputError(f"{folder}: the model has {sizes}; save each with its own")
     part = folder.with_name(f".{folder.name}.part")
     said: dict[str, Any] = {"model": describe(model.config), "training": training}
     if vocabulary is not None:
         said["vocabulary_sha256"] = hashlib.sha256(vocabulary.model).hexdigest()
-    tensors: dict[str, dict[str, Any]] = {"model": dict(model.named_parameters())}  # shared ones once
+    weights = dict(model.named_parameters())  # shared ones once
+    tensors: dict[str, dict[str, Any]] = {"model": weights}
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:
@@ -103,19 +112,25 @@ def save_checkpoint(
         flush(folder.parent)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
-        raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
+        advice = "take another folder or make room"
+        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
 
 
 # book/11-1-runs-that-survive.ipynb, cell list-checkpoints
 def saved_steps(folder: Path) -> dict[int, Path]:
-    """All checkpoints in a run's folder by step, in that order; what has another name is none."""
-    found = [path for path in (folder / "checkpoints").glob("step-*") if path.is_dir()]
-    named = {int(path.name[5:]): path for path in found if re.fullmatch("step-[0-9]+", path.name)}
-    return dict(sorted(named.items()))
+    """All checkpoints in a run's folder by step, in that order.
+
+    What has another name is none.
+    """
+    found = {}
+    for path in (folder / "checkpoints").glob("step-*"):
+        if path.is_dir() and re.fullmatch("step-[0-9]+", path.name):
+            found[int(path.name[5:])] = path
+    return dict(sorted(found.items()))
 
 
 def is_due(folder: Path) -> bool:
-    """Whether a checkpoint was written at its time, and not because the training was to stop."""
+    """Whether a checkpoint was written at its time, and not because of a stop."""
     try:
         return read_description(folder).due
     except InputError:  # whoever loads it will say so
@@ -123,7 +138,7 @@ def is_due(folder: Path) -> bool:
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a run's folder, oldest first; the folder itself if it is a checkpoint.
+    """The checkpoints in a run's folder, oldest first; or the folder, if it is one.
 
     Raises
     ------
@@ -134,17 +149,19 @@ def list_checkpoints(folder: Path) -> list[Path]:
         return [folder]
     found = list(saved_steps(folder).values())
     if not found:
-        raise InputError(
-            f"{folder}: no model here (neither config.json nor checkpoints/step-…); train one first"
-        )
+        fault = "no model here (neither config.json nor checkpoints/step-…)"
+        raise InputError(f"{folder}: {fault}; train one first")
     return [*filter(is_due, found[:-1]), found[-1]]
 
 
 # book/11-1-runs-that-survive.ipynb, cell last-checkpoints
-def described_checkpoints(folder: Path, average: int | None = None) -> tuple[list[Path], Description]:
+def described_checkpoints(
+    folder: Path, average: int | None = None
+) -> tuple[list[Path], Description]:
     """The checkpoints of a run that are averaged, and what the last of them says.
 
-    They are as many of the last as its recipe says, but only of the last fifth of its steps; or `average`.
+    They are as many of the last as its recipe says, but only of the last fifth of its
+    steps; or `average`.
 
     Raises
     ------
@@ -155,10 +172,12 @@ def described_checkpoints(folder: Path, average: int | None = None) -> tuple[lis
     description = read_description(folders[-1])
     if average is None:
         *others, last = folders[-description.average :]
-        late = [path for path in others if int(path.name[5:]) > 0.8 * (description.step or 0)]
+        start = 0.8 * (description.step or 0)
+        late = [path for path in others if int(path.name[5:]) > start]
         return [*late, last], description
     if not 1 <= average <= len(folders):
-        raise InputError(f"{folder}: average={average}, but it may be 1 to {len(folders)} checkpoints here")
+        wanted = f"it may be 1 to {len(folders)} checkpoints here"
+        raise InputError(f"{folder}: average={average}, but {wanted}")
     return folders[-average:], description
 
 
@@ -167,23 +186,27 @@ DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
 
 
 def read_header(path: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the tensors in a file; an InputError if it is damaged, or holds other numbers."""
-    shapes = {}
+    """Names and shapes of a file's tensors; an InputError if they cannot be weights."""
+    shapes, wanted = {}, ", ".join(DTYPES)
     try:
         with safe_open(plain_file(path), framework="pt") as file:
             for name in file.keys():  # noqa: SIM118 (it is no dictionary)
                 part = file.get_slice(name)
                 shapes[name] = tuple(part.get_shape())
-                if part.get_dtype() not in DTYPES:
-                    wanted = f"is of type {part.get_dtype()}, not one of {', '.join(DTYPES)}"
-                    raise InputError(f"{path}: {printable(name)} {wanted}; use another checkpoint")
+                if (kind := part.get_dtype()) not in DTYPES:
+                    fault = f"{printable(name)} is of type {kind}, not one of {wanted}"
+                    raise InputError(f"{path}: {fault}; use another checkpoint")
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: damaged or not there ({error}); use the checkpoint before it") from None
+        raise InputError(
+            f"{path}: damaged or not there ({error}); use the checkpoint before it"
+        ) from None
     return shapes
 
 
-def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch.Tensor]:
-    """The tensors in a file, if they are whole and finite, and have these names and shapes.
+def read_tensors(
+    path: Path, expected: dict[str, torch.Size]
+) -> dict[str, torch.Tensor]:
+    """The tensors in a file, if they are finite, and have these names and shapes.
 
     Raises
     ------
@@ -195,48 +218,56 @@ def read_tensors(path: Path, expected: dict[str, torch.Size]) -> dict[str, torch
         found = shapes.get(name, "missing")
         wanted = tuple(expected[name]) if name in expected else "not to be there"
         if found != wanted:
-            name = printable(name)
-            raise InputError(f"{path}: {name} is {found}, but the configuration wants {wanted}")
+            fault = f"is {found}, but the configuration wants {wanted}"
+            raise InputError(f"{path}: {printable(name)} {fault}")
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:  # it was whole a moment ago
         raise InputError(f"{path}: damaged or not there ({error})") from None
     for name in sorted(tensors):
         if not tensors[name].isfinite().all():
-            raise InputError(f"{path}: {name} has numbers that are not finite; use another checkpoint")
+            fault = f"{name} has numbers that are not finite; use another checkpoint"
+            raise InputError(f"{path}: {fault}")
     return tensors
 
 
 # book/11-1-runs-that-survive.ipynb, cell wanted-shapes
 def wanted_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
-    """Names and shapes of the weights of such a model, if the file in a checkpoint can hold them.
+    """Names and shapes of the weights of such a model, if a checkpoint can hold them.
 
     Raises
     ------
     InputError
-        If the file is missing or damaged, or has too few tensors, or there can be no such model.
+        If the file is missing or damaged, or has too few tensors, or there can be no
+        such model.
     """
     path, layers = folder / "model.safetensors", getattr(config, "N", 1)
-    if layers > (tensors := len(read_header(path))):  # to find that out by building may take a day
-        raise InputError(f"{path}: {tensors} tensors, but the configuration wants N={layers} layers")
+    # To find that out by building may take a day.
+    if layers > (tensors := len(read_header(path))):
+        fault = f"{tensors} tensors, but the configuration wants N={layers} layers"
+        raise InputError(f"{path}: {fault}")
     try:
         with torch.device("meta"):
-            return {name: weight.shape for name, weight in build(config).named_parameters()}
-    except (RuntimeError, TypeError) as error:  # sizes whose product is beyond all numbers
-        raise InputError(f"{folder / 'config.json'}: no such model ({printable(error)})") from None
+            model = build(config)
+    except (RuntimeError, TypeError) as error:  # sizes with too great a product
+        fault = f"no such model ({printable(error)})"
+        raise InputError(f"{folder / 'config.json'}: {fault}") from None
+    return {name: weight.shape for name, weight in model.named_parameters()}
 
 
 # book/11-1-runs-that-survive.ipynb, cell load-vocabulary
 def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
-    """The vocabulary in a checkpoint, if it is the one that the model was trained with."""
-    vocabulary, size = load_vocabulary(folder / "vocabulary.model"), description.model.vocabulary_size
-    sha256, fault = hashlib.sha256(vocabulary.model).hexdigest(), None
+    """The vocabulary in a checkpoint, if its model was trained with it."""
+    vocabulary = load_vocabulary(folder / "vocabulary.model")
+    sha256 = hashlib.sha256(vocabulary.model).hexdigest()
+    size, fault = description.model.vocabulary_size, None
     if len(vocabulary) != size:
         fault = f"a vocabulary of {len(vocabulary)} pieces for a model of {size}"
     elif description.vocabulary_sha256 not in (None, sha256):
         fault = "the vocabulary does not have the checksum in config.json"
     if fault:
-        raise InputError(f"{folder}: {fault}; put back the vocabulary.model that it was trained with")
+        advice = "put back the vocabulary.model that it was trained with"
+        raise InputError(f"{folder}: {fault}; {advice}")
     return vocabulary
 
 
@@ -244,10 +275,13 @@ def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
 def load_model(folders: list[Path], description: Description) -> EncoderDecoder:
     """The model of a checkpoint, or the mean of several of one run (section 6.1).
 
-    The `description` is that of the last. An `InputError` says if one is damaged, or of another shape.
+    The `description` is that of the last. An `InputError` says if one is damaged, or of
+    another shape.
     """
-    shapes, total = wanted_shapes(folders[-1], description.model), dict[str, torch.Tensor]()
-    for folder in folders:  # one after another: 20 checkpoints of the big model would fill 17 GB
+    shapes = wanted_shapes(folders[-1], description.model)
+    total: dict[str, torch.Tensor] = {}
+    # One after another: 20 checkpoints of the big model would fill 17 GB.
+    for folder in folders:
         for name, weight in read_tensors(folder / "model.safetensors", shapes).items():
             total[name] = total[name] + weight if name in total else weight.double()
     model = build(description.model)
@@ -255,14 +289,15 @@ def load_model(folders: list[Path], description: Description) -> EncoderDecoder:
         for name, weight in model.named_parameters():  # a shared one has one name
             weight.copy_(total[name] / len(folders))
             if not weight.isfinite().all():
-                raise InputError(f"{folders[-1]}: the mean of {name} is not finite; use another checkpoint")
+                fault = f"the mean of {name} is not finite; use another checkpoint"
+                raise InputError(f"{folders[-1]}: {fault}")
     return model.eval()
 
 
 def load_checkpoint(
     folders: list[Path], description: Description | None = None
 ) -> tuple[EncoderDecoder, Vocabulary]:
-    """The model of a checkpoint, or the mean of several of one run (section 6.1), and its vocabulary.
+    """The model of a checkpoint, or the mean of several of one run; its vocabulary.
 
     The `description` is that of the last; it is read if it is not given.
 

@@ -31,7 +31,7 @@ from aiayn.training.metrics import is_number
 
 # book/11-1-runs-that-survive.ipynb, cell check-shape
 def check_shape(description: dict[str, Any]) -> ModelConfig:
-    """The model's shape in a description; a ValueError or TypeError if it is none that can be built."""
+    """The model's shape in a description; a ValueError or TypeError if it has none."""
     for name, value in description.items():
         most = 100_000 if name in ("N", "max_length") else 10**9
         if isinstance(value, int | float) and value > most:
@@ -44,24 +44,26 @@ Kind = Literal["translation", "parsing"]
 
 
 def kind_of(pair: str | None) -> Kind:
-    """What a model learns from such a pair of languages, source first: to translate, or to parse."""
+    """What a model learns from such a pair, source first: to translate, or to parse."""
     return "parsing" if (pair or "").endswith("-trees") else "translation"
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a checkpoint says of its model, and of the training that led to it, so far as it does."""
+    """What a checkpoint tells of its model, and of the training that led to it."""
 
     model: ModelConfig
     vocabulary_sha256: str | None  # the checksum of its vocabulary
-    training: dict[str, Any]  # all settings, as they were written; the following are among them
+    # all settings, as they were written; the following are among them
+    training: dict[str, Any]
     data: str | None = None  # corpus or folder
     pair: str | None = None  # languages, source first
     seed: int | None = None
     step: int | None = None  # how many were taken
     minutes: float | None = None  # how long that took
     average: int = 1  # how many of the last checkpoints are averaged
-    due: bool = True  # whether it was written at its time, and not because the training was to stop
+    # whether it was written at its time, and not because the training was to stop
+    due: bool = True
     sums: dict[str, float] | None = None  # of the meter
     scaler: dict[str, Any] | None = None  # state of the scaler of gradients
 
@@ -78,7 +80,7 @@ class Description:
 
 # book/11-1-runs-that-survive.ipynb, cell read-training
 def fits(name: str, value: Any) -> bool:
-    """Whether a part of the description of a training is what its readers take it for."""
+    """Whether part of the description of a training is as its readers take it."""
     if name in ("data", "pair"):
         return isinstance(value, str)
     if name in ("average", "keep", "step", "seed", "steps_before"):
@@ -86,7 +88,8 @@ def fits(name: str, value: Any) -> bool:
     if name == "due":
         return isinstance(value, bool)
     if name in ("sums", "scaler"):
-        return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
+        numbers = isinstance(value, dict) and all(map(is_number, value.values()))
+        return value is None or numbers
     return name != "minutes" or is_number(value)
 
 
@@ -113,11 +116,20 @@ def read_description(folder: Path) -> Description:
     try:
         found = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
         model, training = check_shape(found["model"]), found.get("training", {})
-        checksum = str(found["vocabulary_sha256"]) if "vocabulary_sha256" in found else None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        reason = printable(error)
-        raise InputError(f"{path}: not the configuration of an aiayn model ({reason})") from None
+        named = "vocabulary_sha256" in found
+        checksum = str(found["vocabulary_sha256"]) if named else None
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        fault = f"not the configuration of an aiayn model ({printable(error)})"
+        raise InputError(f"{path}: {fault}") from None
     check_training(training, path)
-    names = {field.name for field in fields(Description)} - {"model", "vocabulary_sha256", "training"}
+    names = {field.name for field in fields(Description)}
+    names -= {"model", "vocabulary_sha256", "training"}
     typed = {name: training[name] for name in names & training.keys()}
     return Description(model, checksum, training, **typed)

@@ -33,7 +33,14 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops, training_dtype
-from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares, group_by_length, make_batch
+from aiayn.data.batching import (
+    Batch,
+    Batches,
+    GlobalBatch,
+    check_shares,
+    group_by_length,
+    make_batch,
+)
 from aiayn.data.corpora import Pairs
 from aiayn.data.encoded import Encoded
 from aiayn.data.vocabulary import Vocabulary
@@ -46,16 +53,26 @@ from aiayn.training.preparation import Corpus, prepare
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.run import Run, restarted, stop_signals
-from aiayn.training.step import NotFinite, Objective, gradient_scaler, training_step, validation_loss
+from aiayn.training.step import (
+    NotFinite,
+    Objective,
+    gradient_scaler,
+    training_step,
+    validation_loss,
+)
 from aiayn.training.workers import Workers, join_workers
 
 LOG_STEPS = 50  # from one line of the metrics to the next
-GENTLE = 0.1  # share of the learning rate at which a trained model goes on with other text
+# A trained model goes on with other text at this share of the learning rate.
+GENTLE = 0.1
 
 
 # book/11-7-many-workers.ipynb, cell loop-batches
-def training_batches(examples: Encoded, config: TrainingConfig, workers: Workers) -> Batches:
+def training_batches(
+    examples: Encoded, config: TrainingConfig, workers: Workers
+) -> Batches:
     """The batches of all steps, of which each worker has its share."""
+    on_gpu = workers.device.type == "cuda"
     return Batches(
         examples,
         examples.lengths,
@@ -64,25 +81,30 @@ def training_batches(examples: Encoded, config: TrainingConfig, workers: Workers
         micro_batches=config.micro_batches or workers.world_size,
         rank=workers.rank,
         world_size=workers.world_size,
-        multiple=8 if workers.device.type == "cuda" else 1,  # tensor cores want widths of eight
+        multiple=8 if on_gpu else 1,  # tensor cores want widths of eight
     )
 
 
-def validation_batches(examples: Encoded, tokens: int, device: torch.device) -> list[Batch]:
-    """All examples on the device, in batches of so many tokens a side, short ones first."""
+def validation_batches(
+    examples: Encoded, tokens: int, device: torch.device
+) -> list[Batch]:
+    """All examples on the device, in batches of so many tokens a side, short first."""
     groups = group_by_length(examples.lengths, tokens)
-    return [make_batch([examples[i] for i in group.tolist()]).to(device) for group in groups]
+    return [
+        make_batch([examples[i] for i in group.tolist()]).to(device) for group in groups
+    ]
 
 
 # book/11-7-many-workers.ipynb, cell upcoming
 def upcoming(
     batches: Batches, first: int, last: int, device: torch.device
 ) -> Iterator[tuple[int, GlobalBatch]]:
-    """The batches of some steps on the device, each made and copied while the one before it is used."""
+    """Batches of steps on the device, each made and copied while the last is used."""
 
     def ready(step: int) -> GlobalBatch:
         work = batches[step]
-        return replace(work, micro_batches=[batch.to(device) for batch in work.micro_batches])
+        moved = [batch.to(device) for batch in work.micro_batches]
+        return replace(work, micro_batches=moved)
 
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ready, first)
@@ -93,15 +115,16 @@ def upcoming(
 
 # book/11-7-many-workers.ipynb, cell hardware-peak
 def hardware_peak(workers: Workers) -> float:
-    """Operations per second of all workers' hardware at its best; measured where no data sheet is known."""
+    """Peak operations a second of all workers, measured if no data sheet is known."""
     device = workers.device
-    peak = peak_flops(device) or measured_peak(device, training_dtype(device), size=1024)
+    peak = peak_flops(device)
+    peak = peak or measured_peak(device, training_dtype(device), size=1024)
     return workers.world_size * peak
 
 
 # book/11-7-many-workers.ipynb, cell trainer
 class Trainer:
-    """A model on its way: how it is trained, by which workers, and the run in which all of it is kept."""
+    """A model in training: with which recipe, by which workers, kept in which run."""
 
     def __init__(
         self,
@@ -119,71 +142,93 @@ class Trainer:
 
     def log(self, step: int, found: dict[str, float]) -> None:
         """Add a line to the metrics."""
-        line = self.meter.line() | {"rate": found["rate"], "gradient_norm": found["gradient_norm"]}
+        rate, norm = found["rate"], found["gradient_norm"]
+        line = self.meter.line() | {"rate": rate, "gradient_norm": norm}
         self.run.metrics.log(step, **line)
         self.progress.log(step, line)
-        if step % LOG_STEPS == 0:  # or else the training ends here, and whoever goes on finishes the line
+        # Else the training ends here, and whoever goes on finishes the line.
+        if step % LOG_STEPS == 0:
             self.meter.clear()
 
     def save(self, step: int, due: bool) -> None:
-        """Write a checkpoint; one that is not `due` is written because the training stops."""
+        """Write a checkpoint; one that is not `due` is for a training that stops."""
         scaler, sums = self.scaler.state_dict(), self.meter.sums
-        self.run.save(step, self.meter.minutes, self.model, self.optimizer, due, scaler, sums)
+        self.run.save(
+            step, self.meter.minutes, self.model, self.optimizer, due, scaler, sums
+        )
 
     def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
-        perplexity = math.exp(min(700, validation_loss(self.model, batches, self.workers)))
+        loss = validation_loss(self.model, batches, self.workers)
+        perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
         source = batches[len(batches) // 2].source[0]
-        self.progress.checkpoint(step, minutes, perplexity, self.model, self.run.vocabulary, source)
+        self.progress.checkpoint(
+            step, minutes, perplexity, self.model, self.run.vocabulary, source
+        )
         self.meter.pause()
 
     # book/11-7-many-workers.ipynb, cell votes
-    def votes(self, step: int, signals: list[int], saved: float, end: float) -> dict[str, float]:
-        """What this worker says at a step: somebody wants it to stop, time is up, a checkpoint is due.
+    def votes(
+        self, step: int, signals: list[int], saved: float, end: float
+    ) -> dict[str, float]:
+        """What this worker says: a stop is wanted, time is up, a checkpoint is due.
 
-        `saved` and `end` are minutes: when there was a checkpoint, and when the training has to end.
+        `saved` and `end` are minutes: when there was a checkpoint, and when the
+        training has to end.
         """
         config, minutes = self.config, self.meter.minutes
         waited = minutes - saved > config.checkpoint_minutes
         due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
-        if config.sparse and step <= config.steps - config.keep * (config.checkpoint_steps or 0):
+        last = config.keep * (config.checkpoint_steps or 0)
+        if config.sparse and step <= config.steps - last:
             due &= waited
         first = self.workers.rank == 0  # whose clock all go by
-        return {"stopped": float(bool(signals)), "out_of_time": first and minutes > end, "due": first and due}
+        return {
+            "stopped": float(bool(signals)),
+            "out_of_time": first and minutes > end,
+            "due": first and due,
+        }
 
     # book/11-7-many-workers.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch]) -> None:
-        """Take the steps from where the run stands up to `config.steps`, or as many as its minutes allow."""
+        """Take the steps from where the run stands to the last, or as time allows."""
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
+        optimizer, scaler = self.optimizer, self.scaler
         objective: Any = Objective(self.model, config.label_smoothing)
-        objective = DistributedDataParallel(objective) if workers.world_size > 1 else objective
-        if workers.anyone(run.step > 0 and run.due and run.step not in run.metrics.validations()):
+        if workers.world_size > 1:
+            objective = DistributedDataParallel(objective)
+        missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
+        if workers.anyone(missed):
             self.validate(run.step, valid)  # it was killed between the two
         saved, end = meter.minutes, meter.minutes + config.minutes
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
-            for step, work in upcoming(batches, run.step + 1, config.steps, workers.device):
+            steps = upcoming(batches, run.step + 1, config.steps, workers.device)
+            for step, work in steps:
                 votes = partial(self.votes, step, signals, saved, end)
                 try:
                     found = training_step(
-                        objective, self.optimizer, work, step, config, workers, self.scaler, votes
+                        objective, optimizer, work, step, config, workers, scaler, votes
                     )
                 except NotFinite as error:
                     self.save(step - 1, due=False)
                     advice = f"step {step - 1} is saved; begin anew with a lower rate"
                     raise NotFinite(f"{error}; {advice}") from None
-                meter.add(found, work, batch_flops(config.model, batches.lengths[work.numbers]))
+                flops = batch_flops(config.model, batches.lengths[work.numbers])
+                meter.add(found, work, flops)
                 self.progress.step(step, meter.line(), end - meter.minutes)
                 over = found["stopped"] or found["out_of_time"] or step == config.steps
                 if over or step % LOG_STEPS == 0:
                     self.log(step, found)
                 if over or found["due"]:
                     self.save(step, due=found["due"] > 0)
-                    if not found["stopped"]:  # whoever sends a signal does not wait long
+                    if not found["stopped"]:  # who sends a signal does not wait long
                         self.validate(step, valid)
                     saved = meter.minutes
-                    over = over or workers.anyone(stale(run.metrics.validations(), config.patience))
+                    over = over or workers.anyone(
+                        stale(run.metrics.validations(), config.patience)
+                    )
                 if over:
                     break
 
@@ -201,13 +246,16 @@ class Initial:
     def adapt(self, config: TrainingConfig) -> TrainingConfig:
         """A recipe with the shape of this model, but its own dropout.
 
-        Its rate falls on from these steps, at a tenth, unless `steps_before` says how it goes on.
+        Its rate falls on from these steps, at a tenth, unless `steps_before` says how
+        it goes on.
         """
         check_rebuilt(self.model)
-        config = replace(config, model=replace(self.model.config, dropout=config.model.dropout))
+        shape = replace(self.model.config, dropout=config.model.dropout)
+        config = replace(config, model=shape)
         if config.steps_before or not self.steps:
             return config
-        return replace(config, steps_before=self.steps, rate_factor=config.rate_factor * GENTLE)
+        rate = config.rate_factor * GENTLE
+        return replace(config, steps_before=self.steps, rate_factor=rate)
 
 
 def prepare_run(
@@ -219,7 +267,7 @@ def prepare_run(
     init: Initial | None,
     progress: bool,
 ) -> Corpus:
-    """`prepare` for a run: with the vocabulary that it has, or begins with, or that rank 0 has put there."""
+    """`prepare` with the vocabulary of the run, or of `init`, or written by rank 0."""
     path = run.folder / "vocabulary.model"
     known: Vocabulary | Path | None = init.vocabulary if init else None
     if run.last is not None:
@@ -233,12 +281,19 @@ def prepare_run(
 
 
 # book/11-7-many-workers.ipynb, cell settings
-def settings_of(config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: str | None) -> dict[str, Any]:
-    """What a run is made with, for the record, and for whoever wants to go on with it."""
-    known = {key: value for key, value in asdict(config).items() if key not in ("model", "minutes")}
+def settings_of(
+    config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: str | None
+) -> dict[str, Any]:
+    """What a run is made with, for its record and for whoever goes on with it."""
+    known = {
+        key: value
+        for key, value in asdict(config).items()
+        if key not in ("model", "minutes")
+    }
     known |= {"data": data} if isinstance(data, str) else {}
     known |= {"pair": pair} if pair else {}
-    versions = {name: metadata.version(name) for name in ("aiayn", "torch", "sentencepiece")}
+    packages = "aiayn", "torch", "sentencepiece"
+    versions = {name: metadata.version(name) for name in packages}
     return known | {"versions": versions}
 
 
@@ -256,16 +311,22 @@ def train_model(
     device: torch.device | str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Train a model, and leave a `Run` in the folder `out` (section 5); `aiayn.train` says what is what."""
+    """Train a model, and leave a `Run` in the folder `out` (section 5).
+
+    `aiayn.train` says what is what.
+    """
     config = init.adapt(config) if init else config
     settings = settings_of(config, data, pair) | {"drop_too_long": drop_too_long}
     settings |= {"init": init.name} if init else {}
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
-        Run(Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0) as run,
+        Run(
+            Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0
+        ) as run,
     ):
-        check_shares(config.micro_batches or workers.world_size, workers.world_size)  # before hours of work
+        # before hours of work
+        check_shares(config.micro_batches or workers.world_size, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
         known = config, data, pair, drop_too_long, init, shown.live
         corpus = workers.in_turn(lambda: prepare_run(run, *known))
@@ -275,11 +336,13 @@ def train_model(
         if init:
             model.load_state_dict(init.model.state_dict())
         optimizer = make_optimizer(model)
-        run.begin(model, optimizer, corpus.vocabulary, settings | {"corpus": corpus.train.folder.name})
+        settings |= {"corpus": corpus.train.folder.name}
+        run.begin(model, optimizer, corpus.vocabulary, settings)
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
         if workers.anyone(patient):  # or else it had ended already
             batches = training_batches(corpus.train, config, workers)
-            valid = validation_batches(corpus.valid, min(config.batch_tokens, 4096), workers.device)
+            tokens = min(config.batch_tokens, 4096)
+            valid = validation_batches(corpus.valid, tokens, workers.device)
             Trainer(config, model, optimizer, run, workers, shown).fit(batches, valid)

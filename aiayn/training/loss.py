@@ -54,37 +54,41 @@ def label_smoothed_loss(
 
 # book/05-4-regularization.ipynb, cell projected-loss
 class ProjectedLoss(torch.autograd.Function):
-    """`projected_loss`: gradients are made in the forward pass, while a chunk's logits are at hand."""
+    """`projected_loss`: gradients are made forward, with a chunk's logits at hand."""
 
     @staticmethod
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
     ) -> tuple[Tensor, Tensor]:
         V, wanted = len(weight), any(ctx.needs_input_grad)
-        ctx.gradients = torch.empty_like(x), torch.zeros_like(weight if wanted else weight[:0])
+        dweight = torch.zeros_like(weight if wanted else weight[:0])
+        ctx.gradients = torch.empty_like(x), dweight
         loss = nll = x.new_zeros(())
         rows = max(1, chunk // V)
         for part, gradient, label in zip(
             *(t.split(rows) for t in (x, ctx.gradients[0], labels)), strict=True
         ):
             logits = part @ weight.T
-            log_p = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+            dtype = torch.promote_types(logits.dtype, torch.float32)
+            log_p = logits.log_softmax(dim=-1, dtype=dtype)
             surprise = -log_p.gather(1, label[:, None]).sum()
             loss = loss + (1 - epsilon) * surprise - epsilon * log_p.mean(dim=-1).sum()
             nll = nll + surprise
             if wanted:
                 difference = log_p.exp_().sub_(epsilon / V)  # p - q
-                difference[torch.arange(len(label), device=x.device), label] -= 1 - epsilon
+                row = torch.arange(len(label), device=x.device)
+                difference[row, label] -= 1 - epsilon
                 difference = difference.to(weight.dtype)
                 gradient.copy_(difference @ weight)
-                ctx.gradients[1].add_(difference.T @ part)
+                dweight.add_(difference.T @ part)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        if ctx.gradients is None:  # they are scaled where they are, which a second time would be wrong
+        # They are scaled where they are, which would be wrong a second time.
+        if ctx.gradients is None:
             raise RuntimeError("projected_loss: its gradient can be taken once")
         (dx, dweight), ctx.gradients = (g.mul_(upstream) for g in ctx.gradients), None
         return dx, dweight, None, None, None
@@ -100,7 +104,7 @@ def projected_loss(
     labels: Int[Tensor, " tokens"],
     epsilon: float = 0.1,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """`label_smoothed_loss(x @ weight.T, labels, epsilon)`, without ever holding all the logits.
+    """`label_smoothed_loss(x @ weight.T, labels, epsilon)` without holding all logits.
 
     Parameters
     ----------
@@ -114,7 +118,7 @@ def projected_loss(
     Returns
     -------
     loss, nll : Tensor
-        As from `label_smoothed_loss`. The gradient can be taken once, and no second derivative.
+        As from `label_smoothed_loss`; the gradient only once, and no second derivative.
     """
     chunk = CHUNK.get(x.device.type, CHUNK["cuda"])
     if not torch.is_grad_enabled():  # or the gradients would be made for nothing

@@ -47,30 +47,37 @@ def tensorboard_writer(folder: Path) -> Any:
 
         return SummaryWriter(folder)
     except ImportError:
-        raise InputError("TensorBoard is not installed: pip install 'aiayn[train]'") from None
+        raise InputError(
+            "TensorBoard is not installed: pip install 'aiayn[train]'"
+        ) from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be written to ({error})") from None
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-lines
 def is_number(value: Any, least: float = 0, whole: bool = False) -> bool:
-    """Whether what JSON gave is a finite number and at least `least`; true and false are no numbers."""
-    right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    return right and least <= value <= sys.float_info.max
+    """Whether what JSON gave is a finite number from `least` on; true is no number."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        return False
+    return least <= value <= sys.float_info.max
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of `metrics.jsonl`, none if it is not there; an unfinished last one does not count. An
-    InputError says which line is damaged."""
+    """The lines of `metrics.jsonl`, none if it is not there.
+
+    An unfinished last one does not count. An InputError says which line is damaged.
+    """
     try:
-        *whole, _ = plain_file(path).read_bytes().split(b"\n") if path.exists() else [b""]
+        content = plain_file(path).read_bytes() if path.exists() else b""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
+    *whole, _ = content.split(b"\n")
     lines = []
     for number, text in enumerate(whole, start=1):
         try:
             line = json.loads(text)
-            right = is_number(line["step"], whole=True) and is_number(line.get(VALIDATED, 0))
+            right = is_number(line["step"], whole=True)
+            right = right and is_number(line.get(VALIDATED, 0))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             right = False
         if not right:
@@ -81,12 +88,19 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 # book/11-1-runs-that-survive.ipynb, cell metrics
 class Metrics:
-    """The file `metrics.jsonl` in a folder, to which a training adds lines; with `tensorboard`, its files
-    are written beside it. `writes` is False for all workers but one."""
+    """The file `metrics.jsonl` in a folder, to which a training adds lines.
 
-    def __init__(self, folder: Path, tensorboard: bool = False, writes: bool = True) -> None:
+    With `tensorboard`, its files are written beside it. `writes` is False for all
+    workers but one.
+    """
+
+    def __init__(
+        self, folder: Path, tensorboard: bool = False, writes: bool = True
+    ) -> None:
         self.path, self.writes = folder / "metrics.jsonl", writes
-        self.writer: Any = tensorboard_writer(folder / "tensorboard") if tensorboard and writes else None
+        self.writer: Any = None
+        if tensorboard and writes:
+            self.writer = tensorboard_writer(folder / "tensorboard")
 
     def log(self, step: int, **values: float) -> None:
         """Add a line."""
@@ -99,29 +113,36 @@ class Metrics:
             for key, value in rounded.items() if self.writer else ():
                 self.writer.add_scalar(key, value, step)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error}); make room, then --resume") from None
+            raise InputError(
+                f"{self.path}: cannot be written ({error}); make room, then --resume"
+            ) from None
 
     def lines(self) -> list[dict[str, Any]]:
         """All whole lines."""
         return read_lines(self.path)
 
     def cut(self, step: int, void: Iterable[str] = ()) -> None:
-        """Forget what came after a step, and of its own lines those that hold one of the keys in `void`."""
+        """Forget the lines after a step, and those of it with a key in `void`."""
         if not self.writes:
             return
         lines = [line for line in self.lines() if line["step"] <= step]
-        kept = [line for line in lines if line["step"] < step or line.keys().isdisjoint(void)]
-        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        kept = [
+            json.dumps(line) + "\n"
+            for line in lines
+            if line["step"] < step or line.keys().isdisjoint(void)
+        ]
+        write_atomically(self.path, "".join(kept).encode())
         if self.writer is not None:
             self.close()  # it opens again by itself, and then says what is void
             self.writer.purge_step = step + 1
 
     def validations(self) -> dict[int, float]:
         """Validation perplexity by step."""
-        return {line["step"]: line[VALIDATED] for line in self.lines() if VALIDATED in line}
+        lines = [line for line in self.lines() if VALIDATED in line]
+        return {line["step"]: line[VALIDATED] for line in lines}
 
     def close(self) -> None:
-        """Write TensorBoard's files to the end: another thread does it, and runs behind."""
+        """Write TensorBoard's files to the end: its thread runs behind."""
         if self.writer is not None:
             self.writer.close()
 
@@ -140,7 +161,7 @@ def stale(validations: dict[int, float], patience: int | None) -> bool:
 
 # book/11-1-runs-that-survive.ipynb, cell means
 def means(total: dict[str, float], peak: float) -> dict[str, float]:
-    """A line from sums: per word, per second, per position; `peak` is in operations per second."""
+    """A line from sums: per word, second, position; `peak` in operations a second."""
     return {
         "loss": total["loss"] / total["words"],
         "smoothed_perplexity": math.exp(min(700, total["loss"] / total["words"])),
@@ -165,7 +186,9 @@ class Meter:
         Those that an earlier session left, from its last line to its last checkpoint.
     """
 
-    def __init__(self, minutes: float, peak: float, sums: dict[str, float] | None = None) -> None:
+    def __init__(
+        self, minutes: float, peak: float, sums: dict[str, float] | None = None
+    ) -> None:
         self.began = time.monotonic() - 60 * minutes
         self.peak, self.sums = peak, dict(sums or {})
         self.last = time.monotonic()
@@ -178,8 +201,9 @@ class Meter:
     def add(self, found: dict[str, float], work: GlobalBatch, flops: float) -> None:
         """Count a step: what it found, on which batch, with how many operations."""
         now = time.monotonic()
-        values = {"loss": found["loss"], "nll": found["nll"], "flops": flops, "seconds": now - self.last}
-        values |= {"words": work.words, "tokens": work.tokens, "positions": work.positions}
+        values = {"loss": found["loss"], "nll": found["nll"], "flops": flops}
+        values |= {"seconds": now - self.last, "words": work.words}
+        values |= {"tokens": work.tokens, "positions": work.positions}
         for key, value in values.items():
             self.sums[key] = self.sums.get(key, 0.0) + value
         self.last = now

@@ -34,8 +34,10 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 # book/05-3-optimizer.ipynb, cell learning-rate
-def learning_rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1.0) -> float:
-    """The paper's schedule (section 5.3): up in a line for `warmup` steps, then down as 1 / sqrt(step).
+def learning_rate(
+    step: int, d_model: int, warmup: int = 4000, factor: float = 1.0
+) -> float:
+    """The paper's schedule (section 5.3): up in a line, then down as 1 / sqrt(step).
 
     Parameters
     ----------
@@ -53,6 +55,7 @@ def learning_rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1
     """
     if step < 1 or warmup < 1:
         raise ValueError(
-            f"step={step}, warmup={warmup}: steps are counted from 1, and the peak is one of them"
+            f"step={step}, warmup={warmup}:"
+            " steps are counted from 1, and the peak is one of them"
         )
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)

@@ -35,28 +35,32 @@ LOG = logging.getLogger(__name__)  # the command line shows what it says
 # book/11-7-many-workers.ipynb, cell learned-vocabulary
 @dataclass(frozen=True)
 class Corpus:
-    """What a model is trained on: tokens, and the vocabulary that they are numbers of."""
+    """What a model is trained on: tokens, and the vocabulary that numbers them."""
 
     vocabulary: Vocabulary  # of both languages together
     train: Encoded  # the split `train`
     valid: Encoded  # the split `val`
 
 
-def learn_vocabulary(pairs: Pairs, trees: bool, size: int, byte_fallback: bool = False) -> Vocabulary:
-    """The vocabulary of a text, in the cache if it was learned before; others wait for who learns it.
+def learn_vocabulary(
+    pairs: Pairs, trees: bool, size: int, byte_fallback: bool = False
+) -> Vocabulary:
+    """A text's vocabulary, learned once and cached; others wait for who learns it.
 
     Raises
     ------
     InputError
         As `train_vocabulary` does; if the cache cannot be used.
     """
-    folder = cache_folder() / "vocabularies" / text_key(pairs, size, trees, *["bytes"] * byte_fallback)
+    key = text_key(pairs, size, trees, *["bytes"] * byte_fallback)
+    folder = cache_folder() / "vocabularies" / key
+    subject = f"vocabulary of {size:,} pieces"
     with cache_lock(folder):
         for path in folder.glob("*.model"):
             if path.stem == checksum(content := read_bytes(path)):
-                LOG.info("vocabulary of %s pieces: learned before, %s", f"{size:,}", path)
+                LOG.info("%s: learned before, %s", subject, path)
                 return Vocabulary(content)
-        LOG.info("vocabulary of %s pieces: learned now, from %s pairs", f"{size:,}", f"{len(pairs):,}")
+        LOG.info("%s: learned now, from %s pairs", subject, f"{len(pairs):,}")
         if trees:  # on the target side there are no words
             brackets = tree_tokens(pairs.target, pairs.target_name)
             vocabulary = train_vocabulary(pairs.source, size, brackets, byte_fallback)
@@ -81,27 +85,43 @@ def prepare(
     vocabulary: Vocabulary | Path | None = None,
     progress: bool = False,
 ) -> Corpus:
-    """Read a corpus, or take pairs to learn from and pairs to validate on; learn a vocabulary of it, unless
-    there is one; encode it. What was done before is in the cache.
+    """Read a corpus, learn a vocabulary of it unless there is one, and encode it.
+
+    `data` may be pairs to learn from and pairs to validate on, instead of a name. What
+    was done before is in the cache.
 
     Raises
     ------
     InputError
         As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
     """
-    texts = [load_pairs(data, str(pair), s) for s in ("train", "val")] if isinstance(data, str) else data
+    texts = (
+        [load_pairs(data, str(pair), s) for s in ("train", "val")]
+        if isinstance(data, str)
+        else data
+    )
     trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line
-    learned = load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
+    learned = (
+        load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
+    )
     learned = learned or learn_vocabulary(texts[0], trees, size, config.byte_fallback)
     if len(learned) != size:
-        as_before = "go on as the run began, --vocabulary-size and --init included, or choose another --out"
-        raise InputError(f"{vocabulary}: {len(learned)} pieces, not {size}; {as_before}")
-    longest, encoded = min(config.max_length, config.model.longest or config.max_length), []
+        raise InputError(
+            f"{vocabulary}: {len(learned)} pieces, not {size}; go on as the run began,"
+            " --vocabulary-size and --init included, or choose another --out"
+        )
+    longest = min(config.max_length, config.model.longest or config.max_length)
+    encoded = []
     for pairs in texts:
-        encoded.append(encode_corpus(learned, pairs, longest, drop_too_long, progress=progress))
+        encoded.append(
+            encode_corpus(learned, pairs, longest, drop_too_long, progress=progress)
+        )
         if dropped := encoded[-1].dropped:
             counts = (pairs.source_name, f"{dropped:,}", f"{len(pairs):,}", longest)
-            LOG.info("%s: %s of %s pairs are left out, a side has more than %s tokens", *counts)
+            LOG.info(
+                "%s: %s of %s pairs are left out, a side has more than %s tokens",
+                *counts,
+            )
     return Corpus(learned, *encoded)

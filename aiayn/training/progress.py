@@ -35,7 +35,8 @@ class Progress:
     on_log : callable, optional
         Is called with each line of the metrics, a dictionary.
     example : callable, optional
-        What is to be shown at a checkpoint, of a model, its vocabulary and the tokens of a sentence.
+        What is to be shown at a checkpoint, of a model, its vocabulary and the tokens
+        of a sentence.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Progress:
         example: Callable[[EncoderDecoder, Vocabulary, Tensor], str] | None = None,
     ) -> None:
         self.shown, self.on_log, self.example = shown, on_log, example
-        notebook = "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
+        ipython = sys.modules.get("IPython")
+        notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
         self.live = shown and (notebook or sys.stderr.isatty())
         self.validated, self.spoke = "", -math.inf
 
@@ -59,15 +61,18 @@ class Progress:
     @contextmanager
     def bar(self, step: int, steps: int) -> Iterator[None]:
         """Within it, there is a bar: for a run that has taken `step` of its `steps`."""
-        with warnings.catch_warnings(action="ignore", category=TqdmWarning):  # a notebook without ipywidgets
+        # It warns in a notebook without ipywidgets.
+        with warnings.catch_warnings(action="ignore", category=TqdmWarning):
             from tqdm.auto import tqdm as fitting
         form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-        with fitting(total=1.0, initial=step / steps, bar_format=form, disable=not self.live) as self._bar:
+        with fitting(
+            total=1.0, initial=step / steps, bar_format=form, disable=not self.live
+        ) as self._bar:
             self._steps, self._limit, self.spoke = steps, 0.0, -math.inf
             yield
 
     def step(self, step: int, line: dict[str, float], minutes: float) -> None:
-        """Move the bar: after a step, with what the meter says; the training has so many `minutes` left."""
+        """Move the bar after a step, with the meter's line and the `minutes` left."""
         self._limit = self._limit or max(minutes, 1e-9)
         waited = 1 - max(0.0, minutes) / self._limit if math.isfinite(minutes) else 0.0
         text = f"loss {line['loss']:.2f} ppl {line['perplexity']:.1f}{self.validated}"
@@ -93,9 +98,12 @@ class Progress:
         vocabulary: Vocabulary,
         source: Tensor,
     ) -> None:
-        """Say how good the model is at a checkpoint, and what it makes of a sentence, given as tokens."""
+        """Say how good a checkpoint is, and what the model makes of a sentence."""
         self.validated = f" val {perplexity:.1f}"
         self.log(step, {"minutes": minutes, "validation_perplexity": perplexity})
         if self.shown and self.example:
             shown = self.example(model, vocabulary, source)
-            self.say(f"step {step:,}, {minutes:.1f} min, validation perplexity {perplexity:.1f}: {shown}")
+            self.say(
+                f"step {step:,}, {minutes:.1f} min,"
+                f" validation perplexity {perplexity:.1f}: {shown}"
+            )

@@ -27,25 +27,28 @@ import torch
 
 
 def device_name(device: str | None = None) -> str:
-    """The GPU, or the kind of processor where there is none, or where `device` is one."""
+    """The GPU, or the kind of processor if there is none, or if `device` is one."""
     gpu = torch.cuda.is_available() if device is None else device.startswith("cuda")
     return torch.cuda.get_device_name(device) if gpu else platform.machine()
 
 
 def checked_out() -> str | None:
-    """The commit that is checked out, if this package stands in a checkout of the book."""
+    """The commit that is checked out, if the package is in a checkout of the book."""
     spec = find_spec("aiayn")
     root = Path(spec.origin).parents[1] if spec and spec.origin else Path()
     if not (root / ".git").exists():
         return None
-    git = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True)
+    git = subprocess.run(
+        ["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True
+    )
     return git.stdout.strip() or None
 
 
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
-    """By what, where and when a record is made: by the `command`, or by the one that runs now."""
+    """What made a record, where and when: `command`, or the one that runs now."""
     program = Path(sys.argv[0]).name
-    program = "aiayn" if program == "__main__.py" else program  # started as python -m aiayn
+    if program == "__main__.py":  # started as python -m aiayn
+        program = "aiayn"
     return {
         "command": shlex.join([program, *sys.argv[1:]] if command is None else command),
         "machine": f"{device_name()}, {os.cpu_count()} processors",

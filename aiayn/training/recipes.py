@@ -32,7 +32,7 @@ MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
 # book/11-1-runs-that-survive.ipynb, cell training-config
 @dataclass(frozen=True)
 class TrainingConfig:
-    """All that fixes a run but its data. The defaults are the paper's base run (section 5).
+    """All that fixes a run but its data; by default the paper's base run (section 5).
 
     An `InputError` names a setting that is no number, or one that makes no sense.
     """
@@ -40,33 +40,43 @@ class TrainingConfig:
     model: ModelConfig = TransformerConfig()  # the shape of the model
     steps: int = 100_000  # after which the run ends
     minutes: float = math.inf  # after which it ends in any case
-    steps_before: int = 0  # taken by a training that this one goes on from: the rate falls on from there
+    # taken by a training that this one goes on from: the rate falls on from there
+    steps_before: int = 0
     batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
-    micro_batches: int | None = None  # pieces of a batch; one for each worker where None
+    # pieces of a batch; one for each worker where None
+    micro_batches: int | None = None
     warmup: int = 4000  # steps in which the learning rate rises (section 5.3)
     rate_factor: float = 1.0  # multiplies the learning rate
-    label_smoothing: float = 0.1  # share of a label that is spread over the vocabulary (section 5.4)
+    # share of a label that is spread over the vocabulary (section 5.4)
+    label_smoothing: float = 0.1
     max_length: int = 256  # tokens; longer sentences are refused
-    byte_fallback: bool = False  # spell letters that the vocabulary lacks, by 256 pieces for bytes
+    # spell letters that the vocabulary lacks, by 256 pieces for bytes
+    byte_fallback: bool = False
     checkpoint_minutes: float = 10.0  # from one checkpoint to the next
-    checkpoint_steps: int | None = None  # the same in steps, which count if they are given
-    sparse: bool = False  # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
+    # the same in steps, which count if they are given
+    checkpoint_steps: int | None = None
+    # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
+    sparse: bool = False
     keep: int = 20  # of the last checkpoints, so many stay
-    average: int = 5  # of the last checkpoints, so many are averaged for translating (section 6.1)
-    patience: int | None = None  # checkpoints without a better validation loss, after which the run ends
+    # of the last checkpoints, so many are averaged for translating (section 6.1)
+    average: int = 5
+    # checkpoints without a better validation loss, after which the run ends
+    patience: int | None = None
     seed: int = 1  # of the weights, the order of batches, and dropout
 
     def __post_init__(self) -> None:
-        bounds: dict[str, tuple[float, float]] = {name: (1, most) for name, most in MOST.items()}
+        bounds: dict[str, tuple[float, float]]
+        bounds = {name: (1, most) for name, most in MOST.items()}
         bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
         check_fields(self, bounds, usual=(0, math.inf))
-        if not self.label_smoothing < 1 or not 0 < self.rate_factor < math.inf:
-            raise InputError(
-                f"label_smoothing={self.label_smoothing}, rate_factor={self.rate_factor}: the one must be "
-                "less than 1, the other more than 0, and finite"
-            )
+        smoothing, factor = self.label_smoothing, self.rate_factor
+        if not smoothing < 1 or not 0 < factor < math.inf:
+            given = f"label_smoothing={smoothing}, rate_factor={factor}"
+            wanted = "the one must be less than 1, the other more than 0, and finite"
+            raise InputError(f"{given}: {wanted}")
         if self.average > self.keep:
-            raise InputError(f"average={self.average}: more checkpoints than the keep={self.keep} that stay")
+            fault = f"more checkpoints than the keep={self.keep} that stay"
+            raise InputError(f"average={self.average}: {fault}")
 
 
 # book/11-1-runs-that-survive.ipynb, cell recipes
@@ -74,7 +84,11 @@ RECIPES = {
     "base": TrainingConfig(),
     "big": TrainingConfig(config("big"), steps=300_000, average=20),
     "small": TrainingConfig(
-        config("small"), batch_tokens=2000, warmup=800, rate_factor=1.28, checkpoint_minutes=1.0
+        config("small"),
+        batch_tokens=2000,
+        warmup=800,
+        rate_factor=1.28,
+        checkpoint_minutes=1.0,
     ),
     "multi30k": TrainingConfig(
         config("multi30k"),
@@ -98,7 +112,9 @@ RECIPES = {
 
 # book/11-1-runs-that-survive.ipynb, cell parser-recipes
 _RIVALS = {**RECURRENT, **CONVOLUTIONAL}
-RECIPES |= {name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()}
+RECIPES |= {
+    name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()
+}
 RECIPES |= {
     "parser": TrainingConfig(
         config("laboratory", vocabulary_size=1500),
@@ -114,7 +130,9 @@ RECIPES |= {
         checkpoint_steps=500,
         patience=10,
     ),
-    "wsj-semi": TrainingConfig(config("base", vocabulary_size=32_000, N=4, d_model=1024), max_length=1000),
+    "wsj-semi": TrainingConfig(
+        config("base", vocabulary_size=32_000, N=4, d_model=1024), max_length=1000
+    ),
     "wsj-t2t": TrainingConfig(
         config("base", vocabulary_size=16_000, N=6, d_model=1024, dropout=0.2),
         steps=40_000,
@@ -129,10 +147,10 @@ RECIPES |= {
 
 # book/11-1-runs-that-survive.ipynb, cell recipe
 def recipe(name: str, **changes: Any) -> TrainingConfig:
-    """How the model of that name is trained: one of `RECIPES`, or the paper's way with that `config`.
+    """How the model of that name is trained: one of `RECIPES`, or the paper's way.
 
-    `changes` are fields of `TrainingConfig` that are to differ, or of the model: `recipe("small", N=2)`.
-    Of `max_length`, which both have, it is the training's.
+    `changes` are fields of `TrainingConfig` that are to differ, or of the model:
+    `recipe("small", N=2)`. Of `max_length`, which both have, it is the training's.
 
     Raises
     ------
@@ -144,9 +162,11 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
         raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
     known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
     own = {field.name for field in fields(known)}
-    settings = replace(known, **{key: value for key, value in changes.items() if key in own})
+    mine = {key: value for key, value in changes.items() if key in own}
+    settings = replace(known, **mine)
     shape = {key: value for key, value in changes.items() if key not in own}
     names = [field.name for field in fields(settings.model)]
     for key in shape.keys() - set(names):
-        raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {did_you_mean(key, [*own, *names])}")
+        meant = did_you_mean(key, [*own, *names])
+        raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
     return replace(settings, model=replace(settings.model, **shape))

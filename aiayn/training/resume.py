@@ -34,34 +34,45 @@ from aiayn.training.description import Description, read_description
 from aiayn.training.recipes import TrainingConfig
 
 # book/11-1-runs-that-survive.ipynb, cell same-training
-FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience", "versions"}
-FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse"}  # they have no part in what is learned
+# These have no part in what is learned.
+FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience"}
+FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse", "versions"}
 FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
 USUAL = asdict(TrainingConfig())  # what was meant by whoever did not say it
 del USUAL["model"]
 
 
 def check_same_training(
-    folder: Path, description: Description, model: EncoderDecoder, training: dict[str, Any]
+    folder: Path,
+    description: Description,
+    model: EncoderDecoder,
+    training: dict[str, Any],
 ) -> None:
-    """Raise an InputError unless a checkpoint was trained as it is to go on, and some steps are left."""
+    """Raise an InputError if a checkpoint was trained otherwise, or for more steps."""
     was = {**describe(description.model), **description.training}
     now = {**describe(model.config), **training}
     names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
     pairs = [(n, *(said.get(n, USUAL.get(n)) for said in (was, now))) for n in names]
-    changed = [f"{printable(n)}={printable(one)}, not {other}" for n, one, other in pairs if one != other]
+    changed = [
+        f"{printable(n)}={printable(one)}, not {other}"
+        for n, one, other in pairs
+        if one != other
+    ]
     if changed:
+        other_text = was.get("corpus") != now.get("corpus")
         instead = f", with --init {folder.parent.parent}, to go on with other text"
-        advice = f"use that, or another --out{instead * (was.get('corpus') != now.get('corpus'))}"
+        advice = f"use that, or another --out{instead * other_text}"
         raise InputError(f"{folder}: trained with {'; '.join(changed)}; {advice}")
     if was["step"] > now.get("steps", math.inf):
-        raise InputError(f"{folder}: has taken {was['step']} steps, more than {now['steps']}; ask for more")
+        fault = f"has taken {was['step']} steps, more than {now['steps']}"
+        raise InputError(f"{folder}: {fault}; ask for more")
 
 
 # book/11-1-runs-that-survive.ipynb, cell newest-checkpoint
 def with_optimizer(folder: Path) -> list[Path]:
     """The checkpoints of a run from which training can go on, oldest first."""
-    return [path for path in saved_steps(folder).values() if (path / "optimizer.safetensors").exists()]
+    saved = saved_steps(folder).values()
+    return [path for path in saved if (path / "optimizer.safetensors").exists()]
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
@@ -71,7 +82,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 @contextlib.contextmanager
 def offering_another(folder: Path) -> Iterator[None]:
-    """Within it, an InputError says that a checkpoint is damaged; it then also names the one before it."""
+    """Within it, an InputError about a checkpoint also names the one before it."""
     try:
         yield
     except InputError as error:
@@ -85,9 +96,12 @@ def offering_another(folder: Path) -> Iterator[None]:
 
 # book/11-1-runs-that-survive.ipynb, cell restore
 def restore(
-    folder: Path, model: EncoderDecoder, optimizer: torch.optim.Optimizer, training: dict[str, Any]
+    folder: Path,
+    model: EncoderDecoder,
+    optimizer: torch.optim.Optimizer,
+    training: dict[str, Any],
 ) -> Description:
-    """Put weights and Adam's state back as they were; what the checkpoint says of itself.
+    """Put weights and Adam's state back; return what the checkpoint says of itself.
 
     Raises
     ------
@@ -95,20 +109,24 @@ def restore(
         If it is damaged, or was trained otherwise than `training` says.
     """
     parameters = dict(model.named_parameters())
-    moments = {f"{n}/{k}": p.shape for n, p in parameters.items() for k in ("exp_avg", "exp_avg_sq")}
-    steps = {f"{name}/step": torch.Size() for name in parameters}
+    shapes = {name: weight.shape for name, weight in parameters.items()}
+    kept = {f"{name}/step": torch.Size() for name in shapes}
+    for key in ("exp_avg", "exp_avg_sq"):
+        kept |= {f"{name}/{key}": shape for name, shape in shapes.items()}
     with offering_another(folder):
         description = read_description(folder)
         if None in (description.step, description.minutes):
-            path = folder / "config.json"
-            raise InputError(f"{path}: not the configuration of an aiayn model (no training)")
+            fault = "not the configuration of an aiayn model (no training)"
+            raise InputError(f"{folder / 'config.json'}: {fault}")
     check_same_training(folder, description, model, training)
     with offering_another(folder):
-        weights = read_tensors(folder / "model.safetensors", {n: p.shape for n, p in parameters.items()})
-        adam = read_tensors(folder / "optimizer.safetensors", moments | steps)
+        weights = read_tensors(folder / "model.safetensors", shapes)
+        adam = read_tensors(folder / "optimizer.safetensors", kept)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
             keys = ("step", "exp_avg", "exp_avg_sq")
-            optimizer.state[parameter] = {k: adam[f"{name}/{k}"].to(parameter.device) for k in keys}
+            optimizer.state[parameter] = {
+                k: adam[f"{name}/{k}"].to(parameter.device) for k in keys
+            }
     return description

@@ -50,20 +50,24 @@ from aiayn.training.resume import newest_checkpoint, restore
 def read_note(lock: Path) -> str:
     """Which process holds a lock, as far as that is known."""
     try:
-        return printable(plain_file(lock, 1000).read_text(encoding="utf-8")) or "process unknown"
+        note = printable(plain_file(lock, 1000).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return "process unknown"
+        note = ""
+    return note or "process unknown"
 
 
 def check_run(folder: Path, resume: bool) -> None:
     """Raise an InputError if a folder holds a run that is not to go on, or cannot."""
     saved, last = list(saved_steps(folder).values()), newest_checkpoint(folder)
     if (folder / "config.json").exists():
-        raise InputError(f"{folder}: a saved model, not a run; choose another --out, with --init {folder}")
+        advice = f"choose another --out, with --init {folder}"
+        raise InputError(f"{folder}: a saved model, not a run; {advice}")
     if not resume and (saved or (folder / "metrics.jsonl").exists()):
-        raise InputError(f"{folder}: holds a run already; --resume it, choose another --out, or remove it")
+        advice = "--resume it, choose another --out, or remove it"
+        raise InputError(f"{folder}: holds a run already; {advice}")
     if saved and last != saved[-1]:
-        instead = f"remove it, to go on from {last.name}, or" if last else "to begin anew,"
+        before = f"remove it, to go on from {last.name}, or" if last else ""
+        instead = before or "to begin anew,"
         reason = "has no optimizer.safetensors, without which no training goes on"
         raise InputError(f"{saved[-1]}: {reason}; {instead} choose another --out")
 
@@ -71,21 +75,27 @@ def check_run(folder: Path, resume: bool) -> None:
 # book/11-1-runs-that-survive.ipynb, cell claimed
 @contextmanager
 def claimed(folder: Path, resume: bool) -> Iterator[None]:
-    """Within it, nobody else trains into a folder; it is made if need be. Errors are `check_folder`'s."""
+    """Within it, nobody else trains into a folder, which is made if need be.
+
+    Errors are `check_folder`'s.
+    """
     path, lock = folder / ".lock", FileLock(folder / ".lock")
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
         lock.acquire(timeout=0)
     except Timeout:
-        who, wait = read_note(path), "wait for it, or choose another --out"
-        raise InputError(f"another training is writing to {folder} ({who}); {wait}") from None
+        fault = f"another training is writing to {folder} ({read_note(path)})"
+        raise InputError(f"{fault}; wait for it, or choose another --out") from None
     except (OSError, NotImplementedError) as error:
-        raise InputError(f"{folder}: cannot be written to ({error}); choose another --out") from None
+        fault = f"cannot be written to ({error}); choose another --out"
+        raise InputError(f"{folder}: {fault}") from None
     try:
         check_run(folder, resume)
-        if read_note(path).startswith("process"):  # and not what filelock writes where there are no locks
-            path.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+        # Else it is what filelock writes where there are no locks.
+        if read_note(path).startswith("process"):
+            note = f"process {os.getpid()} on {platform.node()}"
+            path.write_text(note, encoding="utf-8")
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -94,24 +104,34 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:
-    """Raise an InputError if no training can begin in a folder, or with `resume` go on: if it holds a run
-    already, if another training is writing to it, or if it cannot be written to."""
+    """Make sure that a training can begin in a folder, or with `resume` go on.
+
+    Raises
+    ------
+    InputError
+        If it holds a run already, if another training is writing to it, or if it cannot
+        be written to.
+    """
     with claimed(folder, resume):
         pass
 
 
 # book/11-1-runs-that-survive.ipynb, cell run-folder
 class RunFolder(contextlib.ExitStack):
-    """The folder of a run while a training has it: until it is closed, nobody else can train into it."""
+    """The folder of a run; until it is closed, nobody else can train into it."""
 
     step, minutes = 0, 0.0  # how far the run is
     due = True  # whether the checkpoint from which it goes on was written at its time
     sums: dict[str, float] | None = None  # of the meter, as they were then
-    scaler: dict[str, Any] | None = None  # state of the scaler of gradients, as it was then
+    scaler: dict[str, Any] | None = None  # state of the scaler of gradients, likewise
     saved = 0  # the last step of which there is a checkpoint
 
     def __init__(
-        self, folder: Path, resume: bool = False, tensorboard: bool = False, writes: bool = True
+        self,
+        folder: Path,
+        resume: bool = False,
+        tensorboard: bool = False,
+        writes: bool = True,
     ) -> None:
         super().__init__()
         self.folder, self.writes = folder, writes
@@ -119,7 +139,8 @@ class RunFolder(contextlib.ExitStack):
             if writes:
                 self.enter_context(claimed(folder, resume))
             self.last = newest_checkpoint(folder) if resume else None
-            self.metrics = self.enter_context(contextlib.closing(Metrics(folder, tensorboard, writes)))
+            metrics = Metrics(folder, tensorboard, writes)
+            self.metrics = self.enter_context(contextlib.closing(metrics))
         except BaseException:
             self.close()
             raise
@@ -129,24 +150,32 @@ class RunFolder(contextlib.ExitStack):
 class Run(RunFolder):
     """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
 
-    With `resume` it goes on with the run that is there, if there is one. `tensorboard` and `writes` are as
-    for `aiayn.training.metrics.Metrics`. It is to be used in a `with` statement. Errors are `check_folder`'s.
+    With `resume` it goes on with the run that is there, if there is one. `tensorboard`
+    and `writes` are as for `aiayn.training.metrics.Metrics`. It is to be used in a
+    `with` statement. Errors are `check_folder`'s.
     """
 
     def begin(
-        self, model: EncoderDecoder, optimizer: Optimizer, vocabulary: Vocabulary, training: dict[str, Any]
+        self,
+        model: EncoderDecoder,
+        optimizer: Optimizer,
+        vocabulary: Vocabulary,
+        training: dict[str, Any],
     ) -> None:
-        """Note what is trained and how; put it back where the newest checkpoint was, if it is to go on."""
+        """Note what is trained and how; restore the newest checkpoint, if any."""
         self.vocabulary, self.training, void = vocabulary, training, list[str]()
         if self.last is not None:
             found = restore(self.last, model, optimizer, training)
-            self.step, self.minutes, self.due = found.step or 0, found.minutes or 0.0, found.due
-            self.sums, self.scaler, self.saved = found.sums, found.scaler, self.step
-            if self.step < training.get("steps", math.inf):  # drop lines that are there since it stopped
+            self.step, self.minutes = found.step or 0, found.minutes or 0.0
+            self.due, self.sums, self.scaler = found.due, found.sums, found.scaler
+            self.saved = self.step
+            # Drop lines that are there since it stopped.
+            if self.step < training.get("steps", math.inf):
                 void = ["loss"] * bool(self.sums) + [VALIDATED] * (not self.due)
         self.metrics.cut(self.step, void)
         if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
-            write_atomically(self.folder / "job.txt", os.fsencode(os.environ["TORCHELASTIC_RUN_ID"]))
+            job = os.fsencode(os.environ["TORCHELASTIC_RUN_ID"])
+            write_atomically(self.folder / "job.txt", job)
 
     def save(
         self,
@@ -158,26 +187,31 @@ class Run(RunFolder):
         scaler: dict[str, Any] | None = None,
         sums: dict[str, float] | None = None,
     ) -> None:
-        """Write a checkpoint, then remove those that are too old; before the first step there is nothing.
+        """Write a checkpoint, then remove those that are too old.
 
-        One that is not `due` is written because the training stops: the next one takes its place.
+        Before the first step there is nothing to write. One that is not `due` is
+        written because the training stops: the next one takes its place.
         """
         if not self.writes or step == self.saved:
             return
         folder = self.folder / "checkpoints" / f"step-{step:07d}"
-        for half in folder.parent.glob(".step-*.part"):  # left by a program that was killed
+        # Left by a program that was killed.
+        for half in folder.parent.glob(".step-*.part"):
             discard(half)
-        state = {"step": step, "minutes": minutes, "due": due, "scaler": scaler, "sums": sums}
-        save_checkpoint(folder, model, self.vocabulary, self.training | state, optimizer)
+        said = self.training | {"step": step, "minutes": minutes, "due": due}
+        said |= {"scaler": scaler, "sums": sums}
+        save_checkpoint(folder, model, self.vocabulary, said, optimizer)
         self.saved = step
-        clear_away(self.folder, self.training["keep"], best_step(self.metrics.validations()))
+        best = best_step(self.metrics.validations())
+        clear_away(self.folder, self.training["keep"], best)
 
 
 # book/11-1-runs-that-survive.ipynb, cell clear-away
 def clear_away(folder: Path, keep: int, best: int | None) -> None:
-    """Remove checkpoints older than the last `keep` but the best, and Adam's state from all but two.
+    """Remove all but the last `keep` and the best, and Adam's state from all but two.
 
-    Those that were not due are removed at once, and do not count, unless it is the newest.
+    Those that were not due are removed at once, and do not count, unless it is the
+    newest.
     """
     saved = saved_steps(folder)
     counted = [step for step in saved if step == max(saved) or is_due(saved[step])]
@@ -189,9 +223,10 @@ def clear_away(folder: Path, keep: int, best: int | None) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a file, a link (not what it leads to) or a folder; a warning says if it cannot be removed.
+    """Remove a file, a link (not what it leads to) or a folder; if that fails, warn.
 
-    A folder is renamed first: if the program is killed then, nothing is left that looks like a checkpoint.
+    A folder is renamed first: if the program is killed then, nothing is left that looks
+    like a checkpoint.
     """
     try:
         if path.is_symlink() or not path.is_dir():
@@ -201,12 +236,14 @@ def discard(path: Path) -> None:
             path = path.rename(path.with_name(f".{path.name}.part"))
         shutil.rmtree(path)
     except OSError as error:
-        warnings.warn(f"{path}: cannot be removed ({error}); remove it yourself", stacklevel=2)
+        warnings.warn(
+            f"{path}: cannot be removed ({error}); remove it yourself", stacklevel=2
+        )
 
 
 # book/11-1-runs-that-survive.ipynb, cell stop-signals
 def restarted(folder: Path) -> bool:
-    """Whether torchrun has started this job again, after a worker of the run in `folder` died."""
+    """Whether torchrun has restarted this job, and the run in `folder` is the job's."""
     job = os.environ.get("TORCHELASTIC_RUN_ID")
     if job is None or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
         return False
@@ -218,9 +255,10 @@ def restarted(folder: Path) -> bool:
 
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGTERM, SIGINT and SIGHUP instead of ending at the first; a second one does end it.
+    """Collect SIGTERM, SIGINT and SIGHUP instead of ending; a second one does end it.
 
-    What the program was told to ignore, as `nohup` does with SIGHUP, it goes on to ignore.
+    What the program was told to ignore, as `nohup` does with SIGHUP, it goes on to
+    ignore.
     """
     caught: list[int] = []
     handlers: dict[int, Any] = {}
@@ -230,11 +268,13 @@ def stop_signals() -> Iterator[list[int]]:
         if "TORCHELASTIC_RUN_ID" not in os.environ:
             signal.signal(number, handlers[number])
 
-    if threading.current_thread() is threading.main_thread():  # Python allows it nowhere else
+    # Python allows it nowhere else.
+    if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             wanted = getattr(signal, name, None)  # Windows has no SIGHUP
-            if wanted is not None and signal.getsignal(wanted) not in (signal.SIG_IGN, None):
-                handlers[wanted] = signal.signal(wanted, note)
+            if wanted is None or signal.getsignal(wanted) in (signal.SIG_IGN, None):
+                continue
+            handlers[wanted] = signal.signal(wanted, note)
     try:
         yield caught
     finally:

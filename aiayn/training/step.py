@@ -38,15 +38,19 @@ from aiayn.training.workers import Workers
 
 
 # book/05-training.ipynb, cell loss
-def batch_loss(model: EncoderDecoder, batch: Batch, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Sum of the smoothed loss and of -log p over the words of a batch; padding is never projected."""
+def batch_loss(
+    model: EncoderDecoder, batch: Batch, epsilon: float
+) -> tuple[Tensor, Tensor]:
+    """Sums of the smoothed loss and -log p over a batch; padding is not projected."""
     hidden = model.decode(batch.target, model.encode(batch.source), batch.source)
     words = batch.labels != PAD_ID
-    return projected_loss(hidden[words], model.target_embeddings.weight, batch.labels[words], epsilon)
+    return projected_loss(
+        hidden[words], model.target_embeddings.weight, batch.labels[words], epsilon
+    )
 
 
 class Objective(nn.Module):
-    """`batch_loss` of a model as a module of its own, which several workers can share."""
+    """`batch_loss` of a model as a module, which several workers can share."""
 
     def __init__(self, model: EncoderDecoder, epsilon: float) -> None:
         super().__init__()
@@ -66,28 +70,36 @@ def add_gradients(
     workers: Workers,
     scaler: torch.amp.GradScaler,
 ) -> Tensor:
-    """Gradients of a global batch, piece by piece; gives the sums of the loss and of -log p."""
+    """Gradients of a global batch, piece by piece; gives summed loss and -log p."""
     dtype, last = training_dtype(workers.device), len(work.micro_batches) - 1
+    mixed = dtype != torch.float32
     sums = torch.zeros(2, device=workers.device)
     for k, batch in enumerate(work.micro_batches):
-        # Each piece has its own dropout, the same whoever computes it, and whatever was drawn before.
-        torch.manual_seed(((seed * 1_000_003 + step) << 12) + workers.rank + k * workers.world_size)
+        # Each piece has its own dropout, whoever computes it, whatever came before.
+        piece = workers.rank + k * workers.world_size
+        torch.manual_seed(((seed * 1_000_003 + step) << 12) + piece)
         alone = (
-            objective.no_sync if isinstance(objective, DistributedDataParallel) and k < last else nullcontext
+            objective.no_sync
+            if isinstance(objective, DistributedDataParallel) and k < last
+            else nullcontext
         )
         with alone():  # workers add up their gradients once a step, not once a piece
-            with torch.autocast(workers.device.type, dtype, enabled=dtype != torch.float32):
+            with torch.autocast(workers.device.type, dtype, enabled=mixed):
                 loss, nll = objective(batch)
-            mean = loss * (workers.world_size / work.words)  # workers' gradients are averaged
+            # Gradients of workers are averaged, so each loss is scaled up before.
+            mean = loss * (workers.world_size / work.words)
             scaler.scale(mean).backward()
         sums += torch.stack([loss.detach(), nll.detach()])
     return sums
 
 
 # book/05-training.ipynb, cell gradient-scaler
-def gradient_scaler(device: torch.device, state: dict[str, Any] | None = None) -> torch.amp.GradScaler:
-    """A factor for the loss that keeps float16's small gradients above zero; else it does nothing."""
-    scaler = torch.amp.GradScaler(device.type, enabled=training_dtype(device) == torch.float16)
+def gradient_scaler(
+    device: torch.device, state: dict[str, Any] | None = None
+) -> torch.amp.GradScaler:
+    """A factor for the loss that keeps float16's small gradients above zero; else 1."""
+    half = training_dtype(device) == torch.float16
+    scaler = torch.amp.GradScaler(device.type, enabled=half)
     if state:
         scaler.load_state_dict(state)
     return scaler
@@ -111,10 +123,10 @@ def training_step(
     scaler: torch.amp.GradScaler = UNSCALED,
     votes: Callable[[], dict[str, float]] = dict,
 ) -> dict[str, float]:
-    """One step of Adam on a global batch; gives sums over its words, the rate, the norm of the gradient.
+    """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
-    `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all workers: these wait
-    for each other, and for a GPU, only once a step.
+    `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all
+    workers: these wait for each other, and for a GPU, only once a step.
 
     Raises
     ------
@@ -124,14 +136,20 @@ def training_step(
     objective.train()
     sums = add_gradients(objective, work, step, config.seed, workers, scaler)
     scaler.unscale_(optimizer)
-    norm = nn.utils.get_total_norm([p.grad for p in objective.parameters() if p.grad is not None])
-    mine = norm if workers.rank == 0 else 0 * norm  # all have the same; none may have lost it
+    gradients = [p.grad for p in objective.parameters() if p.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
+    # All have the same norm; 0 times one that is not finite is not finite either.
+    mine = norm if workers.rank == 0 else 0 * norm
     ballot = votes()
     loss, nll, length, *agreed = workers.total(*sums, mine, *ballot.values())
     finite = math.isfinite(length)
-    if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):  # a large factor can be halved
+    # A large factor can be halved.
+    if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):
         pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
-        raise NotFinite(f"step {step}: the loss is {loss}, the gradient {length}, on the pairs {pairs} …")
+        raise NotFinite(
+            f"step {step}: the loss is {loss}, the gradient {length},"
+            f" on the pairs {pairs} …"
+        )
     taken = step + config.steps_before
     rate = learning_rate(taken, config.model.d_model, config.warmup, config.rate_factor)
     set_rate(optimizer, rate)
@@ -145,11 +163,17 @@ def training_step(
 
 # book/05-training.ipynb, cell validation-loss
 @torch.no_grad()
-def validation_loss(model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()) -> float:
-    """Mean of -log p over all words, in nats, without dropout and smoothing; workers share the batches."""
+def validation_loss(
+    model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()
+) -> float:
+    """Mean of -log p over all words, in nats, without dropout and smoothing.
+
+    Workers share the batches.
+    """
     model.eval()
     mine = batches[workers.rank :: workers.world_size]
     losses = sum(batch_loss(model, batch, 0.0)[1].double() for batch in mine)
-    nll, words = workers.total(losses, sum((batch.labels != PAD_ID).sum() for batch in mine))
+    counts = sum((batch.labels != PAD_ID).sum() for batch in mine)
+    nll, words = workers.total(losses, counts)
     model.train()
     return nll / words

@@ -26,7 +26,8 @@ from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import described_checkpoints, load_checkpoint
 from aiayn.training.description import Description, Kind
 
-TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}  # of other corpora: test
+# Of other corpora it is `test`.
+TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}
 
 
 # book/11-1-runs-that-survive.ipynb, cell test-split
@@ -34,18 +35,21 @@ CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows 
 
 
 def test_split(data: str) -> str:
-    """The split that models are scored on: the corpus' own test set; `val` of a folder that has none."""
-    splits = set() if data in CORPORA else {path.name.split(".")[0] for path in Path(data).glob("*.*")}
+    """The split that models are scored on: a corpus's test set; `val` without one."""
+    splits: set[str] = set()
+    if data not in CORPORA:
+        splits = {path.name.split(".")[0] for path in Path(data).glob("*.*")}
     if "val" not in splits or "test" in splits:
         return TEST_SETS.get(data, "test")
-    logging.getLogger("aiayn").warning("aiayn: %s has no test.*; scored on its val", data)
+    said = "aiayn: %s has no test.*; scored on its val"
+    logging.getLogger("aiayn").warning(said, data)
     return "val"
 
 
 # book/11-1-runs-that-survive.ipynb, cell trained-run
 @dataclass(frozen=True)
 class TrainedRun:
-    """The folder of a run that has trained a model, or a checkpoint by itself: what is in it, read once."""
+    """The folder of a run that has trained a model, or one checkpoint, read once."""
 
     folder: Path
     checkpoints: list[Path]  # those that are averaged, oldest first
@@ -53,12 +57,13 @@ class TrainedRun:
 
     @classmethod
     def read(cls, folder: Path | str, average: int | None = None) -> "TrainedRun":
-        """The run in a folder, with as many of the last checkpoints as its recipe says, or `average`.
+        """A run in a folder, with as many checkpoints as its recipe or `average` says.
 
         Raises
         ------
         InputError
-            If there is no model, or its description is damaged, or there are fewer than `average`.
+            If there is no model, or its description is damaged, or there are fewer than
+            `average`.
         """
         return cls(Path(folder), *described_checkpoints(Path(folder), average))
 
@@ -67,13 +72,17 @@ class TrainedRun:
         """Whether its model translates or parses."""
         return self.description.kind
 
-    def load(self, device: torch.device | str | None = None) -> tuple[EncoderDecoder, Vocabulary]:
-        """The mean of the checkpoints, on a GPU if there is one, and its vocabulary (`load_checkpoint`)."""
+    def load(
+        self, device: torch.device | str | None = None
+    ) -> tuple[EncoderDecoder, Vocabulary]:
+        """The mean of the checkpoints and its vocabulary, on a GPU if there is one."""
         where = find_device(device)
         model, vocabulary = load_checkpoint(self.checkpoints, self.description)
         return model.to(where), vocabulary
 
-    def trained_on(self, data: str | None = None, pair: str | None = None) -> tuple[str, str]:
+    def trained_on(
+        self, data: str | None = None, pair: str | None = None
+    ) -> tuple[str, str]:
         """Corpus and languages of the training, or those that are given instead.
 
         Raises
@@ -83,5 +92,6 @@ class TrainedRun:
         """
         data, pair = data or self.description.data, pair or self.description.pair
         if not (data and pair):
-            raise InputError(f"{self.folder}: does not say on what it was trained; give --data and --pair")
+            fault = "does not say on what it was trained; give --data and --pair"
+            raise InputError(f"{self.folder}: {fault}")
         return data, pair

@@ -44,7 +44,7 @@ SILENT_SECONDS = 60.0  # after which a worker that gives no sign of life counts 
 # book/11-7-many-workers.ipynb, cell workers
 @dataclass(frozen=True)
 class Workers:
-    """The processes that train one model together, as one of them sees it (section 5.2)."""
+    """The processes that train one model, as one of them sees them (section 5.2)."""
 
     rank: int = 0  # the number of this one, from 0
     world_size: int = 1  # how many there are
@@ -52,7 +52,7 @@ class Workers:
     store: Store | None = None  # where they leave each other notes
 
     def in_turn(self, work: Callable[[], T]) -> T:
-        """`work()`, first by rank 0, then by all others, however long it takes; all leave together."""
+        """`work()`, by rank 0 first, with no limit of time; all leave together."""
         if self.store is None:
             return work()
         with signs_of_life(self.store, self.rank):
@@ -64,7 +64,7 @@ class Workers:
             return result
 
     def connect(self) -> None:
-        """From here on workers can add up tensors; the library's clocks run from here on, too."""
+        """From here on workers can add up tensors, and the library's clocks run."""
         if self.store is not None:
             backend = "nccl" if self.device.type == "cuda" else "gloo"
             torch.distributed.init_process_group(
@@ -76,9 +76,11 @@ class Workers:
         return self.total(float(flag))[0] > 0
 
     def total(self, *values: float | Tensor) -> list[float]:
-        """Each of the values, summed over all workers: a round that all of them have to take part in."""
+        """Each of the values, summed over all workers; all have to take part."""
         numbers = [torch.as_tensor(value, dtype=torch.float64) for value in values]
-        sums = torch.stack([number.to(self.device, non_blocking=True) for number in numbers])
+        sums = torch.stack(
+            [number.to(self.device, non_blocking=True) for number in numbers]
+        )
         if self.world_size > 1:
             torch.distributed.all_reduce(sums)
         return sums.tolist()  # the only moment at which a GPU is waited for
@@ -122,13 +124,15 @@ def wait_for(store: Store, ranks: Iterable[int]) -> None:
                     heard, since = lives, time.monotonic()
                 if time.monotonic() - since > SILENT_SECONDS:
                     raise InputError(
-                        f"rank {rank} has given no sign of life for {SILENT_SECONDS:g} seconds while the "
-                        "data were prepared; look at the output of its machine"
+                        f"rank {rank} has given no sign of life for"
+                        f" {SILENT_SECONDS:g} seconds while the data were prepared;"
+                        " look at the output of its machine"
                     )
                 time.sleep(0.2)
         except RuntimeError as error:  # rank 0 keeps the store
             raise InputError(
-                f"rank 0 was lost while the data were prepared; look at its output ({error!s:.80})"
+                "rank 0 was lost while the data were prepared;"
+                f" look at its output ({error!s:.80})"
             ) from None
 
 
@@ -146,48 +150,61 @@ def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> N
     try:
         store.wait(names, timedelta(seconds=seconds))
     except torch.distributed.DistStoreError:
-        missing = [str(other) for other, name in enumerate(names) if not store.check([name])]
+        missing = [
+            str(other) for other, name in enumerate(names) if not store.check([name])
+        ]
         raise InputError(
-            f"of {world_size} workers, rank {', '.join(missing)} did not join within {seconds:g} "
-            "seconds; look at the output of its machine, and whether it reaches MASTER_ADDR:MASTER_PORT"
+            f"of {world_size} workers, rank {', '.join(missing)} did not join"
+            f" within {seconds:g} seconds; look at the output of its machine,"
+            " and whether it reaches MASTER_ADDR:MASTER_PORT"
         ) from None
 
 
 # book/11-7-many-workers.ipynb, cell meeting
 def meeting(seconds: float) -> tuple[Store, int, int]:
-    """Where the workers meet, the number of this one, and how many there are, from the environment."""
+    """From the environment: where workers meet, this one's number, and how many."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     found = {name: os.environ.get(name, "") for name in names}
     rank, world_size, port = (
-        int(found[name]) if found[name].isdecimal() else -1 for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")
+        int(found[name]) if found[name].isdecimal() else -1
+        for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")
     )
     if not (0 <= rank < world_size and 0 < port < 1 << 16 and found["MASTER_ADDR"]):
         said = ", ".join(f"{name}={value!r}" for name, value in found.items())
-        raise InputError(f"{said}: not what torchrun sets; unset WORLD_SIZE to train alone")
+        raise InputError(
+            f"{said}: not what torchrun sets; unset WORLD_SIZE to train alone"
+        )
     try:
-        # Without a size rank 0 does not wait for the others here: the roll call does, and names them.
+        # Without a size rank 0 does not wait for the others here: the roll call does,
+        # and names them.
         limit = timedelta(seconds=seconds)
-        store, *_ = next(torch.distributed.rendezvous("env://?world_size=-1", timeout=limit))
+        met = torch.distributed.rendezvous("env://?world_size=-1", timeout=limit)
+        store, *_ = next(met)
     except (torch.distributed.DistError, ValueError) as error:
         address = f"{found['MASTER_ADDR']}:{found['MASTER_PORT']}"
         raise InputError(
-            f"rank 0 at {address} cannot be reached within {seconds:g} seconds ({error})"
+            f"rank 0 at {address} cannot be reached"
+            f" within {seconds:g} seconds ({error})"
         ) from None
-    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # what dead workers wrote does not count
+    # What dead workers wrote before a restart does not count.
+    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     return torch.distributed.PrefixStore(f"start-{start}", store), rank, world_size
 
 
 # book/11-7-many-workers.ipynb, cell join-workers
 @contextmanager
-def join_workers(seconds: float | None = None, device: torch.device | str | None = None) -> Iterator[Workers]:
-    """Become one of the workers that torchrun has started; without torchrun, the only one.
+def join_workers(
+    seconds: float | None = None, device: torch.device | str | None = None
+) -> Iterator[Workers]:
+    """Become one of the workers that torchrun started; without it, the only one.
 
     `device` is where to compute; a GPU if there is one, unless given.
 
     Raises
     ------
     InputError
-        If not all workers join within so many seconds, `JOIN_SECONDS` unless given; or without the device.
+        If not all workers join within so many seconds, `JOIN_SECONDS` unless given; or
+        without the device.
     """
     where = find_device(device)
     if "WORLD_SIZE" not in os.environ:

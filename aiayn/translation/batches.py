@@ -38,26 +38,33 @@ def search_in_batches(
     engine: bool = True,
     progress: bool = False,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each source, best first; none of one that is empty, or too long.
+    """The hypotheses of each source, best first; none if it is empty or too long.
 
-    Sentences of similar length are searched together, `batch_tokens` at a time. One of more than `longest`
-    tokens is left out, with the warning `TooLong`. `allowed` is asked for each batch, with the rows of its
-    sentences, for what `beam_search` is told to allow. Without the `engine`, the model itself is searched.
+    Sentences of similar length are searched together, `batch_tokens` at a time. One of
+    more than `longest` tokens is left out, with the warning `TooLong`. `allowed` is
+    asked for each batch, with the rows of its sentences, for what `beam_search` is told
+    to allow. Without the `engine`, the model itself is searched.
     """
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
-            left_out = f"sentence {number} has {len(source):,} tokens, more than {longest:,}"
-            warnings.warn(f"{left_out}: it is left out; split it", TooLong, stacklevel=3)
+            warnings.warn(
+                f"sentence {number} has {len(source):,} tokens, more than {longest:,}:"
+                " it is left out; split it",
+                TooLong,
+                stacklevel=3,
+            )
     wanted = [row for row, source in enumerate(sources) if 1 < len(source) <= longest]
     lengths = lengths_of([(sources[row], sources[row]) for row in wanted])
     found: list[list[Hypothesis]] = [[] for _ in sources]
-    device, decoder = next(model.parameters()).device, engine_for(model) if engine else model
+    device = next(model.parameters()).device
+    decoder = engine_for(model) if engine else model
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
     with bar, fast_products(device, model.config.d_model):
         for group in group_by_length(lengths, batch_tokens) if wanted else []:
             rows = [wanted[k] for k in group.tolist()]
             batch = pad([sources[row] for row in rows]).to(device)
-            for row, hypotheses in zip(rows, beam_search(decoder, batch, search, allowed(rows)), strict=True):
+            best = beam_search(decoder, batch, search, allowed(rows))
+            for row, hypotheses in zip(rows, best, strict=True):
                 found[row] = hypotheses
             bar.update(len(rows))
     return found

@@ -44,25 +44,30 @@ from aiayn.errors import InputError
 
 # book/11-10-searching-and-scoring.ipynb, cell bleu
 def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse what cannot be compared; a model may leave a line empty, a reference may not.
+    """Refuse what cannot be compared; translations may be empty, references may not.
 
     Raises
     ------
     InputError
-        If there are not as many translations as references, or none, or a reference is empty.
+        If there are not as many translations as references, or none, or a reference is
+        empty.
     """
     if len(translations) != len(references) or not references:
         raise InputError(
-            f"{len(translations)} translations for {len(references)} references: nothing to compare; "
-            "line k of the one must translate what line k of the other does"
+            f"{len(translations)} translations for {len(references)} references:"
+            " nothing to compare;"
+            " line k of the one must translate what line k of the other does"
         )
     for number, line in enumerate(references, start=1):
         if not line.strip():
-            raise InputError(f"reference {number} is empty; leave out the line, also of the translations")
+            raise InputError(
+                f"reference {number} is empty;"
+                " leave out the line, also of the translations"
+            )
 
 
 def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
-    """sacreBLEU of detokenised text, cased, and the signature that says how it was computed.
+    """sacreBLEU of detokenised text, cased, and the signature that says how.
 
     Raises
     ------
@@ -81,7 +86,7 @@ SAMPLES, SEED = 1000, 12345  # sacreBLEU's own
 
 @dataclass(frozen=True)
 class Measured:
-    """The score of a test set, or by how much it differs from another's, with a 95% interval.
+    """A test set's score, or its difference from another's, with a 95% interval.
 
     Attributes
     ----------
@@ -105,25 +110,36 @@ class Measured:
     def __str__(self) -> str:
         if self.p is None:
             return f"{self.name} {self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
-        return f"{self.name} {self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}], p = {self.p:.3f}"
+        return (
+            f"{self.name} {self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}],"
+            f" p = {self.p:.3f}"
+        )
 
 
-def resampled(metric: Any, translations: Sequence[str], references: Sequence[str]) -> tuple[float, Any]:
-    """A score, and those of a thousand draws, which are the same for all translations of a test set."""
+def resampled(
+    metric: Any, translations: Sequence[str], references: Sequence[str]
+) -> tuple[float, Any]:
+    """A score, and those of 1,000 draws, which are the same for all translations."""
     metric.n_bootstrap, metric.seed = SAMPLES, SEED  # for the signature
-    counts = np.array(metric._extract_corpus_statistics(translations, [references]), dtype=float)
+    statistics = metric._extract_corpus_statistics(translations, [references])
+    counts = np.array(statistics, dtype=float)
     draws = np.random.default_rng(SEED).choice(len(counts), size=(SAMPLES, len(counts)))
-    drawn = [metric._compute_score_from_stats(counts[draw].sum(0)).score for draw in draws]
+    drawn = [
+        metric._compute_score_from_stats(counts[draw].sum(0)).score for draw in draws
+    ]
     return float(metric._compute_score_from_stats(counts.sum(0)).score), np.array(drawn)
 
 
 # book/11-10-searching-and-scoring.ipynb, cell measure
 def measure(
-    translations: Sequence[str], references: Sequence[str], against: Sequence[str] | None = None
+    translations: Sequence[str],
+    references: Sequence[str],
+    against: Sequence[str] | None = None,
 ) -> dict[str, Measured]:
-    """BLEU and chrF with intervals, or by how much they exceed those of the translations `against`.
+    """BLEU and chrF with intervals, or by how much they exceed those of `against`.
 
-    The p-value has two sides, as the interval; sacreBLEU's own, of absolute differences, is smaller.
+    The p-value has two sides, as the interval; sacreBLEU's own, of absolute
+    differences, is smaller.
 
     Raises
     ------
@@ -132,7 +148,8 @@ def measure(
     """
     check_lines(translations, references)
     found = {}
-    for name, metric in {"BLEU": sacrebleu.metrics.BLEU(), "chrF": sacrebleu.metrics.CHRF()}.items():
+    metrics = {"BLEU": sacrebleu.metrics.BLEU(), "chrF": sacrebleu.metrics.CHRF()}
+    for name, metric in metrics.items():
         (value, drawn), p = resampled(metric, translations, references), None
         if against is not None:
             check_lines(against, references)
@@ -141,42 +158,50 @@ def measure(
             as_far = np.abs(drawn - drawn.mean()) >= abs(value)
             p = (int(as_far.sum()) + 1) / (SAMPLES + 1)
         low, high = np.quantile(drawn, [0.025, 0.975])
-        found[name] = Measured(name, value, float(low), float(high), str(metric.get_signature()), p)
+        found[name] = Measured(
+            name, value, float(low), float(high), str(metric.get_signature()), p
+        )
     return found
 
 
 # book/11-10-searching-and-scoring.ipynb, cell split-hyphens
 def split_hyphens(line: str) -> str:
-    """a-b becomes a ##AT##-##AT## b, as in the paper's script: byte by byte, and no byte is used twice."""
+    """a-b becomes a ##AT##-##AT## b as in the paper's script: no byte is used twice."""
     return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 
 
 # book/11-10-searching-and-scoring.ipynb, cell preparing
 MOSES = set(NonbreakingPrefixes().available_langs.values())  # languages
-GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})  # which the Moses script leaves as they are
+# The Moses script leaves these as they are.
+GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})
 
 
 def prepare_as_paper(lines: Sequence[str], language: str) -> list[str]:
-    """Tokens as in the paper's script: plain punctuation, Moses tokenizer, hyphens split."""
+    """Tokens as in the paper's script: plain punctuation, Moses, split hyphens."""
     plain, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
-    texts = [plain.replace_unicode_punct(line.translate(GERMAN_QUOTES)) for line in lines]
+    texts = [
+        plain.replace_unicode_punct(line.translate(GERMAN_QUOTES)) for line in lines
+    ]
     return [split_hyphens(tokenizer.tokenize(text, return_str=True)) for text in texts]
 
 
 def prepare_as_multi30k(lines: Sequence[str], language: str) -> list[str]:
-    """Tokens as Multi30k has them: lower-cased first, punctuation normalised, Moses tokenizer."""
-    plain, tokenizer = MosesPunctNormalizer(language, perl_parity=True), MosesTokenizer(language)
-    # The Perl script sees the end of the line, too, and moves a full stop before a quote that stands there.
+    """Tokens as in Multi30k: lower-cased first, punctuation normalised, then Moses."""
+    plain = MosesPunctNormalizer(language, perl_parity=True)
+    tokenizer = MosesTokenizer(language)
+    # The Perl script sees the end of the line, too, and moves a full stop before a
+    # quote that stands there.
     texts = [plain.normalize(line.lower() + "\n") for line in lines]
     return [tokenizer.tokenize(text, return_str=True) for text in texts]
 
 
 def check_language(language: str) -> None:
-    """Raise an InputError if the Moses tokenizer has no rules for a language, named by its two letters."""
+    """Raise an InputError if Moses has no rules for a language (two letters: `de`)."""
     if language not in MOSES:
         known = ", ".join(sorted(MOSES))
         raise InputError(
-            f"language {language!r}: the Moses tokenizer is for one of {known}; leave out --forms"
+            f"language {language!r}: the Moses tokenizer is for one of {known};"
+            " leave out --forms"
         )
 
 
@@ -201,10 +226,16 @@ class Score:
 
 
 def multi_bleu(
-    translations: Sequence[str], references: Sequence[str], form: str, prepared: str, lowercase: bool = False
+    translations: Sequence[str],
+    references: Sequence[str],
+    form: str,
+    prepared: str,
+    lowercase: bool = False,
 ) -> Score:
-    """BLEU of what stands between spaces, without smoothing, as `multi-bleu.perl` computes it."""
-    metric = sacrebleu.metrics.BLEU(lowercase, force=True, tokenize="none", smooth_method="none")
+    """BLEU over what stands between spaces, unsmoothed, as in `multi-bleu.perl`."""
+    metric = sacrebleu.metrics.BLEU(
+        lowercase, force=True, tokenize="none", smooth_method="none"
+    )
     value = float(metric.corpus_score(translations, [references]).score)
     return Score(form, value, f"{prepared}|{metric.get_signature()}")
 
@@ -225,8 +256,9 @@ def bleu_in_every_form(
     Returns
     -------
     dict of str to Score
-        By form: `sacrebleu` (13a, cased), `sacrebleu-intl`, `paper` (section 6.1: plain punctuation, Moses
-        tokenizer, hyphens split) and `tokenised-lowercased` (Multi30k: Wu et al. 2021).
+        By form: `sacrebleu` (13a, cased), `sacrebleu-intl`, `paper` (section 6.1: plain
+        punctuation, Moses tokenizer, hyphens split) and `tokenised-lowercased`
+        (Multi30k: Wu et al. 2021).
 
     Raises
     ------
@@ -238,33 +270,49 @@ def bleu_in_every_form(
     intl = sacrebleu.metrics.BLEU(tokenize="intl")
     value = float(intl.corpus_score(translations, [references]).score)
     moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
-    paper = prepare_as_paper(translations, language), prepare_as_paper(references, language)
-    multi30k = prepare_as_multi30k(translations, language), prepare_as_multi30k(references, language)
+    paper = (
+        prepare_as_paper(translations, language),
+        prepare_as_paper(references, language),
+    )
+    multi30k = (
+        prepare_as_multi30k(translations, language),
+        prepare_as_multi30k(references, language),
+    )
     scores = [
         Score("sacrebleu", *bleu(translations, references)),
         Score("sacrebleu-intl", value, str(intl.get_signature())),
         multi_bleu(*paper, "paper", f"punct:plain|{moses}|hyphens:split"),
-        multi_bleu(*multi30k, "tokenised-lowercased", f"lc:first|punct:normalised|{moses}", lowercase=True),
+        multi_bleu(
+            *multi30k,
+            "tokenised-lowercased",
+            f"lc:first|punct:normalised|{moses}",
+            lowercase=True,
+        ),
     ]
     return {score.form: score for score in scores}
 
 
 # book/11-10-searching-and-scoring.ipynb, cell newstest2014
 def filtered_lines(full: Pairs, filtered: Pairs) -> list[int]:
-    """Where the pairs of `wmt14` (2,737 lines) stand in `wmt14/full` (3,003), counted from 0.
+    """Each pair of `wmt14` (2,737) as its line in `wmt14/full` (3,003), from 0.
 
     Raises
     ------
     InputError
         If one of them is not there.
     """
-    places = {pair: place for place, pair in enumerate(zip(full.source, full.target, strict=True))}
+    places = {
+        pair: place
+        for place, pair in enumerate(zip(full.source, full.target, strict=True))
+    }
     lines = []
-    for number, pair in enumerate(zip(filtered.source, filtered.target, strict=True), start=1):
+    pairs = zip(filtered.source, filtered.target, strict=True)
+    for number, pair in enumerate(pairs, start=1):
         if pair not in places:
             raise InputError(
-                f"{filtered.source_name}, line {number}: {full.source_name} has no such pair of sentences; "
-                "the one must be a part of the other, as sacreBLEU's wmt14 is of wmt14/full"
+                f"{filtered.source_name}, line {number}: {full.source_name} has no such"
+                " pair of sentences; the one must be a part of the other,"
+                " as sacreBLEU's wmt14 is of wmt14/full"
             )
         lines.append(places[pair])
     return lines
@@ -273,7 +321,7 @@ def filtered_lines(full: Pairs, filtered: Pairs) -> list[int]:
 def bleu_on_newstest2014(
     translations: Sequence[str], full: Pairs, filtered: Pairs, language: str
 ) -> dict[str, dict[str, Score]]:
-    """`bleu_in_every_form` of translations of `full`: on all of it, and on the lines of `filtered`."""
+    """`bleu_in_every_form` on all lines of `full`, and on those of `filtered`."""
     scores = {"wmt14/full": bleu_in_every_form(translations, full.target, language)}
     part = [translations[line] for line in filtered_lines(full, filtered)]
     return scores | {"wmt14": bleu_in_every_form(part, filtered.target, language)}

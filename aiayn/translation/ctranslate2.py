@@ -12,6 +12,7 @@ __all__ = [
     "give_feed_forward",
     "position_table",
     "ctranslate2_spec",
+    "convertible",
     "write_ctranslate2",
 ]
 
@@ -55,13 +56,16 @@ def give_norm(spec: Any, norm: Any) -> None:
     spec.gamma, spec.beta = numbers(norm.weight), numbers(norm.bias)
 
 
-def give_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    """Fill in an attention with its norm: queries, keys and values in one matrix, or the queries apart."""
+def give_attention(
+    spec: Any, attention: MultiHeadAttention, residual: Residual
+) -> None:
+    """Fill in attention and norm: Q, K and V in one matrix, or the queries apart."""
     projections = attention.projections
+    queries, *rest = projections.widths
     apart = len(spec.linear) == 3
-    widths = [projections.widths[0], sum(projections.widths[1:])] if apart else [sum(projections.widths)]
-    weights = projections.weight.split(widths)
-    biases = [None] * len(widths) if projections.bias is None else projections.bias.split(widths)
+    widths = [queries, sum(rest)] if apart else [queries + sum(rest)]
+    weights, bias = projections.weight.split(widths), projections.bias
+    biases = [None] * len(widths) if bias is None else bias.split(widths)
     for part, weight, bias in zip(spec.linear, weights, biases, strict=False):
         give_linear(part, weight, bias)
     give_linear(spec.linear[-1], attention.W_O.weight, attention.W_O.bias)
@@ -91,10 +95,15 @@ def ctranslate2_spec(model: Transformer) -> Any:
 
     config, pre = model.config, model.config.norm == "pre"
     head = {} if config.d_k is None else {"head_dim": config.d_k}
-    encoder = transformer_spec.TransformerEncoderSpec(config.N, config.h, pre_norm=pre, **head)
-    decoder = transformer_spec.TransformerDecoderSpec(config.N, config.h, pre_norm=pre, **head)
+    encoder = transformer_spec.TransformerEncoderSpec(
+        config.N, config.h, pre_norm=pre, **head
+    )
+    decoder = transformer_spec.TransformerDecoderSpec(
+        config.N, config.h, pre_norm=pre, **head
+    )
     encoder.embeddings[0].weight = numbers(model.source_embeddings.weight)
-    decoder.embeddings.weight = decoder.projection.weight = numbers(model.target_embeddings.weight)
+    target = numbers(model.target_embeddings.weight)
+    decoder.embeddings.weight = decoder.projection.weight = target
     for stack in (encoder, decoder):
         stack.position_encodings.encodings = numbers(position_table(model))
     if pre:
@@ -111,31 +120,52 @@ def ctranslate2_spec(model: Transformer) -> Any:
     return transformer_spec.TransformerSpec(encoder, decoder)
 
 
-# book/11-10-searching-and-scoring.ipynb, cell write-ctranslate2
-def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Path | str) -> None:
-    """Write a model for CTranslate2 to a new folder, with the vocabulary beside it (section 6.1).
+# book/11-10-searching-and-scoring.ipynb, cell convertible
+def convertible(model: EncoderDecoder) -> Transformer:
+    """The model itself; an InputError if CTranslate2 has no such model."""
+    if type(model) is not Transformer:
+        raise InputError(
+            f"CTranslate2 has no model such as {type(model).__name__};"
+            " choose another model"
+        )
+    check_rebuilt(model)
+    config = model.config
+    scaled = config.score == "scaled"
+    if not scaled or config.positions == "relative" or config.d_k != config.d_v:
+        shape = (
+            f"score={config.score!r}, positions={config.positions!r},"
+            f" d_k={config.d_k}, d_v={config.d_v}"
+        )
+        raise InputError(f"CTranslate2 has no model with {shape}")
+    return model
 
-    Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output is pieces.
+
+# book/11-10-searching-and-scoring.ipynb, cell write-ctranslate2
+def write_ctranslate2(
+    model: EncoderDecoder, vocabulary: Vocabulary, folder: Path | str
+) -> None:
+    """Write a model and its vocabulary for CTranslate2 to a new folder (section 6.1).
+
+    Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output
+    is pieces.
 
     Raises
     ------
     InputError
-        If the folder is there already, if CTranslate2 is not installed, or if it has no such model.
+        If the folder is there already, if CTranslate2 is not installed, or if it has no
+        such model.
     """
-    folder = Path(folder)
-    if type(model) is not Transformer:
-        raise InputError(f"CTranslate2 has no model such as {type(model).__name__}; choose another model")
-    check_rebuilt(model)
-    config = model.config
-    if config.score != "scaled" or config.positions == "relative" or config.d_k != config.d_v:
-        shape = f"score={config.score!r}, positions={config.positions!r}, d_k={config.d_k}, d_v={config.d_v}"
-        raise InputError(f"CTranslate2 has no model with {shape}")
+    model, folder = convertible(model), Path(folder)
     if os.path.lexists(folder):
-        raise InputError(f"{folder}: is there already; choose another folder, or remove it")
+        raise InputError(
+            f"{folder}: is there already; choose another folder, or remove it"
+        )
     try:
         spec = ctranslate2_spec(model)
     except ImportError:
-        raise InputError("CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'") from None
+        raise InputError(
+            "CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'"
+        ) from None
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
@@ -153,4 +183,6 @@ def write_ctranslate2(model: EncoderDecoder, vocabulary: Vocabulary, folder: Pat
             (part / "vocabulary.model").write_bytes(vocabulary.model)
             os.rename(part, folder)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error}); take another folder or make room") from None
+        raise InputError(
+            f"{folder}: cannot be written ({error}); take another folder or make room"
+        ) from None

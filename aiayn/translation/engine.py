@@ -48,26 +48,32 @@ from aiayn.model.transformer import Transformer
 
 
 # book/11-2-a-fast-decoder.ipynb, cell stack-beams
-def stack_beams(Q: Float[Tensor, "rows h n d_k"], batch: int) -> Float[Tensor, "{batch} h _ d_k"]:
-    """Let the beams of one sentence be one row, so that what they share need not be copied for each."""
+def stack_beams(
+    Q: Float[Tensor, "rows h n d_k"], batch: int
+) -> Float[Tensor, "{batch} h _ d_k"]:
+    """Put a sentence's beams into one row, so that what they share is not copied."""
     return Q.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
 
 
-def unstack_beams(heads: Float[Tensor, "batch h _ d_v"], rows: int) -> Float[Tensor, "{rows} h n d_v"]:
+def unstack_beams(
+    heads: Float[Tensor, "batch h _ d_v"], rows: int
+) -> Float[Tensor, "{rows} h n d_v"]:
     """Undo `stack_beams`: one row for each beam again."""
     return heads.unflatten(2, (rows // len(heads), -1)).transpose(1, 2).flatten(0, 1)
 
 
 # book/11-2-a-fast-decoder.ipynb, cell growing-cache
 class GrowingCache:
-    """Keys and values with spare room at the end, so that a step moves nothing but its own."""
+    """Keys and values with spare room at the end; a step moves nothing but its own."""
 
     def __init__(self) -> None:
         self.length = 0
         self.rooms: list[Tensor] = []
 
     def append(
-        self, keys: Float[Tensor, "batch h n d_k"], values: Float[Tensor, "batch h n d_v"]
+        self,
+        keys: Float[Tensor, "batch h n d_k"],
+        values: Float[Tensor, "batch h n d_v"],
     ) -> list[Tensor]:
         """Add positions at the end and return all of them."""
         end = self.length + keys.shape[2]
@@ -91,39 +97,52 @@ class GrowingCache:
 
     def pick(self, positions: Int[Tensor, "batch kept"]) -> None:
         """Keep these positions of each row, in this order."""
-        self.rooms = [kept.take_along_dim(positions[:, None, :, None], 2) for kept in self.contents()]
+        self.rooms = [
+            kept.take_along_dim(positions[:, None, :, None], 2)
+            for kept in self.contents()
+        ]
         self.length = positions.shape[1]
 
 
 # book/11-2-a-fast-decoder.ipynb, cell engine-state
 class EngineState:
-    """What the engine carries from step to step; there may be several rows, its beams, for each sentence."""
+    """What the engine carries from step to step; a sentence's beams are rows of it."""
 
-    def __init__(self, memory: list[list[Tensor]], visible: Bool[Tensor, "batch 1 1 n"]) -> None:
-        self.memory, self.visible = memory, visible  # keys and values of each layer; which are of words
+    def __init__(
+        self, memory: list[list[Tensor]], visible: Bool[Tensor, "batch 1 1 n"]
+    ) -> None:
+        self.memory = memory  # keys and values of each layer
+        self.visible = visible  # which of them are of words
         self.target = [GrowingCache() for _ in memory]
         self.length = 0  # target positions so far, of each beam
-        self.ancestry: Bool[Tensor, "batch beams kept"] | None = None  # None: one beam each, which sees all
+        # None: one beam each, which sees all
+        self.ancestry: Bool[Tensor, "batch beams kept"] | None = None
 
     def extend(self, rows: int, n: int) -> Bool[Tensor, "_ 1 _ _"] | None:
-        """Make room for `n` more positions of each row, and say which of all that are kept each may see."""
+        """Make room for `n` more positions of each row, and say what each may see."""
         batch, beams = len(self.visible), rows // len(self.visible)
         self.length += n
         if self.ancestry is None and beams == 1:
-            return causal_mask(n, self.length, self.visible.device)[None, None] if n > 1 else None
-        kept = self.visible.new_empty(batch, beams, 0) if self.ancestry is None else self.ancestry
+            if n == 1:
+                return None
+            return causal_mask(n, self.length, self.visible.device)[None, None]
+        kept = self.ancestry
+        if kept is None:
+            kept = self.visible.new_empty(batch, beams, 0)
         own = torch.block_diag(*[self.visible.new_ones(n, n).tril()] * beams)
-        seen = torch.cat([kept.repeat_interleave(n, 1), own.expand(batch, -1, -1)], dim=-1)
+        own = own.expand(batch, -1, -1)
+        seen = torch.cat([kept.repeat_interleave(n, 1), own], dim=-1)
         self.ancestry = seen.unflatten(1, (beams, n))[:, :, -1]
         return seen[:, None]
 
     # book/11-2-a-fast-decoder.ipynb, cell select
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows; they come sentence by sentence, as many for each. No key moves for a row."""
+        """Keep these rows, sentence by sentence, as many of each; no key moves."""
         beams = 1 if self.ancestry is None else self.ancestry.shape[1]
         sentences = (rows // beams).unique_consecutive()
         ancestry = self.ancestry
-        if ancestry is None and len(rows) > len(sentences):  # from now on there are several beams
+        if ancestry is None and len(rows) > len(sentences):
+            # From now on there are several beams.
             ancestry = self.visible.new_ones(len(self.visible), 1, self.length)
         if len(sentences) < len(self.visible):
             self.visible = self.visible[sentences]
@@ -131,10 +150,13 @@ class EngineState:
             for cache in self.target:
                 cache.select(sentences)
         if ancestry is not None:
-            self.ancestry = self.forget(ancestry.flatten(0, 1)[rows].unflatten(0, (len(sentences), -1)))
+            ancestry = ancestry.flatten(0, 1)[rows].unflatten(0, (len(sentences), -1))
+            self.ancestry = self.forget(ancestry)
 
-    def forget(self, ancestry: Bool[Tensor, "batch beams kept"]) -> Bool[Tensor, "batch beams _"]:
-        """Drop the positions that no beam descends from, once they are most of what is kept."""
+    def forget(
+        self, ancestry: Bool[Tensor, "batch beams kept"]
+    ) -> Bool[Tensor, "batch beams _"]:
+        """Drop the positions that no beam descends from, once they are the most."""
         alive = ancestry.any(dim=1)
         most = int(alive.sum(dim=1).max())
         if alive.shape[1] < 2 * most + 32:
@@ -159,19 +181,25 @@ def heads_of(
         return kernel(Q, K, V, visible)
     with small_products():
         if fused:  # queries are fewer numbers to divide than scores
-            return attend(Q / math.sqrt(Q.shape[-1]), K, V, visible, unscaled_dot_product)[0]
+            Q = Q / math.sqrt(Q.shape[-1])
+            return attend(Q, K, V, visible, unscaled_dot_product)[0]
         return kernel.attend(Q, K, V, visible)[0]
 
 
-def lengthen(source: Int[Tensor, "batch n"], config: ModelConfig) -> Int[Tensor, "batch _"]:
-    """Pad a batch of less than `SHORT` tokens up to that, or to what the model has positions for."""
+def lengthen(
+    source: Int[Tensor, "batch n"], config: ModelConfig
+) -> Int[Tensor, "batch _"]:
+    """Pad a batch to at least `SHORT` tokens, or to as many as the model can take."""
     missing = min(SHORT, config.longest or SHORT) - source.shape[1]
     return F.pad(source, (0, max(0, missing)), value=config.pad_id)
 
 
 # book/11-2-a-fast-decoder.ipynb, cell shared-attention
 def over_memory(
-    attention: MultiHeadAttention, state: EngineState, layer: int, x: Float[Tensor, "rows n d_model"]
+    attention: MultiHeadAttention,
+    state: EngineState,
+    layer: int,
+    x: Float[Tensor, "rows n d_model"],
 ) -> Float[Tensor, "rows n d_model"]:
     """Attention over the memory, of which all beams of a sentence share a row."""
     (Q,), (K, V) = attention.projections.project(x, slice(1)), state.memory[layer]
@@ -186,15 +214,16 @@ def over_words(
     seen: Bool[Tensor, "_ 1 _ _"] | None,
     x: Float[Tensor, "rows n d_model"],
 ) -> Float[Tensor, "rows n d_model"]:
-    """Self-attention over the words of all beams of a sentence, of which each sees those in `seen`."""
-    batch = len(state.visible)
+    """Self-attention over words of a sentence's beams: each sees those in `seen`."""
+    kernel, batch = attention.attention, len(state.visible)
     Q, K, V = attention.projections.project(x)
     K, V = state.target[layer].append(stack_beams(K, batch), stack_beams(V, batch))
-    if isinstance(attention.attention, RelativeAttention) and state.ancestry is not None:
+    if isinstance(kernel, RelativeAttention) and state.ancestry is not None:
         K, V = (own_positions(kept, state.ancestry) for kept in (K, V))
-        heads = attention.attention(Q, K, V, causal=True)
+        heads = kernel(Q, K, V, causal=True)
     else:
-        heads = unstack_beams(heads_of(attention.attention, stack_beams(Q, batch), K, V, seen), len(x))
+        heads = heads_of(kernel, stack_beams(Q, batch), K, V, seen)
+        heads = unstack_beams(heads, len(x))
     return attention.W_O(heads.transpose(1, 2).flatten(2))
 
 
@@ -208,33 +237,40 @@ def own_positions(
 
 # book/11-2-a-fast-decoder.ipynb, cell engine
 class Engine:
-    """Decodes with a trained Transformer as it is, in less time; it finds what the model itself would."""
+    """Decodes with a trained Transformer: what the model itself would find, sooner."""
 
     def __init__(self, model: Transformer) -> None:
         self.model, self.config = model, model.config
         self.layers: list[Any] = list(model.decoder.layers)
 
     def start(self, source: Int[Tensor, "batch n"]) -> EngineState:
-        """Encode the source once, keys and values for the decoder included; the state is for `step`."""
+        """Encode the source, with keys and values for the decoder; `step` goes on."""
         source = lengthen(source, self.config)
         memory = self.model.encode(source)
-        parts = [layer.memory_attention.projections.project(memory, slice(1, 3)) for layer in self.layers]
+        parts = [
+            layer.memory_attention.projections.project(memory, slice(1, 3))
+            for layer in self.layers
+        ]
         kept = [[part.contiguous() for part in layer] for layer in parts]
         return EngineState(kept, padding_mask(source, self.config.pad_id))
 
-    def step(self, tokens: Int[Tensor, "rows m"], state: EngineState) -> Float[Tensor, "rows vocabulary"]:
-        """Feed the newest target tokens (one for each row, or a prefix) and score the next one."""
+    def step(
+        self, tokens: Int[Tensor, "rows m"], state: EngineState
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """Feed each row's newest target token, or a prefix, and score the next one."""
         x = self.model.positions(self.model.target_embeddings(tokens), state.length)
         seen = state.extend(*tokens.shape)
         for number, layer in enumerate(self.layers):
-            x = layer.residuals[0](x, partial(over_words, layer.self_attention, state, number, seen))
-            x = layer.residuals[1](x, partial(over_memory, layer.memory_attention, state, number))
+            words = partial(over_words, layer.self_attention, state, number, seen)
+            memory = partial(over_memory, layer.memory_attention, state, number)
+            x = layer.residuals[0](x, words)
+            x = layer.residuals[1](x, memory)
             x = layer.residuals[2](x, layer.feed_forward)
         return self.model.logits(self.model.decoder.norm(x[:, -1]))
 
 
 def engine_for(model: EncoderDecoder) -> StepByStep:
-    """An engine for a Transformer of this book's own parts; any other model decodes by itself."""
+    """An engine for a Transformer of this book's own parts; else the model itself."""
     if type(model) is not Transformer:
         return model
     for layer in model.decoder.layers:

@@ -52,29 +52,40 @@ Start = Path | str | Translator | EncoderDecoder | tuple[EncoderDecoder, Vocabul
 
 # book/11-3-your-own-text.ipynb, cell pairs-of
 def pairs_of(text: SomePairs) -> Pairs:
-    """Sentences with their translations, as `Pairs`; an `InputError` names the first that is none."""
+    """Sentences and translations as `Pairs`; an `InputError` names what is no pair."""
     if isinstance(text, Pairs):
         return text
     rows: list[Any] = [text] if isinstance(text, str | Path) else list(text)
     for number, row in enumerate(rows, start=1):
-        sides = () if isinstance(row, str) or not isinstance(row, Iterable) else tuple(row)
+        single = isinstance(row, str) or not isinstance(row, Iterable)
+        sides = () if single else tuple(row)
         if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-            raise InputError(f"pair {number} is {row!r:.60}: give (sentence, translation)")
+            raise InputError(
+                f"pair {number} is {row!r:.60}: give (sentence, translation)"
+            )
     if not rows:
         raise InputError("no pairs: give a list of (sentence, translation)")
-    return Pairs([source.strip() for source, _ in rows], [target.strip() for _, target in rows])
+    sources = [source.strip() for source, _ in rows]
+    return Pairs(sources, [target.strip() for _, target in rows])
 
 
 def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
-    """Pairs to learn from, and a twentieth of them, at most 1,000, to validate on; no source is in both."""
+    """Pairs to learn from, and a twentieth, at most 1,000, to validate on.
+
+    No source is in both.
+    """
     sources = sorted(set(pairs.source))
     if len(sources) < 2:
-        raise InputError(f"{pairs.source_name}: too few sentences to hold one out; give valid=…")
+        raise InputError(
+            f"{pairs.source_name}: too few sentences to hold one out; give valid=…"
+        )
     number = min(1000, max(1, len(sources) // 20))
     chosen = set(random.Random(seed).sample(sources, number))
 
     def part(held: bool) -> Pairs:
-        rows = [k for k, source in enumerate(pairs.source) if (source in chosen) == held]
+        rows = [
+            k for k, source in enumerate(pairs.source) if (source in chosen) == held
+        ]
         which = " (held out)" if held else " (without those held out)"
         sides = [pairs.source[k] for k in rows], [pairs.target[k] for k in rows]
         return Pairs(*sides, pairs.source_name + which, pairs.target_name + which)
@@ -87,11 +98,12 @@ def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor)
     """A sentence, given as tokens, and what the model makes of it so far."""
     (text,) = vocabulary.decode([source.tolist()])
     made = Translator(model, vocabulary, SearchConfig(beam=1))(text)
-    return " → ".join(textwrap.shorten(side, 72, placeholder=" …") for side in (text, made))
+    sides = [textwrap.shorten(side, 72, placeholder=" …") for side in (text, made)]
+    return " → ".join(sides)
 
 
 def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
-    """The model that a training begins with, and how its learning rate will go on, in words."""
+    """What a training begins with, and how its learning rate will go on, in words."""
     model: Any
     vocabulary: Any
     steps = 0
@@ -100,18 +112,26 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
         model, vocabulary = run.load("cpu")
         name, steps = str(init), run.description.steps
     elif isinstance(init, Translator):
-        model, vocabulary, name, steps = init.model, init.vocabulary, "a Translator", init.steps
+        model, vocabulary = init.model, init.vocabulary
+        name, steps = "a Translator", init.steps
     else:
-        model, vocabulary = init if isinstance(init, tuple) and len(init) == 2 else (init, None)
-        name = "a model in memory"
-    if not isinstance(model, EncoderDecoder) or not isinstance(vocabulary, Vocabulary | None):
-        raise InputError("init: give a run's folder, a Translator, a model, or (model, vocabulary)")
+        (model, vocabulary), name = (init, None), "a model in memory"
+        if isinstance(init, tuple) and len(init) == 2:
+            model, vocabulary = init
+    known = isinstance(vocabulary, Vocabulary | None)
+    if not isinstance(model, EncoderDecoder) or not known:
+        raise InputError(
+            "init: give a run's folder, a Translator, a model, or (model, vocabulary)"
+        )
     start = Initial(model, vocabulary, name, steps)
     config = start.adapt(config)
     before, width = config.steps_before, config.model.d_model
     rate = learning_rate(before + 1, width, config.warmup, config.rate_factor)
-    way = f"falls on from {rate:.1e}" if before >= config.warmup else f"rises from {rate:.1e}"
-    said = f"begins with {name}, trained for {before:,} steps: the learning rate {way}; Adam begins anew"
+    way = "falls on" if before >= config.warmup else "rises"
+    said = (
+        f"begins with {name}, trained for {before:,} steps:"
+        f" the learning rate {way} from {rate:.1e}; Adam begins anew"
+    )
     return start, said
 
 
@@ -132,23 +152,31 @@ def train(
     tensorboard: bool = False,
     compile: bool = False,
 ) -> Translator:
-    """Train a model to translate (section 5). A training that is interrupted gives what it has by then.
+    """Train a model to translate (section 5).
+
+    A training that is interrupted gives what it has by then.
 
     Parameters
     ----------
     recipe, pairs, pair
-        How; sentences with translations, or a corpus or folder by name, and its languages, source first.
+        How; sentences with translations, or a corpus or folder by name, and its
+        languages, source first.
     valid
-        Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of the pairs, held out.
+        Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of
+        the pairs, held out.
     out, init
-        A new folder for the run, a temporary one unless given; what to begin with: a run's folder, a
-        `Translator`, a model, or a model with its vocabulary. Its shape and vocabulary are kept.
+        A new folder for the run, a temporary one unless given; what to begin with: a
+        run's folder, a `Translator`, a model, or a model with its vocabulary. Its shape
+        and vocabulary are kept.
     device, on_log, progress
-        Where, a GPU if there is one; is called with each line of the metrics; whether a bar is shown.
+        Where, a GPU if there is one; is called with each line of the metrics; whether a
+        bar is shown.
     drop_too_long, resume : bool
-        Leave out pairs longer than the recipe's `max_length`, else refused; go on with the run in `out`.
+        Leave out pairs longer than the recipe's `max_length`, else refused; go on with
+        the run in `out`.
     tensorboard, compile : bool
-        Write TensorBoard's files, too; have torch compile the layers: takes minutes, and pays on a GPU.
+        Write TensorBoard's files, too; have torch compile the layers: takes minutes,
+        and pays on a GPU.
     """
     config, shown = checked(recipe, out, resume), Progress(progress, on_log, example)
     start, said = (None, "") if init is None else initial(init, config)
@@ -156,52 +184,75 @@ def train(
     shown.say(said)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
-        options = drop_too_long, resume, tensorboard, compile
-        train_model(config, data, pair, folder, *options, init=start, device=device, progress=shown)
+        options = drop_too_long, resume, tensorboard, compile, start, device
+        train_model(config, data, pair, folder, *options, progress=shown)
         return finished(folder, device, shown)
 
 
 # book/11-3-your-own-text.ipynb, cell texts
 def texts(
-    pairs: SomePairs | str | Path, valid: SomePairs | None, pair: str | None, seed: int, shown: Progress
+    pairs: SomePairs | str | Path,
+    valid: SomePairs | None,
+    pair: str | None,
+    seed: int,
+    shown: Progress,
 ) -> tuple[str | tuple[Pairs, Pairs], str | None]:
-    """What `train_model` is to learn from, and its languages, so far as they are known."""
+    """What `train_model` learns from, and its languages, so far as they are known."""
     if isinstance(pairs, str | Path):
         name, pair = str(pairs), pair or "en-de"
-        return (name if valid is None else (load_pairs(name, pair, "train"), pairs_of(valid))), pair
+        if valid is None:
+            return name, pair
+        return (load_pairs(name, pair, "train"), pairs_of(valid)), pair
     if valid is not None:
         return (pairs_of(pairs), pairs_of(valid)), pair
     kept, held = hold_out(pairs_of(pairs), seed)
-    shown.say(f"{len(held):,} pairs are held out, {len(kept):,} are trained on; valid=… changes that")
+    shown.say(
+        f"{len(held):,} pairs are held out, {len(kept):,} are trained on;"
+        " valid=… changes that"
+    )
     return (kept, held), pair
 
 
 def checked(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig:
-    """The recipe, or the one of that name; an `InputError` if it is none, or the run has no place."""
+    """The recipe, or the one of that name; an `InputError` if none, or no folder."""
     config = named_recipe(recipe) if isinstance(recipe, str) else recipe
     if not isinstance(config, TrainingConfig):
-        raise InputError(f"recipe: give a name, or what aiayn.recipe makes, not a {type(recipe).__name__}")
+        raise InputError(
+            "recipe: give a name, or what aiayn.recipe makes,"
+            f" not a {type(recipe).__name__}"
+        )
     if out == "" or (out is None and resume):
-        raise InputError("out: name the folder of the run" + " that is to go on" * resume)
+        raise InputError(
+            "out: name the folder of the run" + " that is to go on" * resume
+        )
     return config
 
 
-def finished(folder: Path, device: torch.device | str | None, shown: Progress) -> Translator:
-    """The translator that a run has left; it says so if the training was interrupted."""
+def finished(
+    folder: Path, device: torch.device | str | None, shown: Progress
+) -> Translator:
+    """The translator that a run has left; it says if the training was interrupted."""
     translator = Translator.load(folder, device=device)
     step = int(translator.training["step"])
     if step not in Metrics(folder).validations():
-        shown.say(f"interrupted after step {step:,}; with resume=True, a run that has a folder goes on")
+        shown.say(
+            f"interrupted after step {step:,};"
+            " with resume=True, a run that has a folder goes on"
+        )
     return translator
 
 
 # book/11-3-your-own-text.ipynb, cell save
-def save(model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None) -> None:
-    """Write a model to a new folder; an `InputError` says if another one would come back."""
+def save(
+    model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None
+) -> None:
+    """Write a model to a new folder; an `InputError` if another would come back."""
     save_checkpoint(folder, model, vocabulary, {})
 
 
-def load(folder: Path | str, device: torch.device | str | None = None) -> EncoderDecoder:
-    """The model that `save` or `Translator.save` wrote, or a run has left; on a GPU if there is one."""
+def load(
+    folder: Path | str, device: torch.device | str | None = None
+) -> EncoderDecoder:
+    """The model that `save`, a `Translator` or a run left; on a GPU if there is one."""
     run, where = TrainedRun.read(folder), find_device(device)
     return load_model(run.checkpoints, run.description).to(where)

@@ -37,7 +37,7 @@ from aiayn.model.base import StepByStep, check_fields
 
 # book/11-10-searching-and-scoring.ipynb, cell length-penalty
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6) ** alpha, by which log probabilities are divided (Wu et al. 2016)."""
+    """((5 + length) / 6) ** alpha, which divides log probabilities (Wu et al. 2016)."""
     return ((5 + length) / 6) ** alpha
 
 
@@ -53,8 +53,8 @@ class SearchConfig:
     alpha : float
         Strength of the length penalty, at most 10; 0 compares plain log probabilities.
     extra_length : int
-        How many tokens a translation may have, its end among them, beyond the words of its source. No model
-        writes more than it has positions.
+        How many tokens a translation may have, its end among them, beyond the words of
+        its source. No model writes more than it has positions.
     n_best : int
         How many hypotheses to give back, at most `beam`.
     max_length : int
@@ -68,9 +68,13 @@ class SearchConfig:
     max_length: int = 1000
 
     def __post_init__(self) -> None:
-        check_fields(self, {"beam": (1, 1000), "alpha": (0, 10), "extra_length": (0, 100_000)})
+        check_fields(
+            self, {"beam": (1, 1000), "alpha": (0, 10), "extra_length": (0, 100_000)}
+        )
         if self.n_best > self.beam:
-            raise InputError(f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam")
+            raise InputError(
+                f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam"
+            )
 
 
 PAPER_SEARCH = SearchConfig()
@@ -100,12 +104,16 @@ class Hypothesis:
 BLOCK = 64  # words, of which only the greatest is looked at first
 
 
-def greatest_of_blocks(log_p: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows blocks"]:
+def greatest_of_blocks(
+    log_p: Float[Tensor, "rows vocabulary"],
+) -> Float[Tensor, "rows blocks"]:
     """The greatest number of each `BLOCK` words; the last block may be smaller."""
     whole = log_p.shape[1] // BLOCK
     blocks, rest = log_p.tensor_split([whole * BLOCK], dim=1)
     greatest = blocks.unflatten(1, (whole, BLOCK)).amax(dim=2)
-    return torch.cat([greatest, rest.amax(dim=1, keepdim=True)], dim=1) if rest.numel() else greatest
+    if not rest.numel():
+        return greatest
+    return torch.cat([greatest, rest.amax(dim=1, keepdim=True)], dim=1)
 
 
 def expand(
@@ -113,8 +121,10 @@ def expand(
     live: Float[Tensor, "batch beams"],
     width: int,
     allowed: Bool[Tensor, "rows vocabulary"] | None = None,
-) -> tuple[Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]]:
-    """The `width` likeliest ways to lengthen the live prefixes of each sentence by a token.
+) -> tuple[
+    Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]
+]:
+    """The `width` likeliest extensions of each sentence's live prefixes by one token.
 
     Returns
     -------
@@ -129,12 +139,16 @@ def expand(
     count, words = greatest.shape[1], log_p.shape[1]
     greatest = (greatest + live.view(-1, 1)).view(batch, -1)
     block = greatest.topk(min(width, greatest.shape[1]), dim=-1).indices.unsqueeze(-1)
-    row = torch.arange(batch, device=live.device)[:, None, None] * beams + block // count
+    first = torch.arange(batch, device=live.device)[:, None, None] * beams
+    row = first + block // count
     token = block % count * BLOCK + torch.arange(BLOCK, device=live.device)
-    beyond, token = token >= words, token.clamp(max=words - 1)  # where the last block is not full
-    total = (log_p[row, token] + live.flatten()[row]).masked_fill(beyond, -torch.inf).flatten(1)
+    beyond = token >= words  # where the last block is not full
+    token = token.clamp(max=words - 1)
+    total = log_p[row, token] + live.flatten()[row]
+    total = total.masked_fill(beyond, -torch.inf).flatten(1)
     best, index = total.topk(min(width, total.shape[1]), dim=-1)
-    return best, row.flatten(1).gather(1, index // BLOCK), token.flatten(1).gather(1, index)
+    row, token = row.flatten(1), token.flatten(1)
+    return best, row.gather(1, index // BLOCK), token.gather(1, index)
 
 
 # book/11-10-searching-and-scoring.ipynb, cell finished
@@ -155,9 +169,10 @@ class Finished:
         del self.hypotheses[self.search.beam :]
 
     def complete(self, live: float) -> bool:
-        """Whether prefixes of log probability `live` or less can no longer change the n best.
+        """Whether live prefixes, the best at `live`, can no longer change the n best.
 
-        A prefix only loses probability by growing, and no length divides it by more than the limit does.
+        A prefix only loses probability by growing, and no length divides it by more
+        than the limit does.
         """
         bound = live / length_penalty(self.limit, self.search.alpha)
         best = self.hypotheses[: self.search.n_best]
@@ -165,14 +180,20 @@ class Finished:
 
 
 # book/11-10-searching-and-scoring.ipynb, cell still-going
-Allowed = Callable[[list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, "rows vocabulary"]]
-LEAVING = 7 / 8  # of a batch that go on: from there down, those that are done are taken out
+Allowed = Callable[
+    [list[int], Int[Tensor, "batch beams length"]], Bool[Tensor, "rows vocabulary"]
+]
+# When no more than this part of a batch goes on, what is done is taken out of it.
+LEAVING = 7 / 8
 
 
 def check_numbers(log_probabilities: list[float]) -> None:
-    """Refuse what is no number, with an InputError: weights that are too large make all others so, too."""
+    """Raise an InputError if one is NaN, as happens if weights are too large."""
     if any(map(math.isnan, log_probabilities)):
-        raise InputError("the model computes no numbers: its weights are too large; use another checkpoint")
+        raise InputError(
+            "the model computes no numbers: its weights are too large;"
+            " use another checkpoint"
+        )
 
 
 def still_going(
@@ -181,7 +202,7 @@ def still_going(
     prefixes: Int[Tensor, "batch beams length"],
     live: Float[Tensor, "batch beams"],
 ) -> list[int]:
-    """The rows whose search goes on; where it meets its limit with nothing finished, prefixes must do."""
+    """The rows that go on; at the limit, with nothing finished, prefixes must do."""
     stay, best = [], live[:, 0].tolist()
     check_numbers(best)
     for row, sentence in enumerate(going):
@@ -191,7 +212,8 @@ def still_going(
         if prefixes.shape[-1] - 1 >= result.limit:
             if not result.hypotheses:
                 for column in live[row].isfinite().nonzero().flatten().tolist():
-                    result.add(prefixes[row, column, 1:].tolist(), float(live[row, column]))
+                    tokens = prefixes[row, column, 1:].tolist()
+                    result.add(tokens, float(live[row, column]))
             result.closed = True
         elif result.complete(best[row]):
             result.closed = True
@@ -208,20 +230,22 @@ def beam_search(
     search: SearchConfig = PAPER_SEARCH,
     allowed: Allowed | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch (section 6.1) with a model in evaluation mode, or an `Engine` over one.
+    """Translate a batch (section 6.1) with a model in evaluation mode or an `Engine`.
 
-    `source` holds sentences with their ends, padded; what comes out for one does not depend on the others.
-    `allowed` is told which sentences are still searched, by their rows in the batch, and the prefixes of
-    each; it answers which tokens may follow.
+    `source` holds sentences with their ends, padded; what comes out for one does not
+    depend on the others. `allowed` is told which sentences are still searched, by their
+    rows in the batch, and the prefixes of each; it answers which tokens may follow.
 
     Returns
     -------
     list of list of Hypothesis
-        For each sentence its `n_best` hypotheses, best first; fewer where fewer end within the limit.
+        For each sentence its `n_best` hypotheses, best first; fewer where fewer end
+        within the limit.
     """
     words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
     limits = (words + search.extra_length).clamp(min=1, max=model.config.longest)
-    width = 2 * search.beam if search.beam > 1 else 1  # a beam of 1 ends where the end is the likeliest
+    # A beam of 1 ends where the end is the likeliest.
+    width = 2 * search.beam if search.beam > 1 else 1
     results = [Finished(search, limit) for limit in limits.tolist()]
     going = list(range(len(source)))  # which sentence each row of the state belongs to
     state = model.start(source)
@@ -229,18 +253,24 @@ def beam_search(
     live = torch.zeros(len(source), 1, device=source.device)
     for length in range(1, 1 + max(limits.tolist())):
         logits = model.step(prefixes[:, :, -1].flatten()[:, None], state)
-        best, origin, token = expand(logits, live, width, allowed and allowed(going, prefixes))
-        prefixes = torch.cat([prefixes.flatten(0, 1)[origin], token.unsqueeze(-1)], dim=-1)
+        may_follow = allowed and allowed(going, prefixes)
+        best, origin, token = expand(logits, live, width, may_follow)
+        prefixes = prefixes.flatten(0, 1)[origin]
+        prefixes = torch.cat([prefixes, token.unsqueeze(-1)], dim=-1)
         ended = token == EOS_ID
         at = (ended & best.isfinite()).nonzero(as_tuple=True)
-        for row, tokens, log_p in zip(at[0].tolist(), prefixes[at].tolist(), best[at].tolist(), strict=True):
+        for row, tokens, log_p in zip(
+            at[0].tolist(), prefixes[at].tolist(), best[at].tolist(), strict=True
+        ):
             results[going[row]].add(tokens[1:], log_p)
-        live, kept = best.masked_fill(ended, -torch.inf).topk(min(search.beam, best.shape[1]), dim=-1)
+        live = best.masked_fill(ended, -torch.inf)
+        live, kept = live.topk(min(search.beam, live.shape[1]), dim=-1)
         prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
         rows, stay = origin.gather(1, kept), still_going(results, going, prefixes, live)
         if not stay:
             break
-        if len(stay) <= LEAVING * len(going):  # to move a few sentences costs more than to compute them
+        # To move a few sentences costs more than to compute them.
+        if len(stay) <= LEAVING * len(going):
             rows, prefixes, live = rows[stay], prefixes[stay], live[stay]
             going = [going[row] for row in stay]
         state.select(rows.flatten())

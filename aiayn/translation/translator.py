@@ -30,7 +30,12 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import TooLong as TooLong
 from aiayn.translation.batches import search_in_batches
 from aiayn.translation.bleu_scores import bleu as bleu
-from aiayn.translation.search import PAPER_SEARCH, Hypothesis, check_numbers, length_penalty
+from aiayn.translation.search import (
+    PAPER_SEARCH,
+    Hypothesis,
+    check_numbers,
+    length_penalty,
+)
 from aiayn.translation.search import SearchConfig as SearchConfig
 from aiayn.translation.search import beam_search as beam_search
 
@@ -61,8 +66,10 @@ class Translation:
 def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
     """Hypotheses with the texts that come next, best first, each text once."""
     found: dict[str, Translation] = {}
-    for each, text in zip(hypotheses, texts, strict=False):  # texts go on with the next sentence's
-        found.setdefault(text, Translation(text, each.score, each.log_probability, each.tokens))
+    # The texts go on with the next sentence's.
+    for each, text in zip(hypotheses, texts, strict=False):
+        translation = Translation(text, each.score, each.log_probability, each.tokens)
+        found.setdefault(text, translation)
     return list(found.values())
 
 
@@ -101,31 +108,51 @@ class Translator:
         search: SearchConfig = PAPER_SEARCH,
         device: torch.device | str | None = None,
     ) -> "Translator":
-        """The model of a run's folder, the mean of its last checkpoints; on a GPU if there is one."""
+        """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
         run = TrainedRun.read(folder, average)
         return cls(*run.load(device), search, training=run.description.training)
 
-    def __call__(self, text: str | Iterable[str], batch_tokens: int = 2000, progress: bool = False) -> Any:
-        """Translate a sentence, or a list of them; an empty one stays empty, and one that is too long
-        becomes so, with the warning `TooLong`. `batch_tokens` bounds a batch's source."""
+    def __call__(
+        self,
+        text: str | Iterable[str],
+        batch_tokens: int = 2000,
+        progress: bool = False,
+    ) -> Any:
+        """Translate a sentence or a list of them.
+
+        An empty one stays empty, and one that is too long becomes so, with the warning
+        `TooLong`. `batch_tokens` bounds a batch's source.
+        """
         lines = [text] if isinstance(text, str) else list(text)
-        best = [found[0].text if found else "" for found in self.n_best(lines, 1, batch_tokens, progress)]
+        found = self.n_best(lines, 1, batch_tokens, progress)
+        best = [translations[0].text if translations else "" for translations in found]
         return best[0] if isinstance(text, str) else best
 
     # book/11-10-searching-and-scoring.ipynb, cell translate-lines
     def n_best(
-        self, lines: Sequence[str], n: int, batch_tokens: int = 2000, progress: bool = False
+        self,
+        lines: Sequence[str],
+        n: int,
+        batch_tokens: int = 2000,
+        progress: bool = False,
     ) -> list[list[Translation]]:
-        """The `n` best translations of each sentence, best first; none if it is empty or too long."""
+        """The `n` best translations of each line; none of an empty or too long one."""
         check_list(lines)
         search = replace(self.search, n_best=n)
         sources = self.vocabulary.encode([line.strip() for line in lines])
         longest = min(search.max_length, self.model.config.longest or search.max_length)
         tokens = batch_tokens * WIDE // max(WIDE, search.beam)
         found = search_in_batches(
-            self.model, sources, search, tokens, longest, engine=self.engine, progress=progress
+            self.model,
+            sources,
+            search,
+            tokens,
+            longest,
+            engine=self.engine,
+            progress=progress,
         )
-        texts = iter(self.vocabulary.decode([each.tokens for hypotheses in found for each in hypotheses]))
+        written = [each.tokens for hypotheses in found for each in hypotheses]
+        texts = iter(self.vocabulary.decode(written))
         return [distinct(hypotheses, texts) for hypotheses in found]
 
     # book/11-10-searching-and-scoring.ipynb, cell translator-save
@@ -136,7 +163,7 @@ class Translator:
     @property
     def steps(self) -> int:
         """How many steps the model was trained for, so far as that is known."""
-        return int(self.training.get("step", 0)) + int(self.training.get("steps_before", 0))
+        return sum(int(self.training.get(name, 0)) for name in ("step", "steps_before"))
 
     def __repr__(self) -> str:
         numbers = sum(weight.numel() for weight in self.model.parameters())
@@ -145,8 +172,10 @@ class Translator:
 
     # book/11-10-searching-and-scoring.ipynb, cell score-lines
     @torch.inference_mode()
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-        """Score translations that are given, as the search scores its own (section 6.1).
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> list[Translation]:
+        """Score given translations, as the search scores its own (section 6.1).
 
         Raises
         ------
@@ -156,10 +185,14 @@ class Translator:
         for side in (sources, targets):
             check_list(side)
         if len(sources) != len(targets):
-            raise InputError(f"{len(sources)} sources, but {len(targets)} targets: they must be pairs")
+            counts = f"{len(sources)} sources, but {len(targets)} targets"
+            raise InputError(f"{counts}: they must be pairs")
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
-        sides = (vocabulary.encode([line.strip() for line in side]) for side in (sources, targets))
+        sides = (
+            vocabulary.encode([line.strip() for line in side])
+            for side in (sources, targets)
+        )
         examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
             rows = group.tolist()
@@ -176,10 +209,11 @@ class Translator:
 
 
 # book/11-10-searching-and-scoring.ipynb, cell translate-lines
-WIDE = 8  # beams, beyond which fewer sentences are searched at a time, for the sake of memory
+# With more beams, fewer sentences are searched at a time, for the sake of memory.
+WIDE = 8
 
 
 def check_list(lines: Sequence[str]) -> None:
-    """Refuse a single sentence where several are wanted: it would be taken letter by letter."""
+    """Raise a TypeError at a single sentence: it would be taken letter by letter."""
     if isinstance(lines, str):
         raise TypeError("several sentences are wanted: put a single one into a list")

@@ -1,12 +1,13 @@
-"""Chapters: what Markdown and tags alone cannot say, added when a chapter becomes a page.
+"""Chapters: what Markdown and tags cannot say, added when a chapter becomes a page.
 
 * The title gets the number of the paper's section.
-* A blockquote that begins with one of the words in `BOXES`, in bold, becomes a box of that kind.
-* A code cell gets the HTML id `cell-ID` and, if it is exported, a badge that leads to its place in the
-  package and to its entry in the reference.
+* A blockquote that begins with one of the words in `BOXES`, in bold, becomes a box of
+  that kind.
+* A code cell gets the HTML id `cell-ID` and, if it is exported, a badge that leads to
+  its place in the package and to its entry in the reference.
 * A full stop or comma behind a formula stays on the formula's line.
-* The badge "Open in Colab", meant for readers on GitHub, is left out: the page has a button for that, and a
-  picture from another host would tell that host who reads.
+* The badge "Open in Colab", meant for readers on GitHub, is left out: the page has a
+  button for that, and a picture from another host would tell that host who reads.
 """
 
 import re
@@ -21,15 +22,23 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
-BADGE = re.compile(r"\[!\[[^]]*\]\([^)]*\)\]\(https://colab\.research\.google\.com/[^)]*\)\n*")
+BADGE = re.compile(
+    r"\[!\[[^]]*\]\([^)]*\)\]\(https://colab\.research\.google\.com/[^)]*\)\n*"
+)
 BOXES = {"Paper", "Misread", "Exercise", "Try", "Note", "Alternative"}
 
 
 def name_cells(app: Sphinx, docname: str, notebook: Notebook) -> None:
-    """Write into a code cell's metadata, which reach the page, its id and the module it is exported to."""
+    """Write into a code cell's metadata, which reach the page, its id and the module it
+    is exported to.
+    """
     default = notebook["metadata"].get("aiayn", {}).get("module")
     for cell in code_cells(notebook):
-        exports = [tag for tag in cell["metadata"].get("tags", []) if tag.partition(":")[0] == "export"]
+        exports = [
+            tag
+            for tag in cell["metadata"].get("tags", [])
+            if tag.partition(":")[0] == "export"
+        ]
         module = exports[0].partition(":")[2] or default if exports else None
         cell["metadata"]["aiayn"] = {"id": cell["id"], "module": module}
 
@@ -53,7 +62,11 @@ class Boxes(SphinxTransform):
                 # The parser opens a line with an empty text.
                 first.children = [child for child in first if child != ""]
             strong = first[0] if first.children else None
-            word = re.match(r"\w*", strong.astext()) if isinstance(strong, nodes.strong) else None
+            word = (
+                re.match(r"\w*", strong.astext())
+                if isinstance(strong, nodes.strong)
+                else None
+            )
             if strong is None or word is None or word[0] not in BOXES:
                 continue
             first.remove(strong)
@@ -62,13 +75,19 @@ class Boxes(SphinxTransform):
             trim(first, 0)
             text = quote.children if first.astext().strip() else quote.children[1:]
             kind = f"aiayn-box-{word[0].lower()}"
-            quote.replace_self(nodes.container("", label, *text, classes=["aiayn-box", kind]))
+            quote.replace_self(
+                nodes.container("", label, *text, classes=["aiayn-box", kind])
+            )
 
 
 def trim(paragraph: nodes.paragraph, end: int) -> None:
-    """Remove the stops and spaces between a label and its text, as they no longer share a line."""
+    """Remove the stops and spaces between a label and its text, as they no longer share
+    a line.
+    """
     if paragraph.children and isinstance(text := paragraph[end], nodes.Text):
-        paragraph.replace(text, nodes.Text(text.rstrip(" .:") if end else text.lstrip(" .:\n")))
+        paragraph.replace(
+            text, nodes.Text(text.rstrip(" .:") if end else text.lstrip(" .:\n"))
+        )
 
 
 class Punctuation(SphinxTransform):
@@ -79,33 +98,47 @@ class Punctuation(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         for formula in list(self.document.findall(nodes.math)):
             text = formula.next_node(descend=False, siblings=True)
-            marks = re.match(r"[.,;:!?)’”]+", text) if isinstance(text, nodes.Text) else None
+            marks = (
+                re.match(r"[.,;:!?)’”]+", text)
+                if isinstance(text, nodes.Text)
+                else None
+            )
             if marks:
                 formula.parent.replace(text, nodes.Text(text[marks.end() :]))
                 pair = nodes.inline(
-                    "", "", formula.deepcopy(), nodes.Text(marks[0]), classes=["aiayn-nowrap"]
+                    "",
+                    "",
+                    formula.deepcopy(),
+                    nodes.Text(marks[0]),
+                    classes=["aiayn-nowrap"],
                 )
                 formula.replace_self(pair)
 
 
 class Cells(SphinxTransform):
-    """Give code cells their ids, to which Markdown may link, and exported ones their badges."""
+    """Give code cells their ids, to which Markdown may link, and exported ones their
+    badges.
+    """
 
     default_priority = 800  # after citations and terms have been looked for
 
     def apply(self, **kwargs: Any) -> None:
         places = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
         for container in self.document.findall(nodes.container):
-            if container.get("nb_element") == "cell_code" and "aiayn" in container["cell_metadata"]:
+            if (
+                container.get("nb_element") == "cell_code"
+                and "aiayn" in container["cell_metadata"]
+            ):
                 cell = container["cell_metadata"]["aiayn"]
                 place = f"cell-{cell['id']}"
                 container["ids"].append(place)
-                places[place] = (0, place, cell["id"])  # line, id and title, as MyST notes them of headings
+                # Line, id and title, as MyST notes them of headings.
+                places[place] = (0, place, cell["id"])
                 if cell["module"]:
                     container.insert(0, self.badge(cell["id"], cell["module"]))
 
     def badge(self, cell: str, module: str) -> nodes.paragraph:
-        """The line above an exported cell; warn if the package does not hold the cell."""
+        """The line above an exported cell; warn if the package lacks the cell."""
         path = f"aiayn/{module.replace('.', '/')}.py"
         source = Path(self.app.srcdir, path)
         origin = f"# {self.env.docname}.ipynb, cell {cell}\n"
@@ -121,13 +154,17 @@ class Cells(SphinxTransform):
         entry = next((each.name for each in public if each.cell == cell), "")
         badge += self.link(about.qualified, about.source_page, f"cell-{cell}")
         badge += nodes.Text(" · ")
-        badge += self.link("reference", about.page, f"{about.qualified}.{entry}" if entry else "")
+        badge += self.link(
+            "reference", about.page, f"{about.qualified}.{entry}" if entry else ""
+        )
         return badge
 
     def link(self, text: str, page: str, place: str) -> nodes.reference:
         """A link to a place of another page, or to its top."""
         target = self.app.builder.get_relative_uri(self.env.docname, page)
-        return nodes.reference("", text, refuri=target + (place and f"#{place}"), internal=True)
+        return nodes.reference(
+            "", text, refuri=target + (place and f"#{place}"), internal=True
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

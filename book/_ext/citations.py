@@ -1,9 +1,11 @@
-"""Citations: a chapter's plain link to a work, or its bare name, leads to the work's entry in the references.
+"""Citations: a chapter's plain link to a work, or its bare name, leads to the work's
+entry in the references.
 
-Chapters are read on GitHub and in Colab too, where a citation's role would be shown raw. So they link a
-work's own address, or just name its authors, and this module does the rest from references.bib. The words
-stay, and the link leads to the entry (sphinxcontrib-bibtex sets the list); below the entry stand the places
-that cite it. It warns of a link to literature that has no entry, and of an entry that nothing cites.
+Chapters are read on GitHub and in Colab too, where a citation's role would be shown
+raw. So they link a work's own address, or just name its authors, and this module does
+the rest from references.bib. The words stay, and the link leads to the entry
+(sphinxcontrib-bibtex sets the list); below the entry stand the places that cite it. It
+warns of a link to literature that has no entry, and of an entry that nothing cites.
 """
 
 import re
@@ -27,8 +29,21 @@ REFERENCES = "book/references"
 PAPER = "vaswani2017"
 # A link to one of these hosts is a link to literature, and has to have an entry.
 LITERATURE = {
-    *("arxiv.org", "aclanthology.org", "doi.org", "dl.acm.org", "openreview.net", "proceedings.mlr.press"),
-    *("jmlr.org", "papers.nips.cc", "proceedings.neurips.cc", "nature.com", "cdn.openai.com"),
+    *(
+        "arxiv.org",
+        "aclanthology.org",
+        "doi.org",
+        "dl.acm.org",
+        "openreview.net",
+        "proceedings.mlr.press",
+    ),
+    *(
+        "jmlr.org",
+        "papers.nips.cc",
+        "proceedings.neurips.cc",
+        "nature.com",
+        "cdn.openai.com",
+    ),
 }
 
 
@@ -44,17 +59,23 @@ def by_author(entries: list[Entry]) -> list[Entry]:
 
 
 class Style(unsrt.Style):
-    """How an entry is set: the title is the link, and stays as its authors capitalised it."""
+    """How an entry is set: the title is the link, and stays as its authors capitalised
+    it.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.sort = by_author
 
-    def format_title(self, entry: Entry, which_field: str, as_sentence: bool = True) -> Any:
+    def format_title(
+        self, entry: Entry, which_field: str, as_sentence: bool = True
+    ) -> Any:
         title = href[field("url", raw=True), field(which_field)]
         return sentence[title] if as_sentence else title
 
-    def format_btitle(self, entry: Entry, which_field: str, as_sentence: bool = True) -> Any:
+    def format_btitle(
+        self, entry: Entry, which_field: str, as_sentence: bool = True
+    ) -> Any:
         if which_field == "title":
             return self.format_title(entry, which_field, as_sentence)
         return super().format_btitle(entry, which_field, as_sentence)
@@ -74,21 +95,30 @@ def address(url: str) -> str:
 
 def described(entry: Entry) -> str:
     """Authors, title and year in one line."""
-    authors = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
+    authors = [
+        " ".join(person.prelast_names + person.last_names)
+        for person in entry.persons["author"]
+    ]
     if len(authors) > 3 or "others" in authors:
         authors = [authors[0], "others"]
-    names = " and ".join([", ".join(authors[:-1]), authors[-1]] if len(authors) > 1 else authors)
+    names = " and ".join(
+        [", ".join(authors[:-1]), authors[-1]] if len(authors) > 1 else authors
+    )
     return f"{names}: {entry.fields['title']} ({entry.fields['year']})"
 
 
 def cell_of(node: nodes.Node) -> str | None:
     """The id of the code cell that a node stands in."""
     cells = (each for each in ancestors(node) if each.get("nb_element") == "cell_code")
-    return next((cell["cell_metadata"].get("aiayn", {}).get("id") for cell in cells), None)
+    return next(
+        (cell["cell_metadata"].get("aiayn", {}).get("id") for cell in cells), None
+    )
 
 
 class Cite(SphinxTransform):
-    """Make citations of links and names. The page remembers where, as `citations` in its metadata."""
+    """Make citations of links and names. The page remembers where, as `citations` in
+    its metadata.
+    """
 
     default_priority = 600  # after the boxes have been made
 
@@ -98,14 +128,25 @@ class Cite(SphinxTransform):
             return
         self.entries = self.env.get_domain("cite").bibdata.data.entries
         self.cited: dict[str, str] = {}  # key: id of the place on this page
-        by_address = {address(entry.fields["url"]): key for key, entry in self.entries.items()}
+        by_address = {
+            address(entry.fields["url"]): key for key, entry in self.entries.items()
+        }
         for link in list(self.document.findall(nodes.reference)):
             if key := by_address.get(address(link.get("refuri", ""))):
                 self.lead(link, key)
-            elif urlsplit(link.get("refuri", "")).netloc.removeprefix("www.") in LITERATURE:
-                LOGGER.warning("no entry in book/references.bib for %s", link["refuri"], location=link)
+            elif (
+                urlsplit(link.get("refuri", "")).netloc.removeprefix("www.")
+                in LITERATURE
+            ):
+                LOGGER.warning(
+                    "no entry in book/references.bib for %s",
+                    link["refuri"],
+                    location=link,
+                )
         if self.env.doc2path(docname).endswith(".ipynb"):
-            self.cite_names({form: key for form, key in self.forms() if key not in self.cited})
+            self.cite_names(
+                {form: key for form, key in self.forms() if key not in self.cited}
+            )
         self.env.metadata[docname]["citations"] = self.cited
 
     def forms(self) -> Iterator[tuple[str, str]]:
@@ -117,7 +158,9 @@ class Cite(SphinxTransform):
                     yield words, key
 
     def cite_names(self, forms: dict[str, str]) -> None:
-        """Link a work where the chapter first names it; if only its code does, remember the cell."""
+        """Link a work where the chapter first names it; if only its code does, remember
+        the cell.
+        """
         if not forms:
             return
         pattern = one_of(forms)
@@ -136,9 +179,14 @@ class Cite(SphinxTransform):
                     self.cited.setdefault(forms[match[0]], f"cell-{cell}")
 
     def lead(self, link: nodes.reference, key: str) -> None:
-        """Have a link lead to the entry; the first of a page is where the entry leads back to."""
+        """Have a link lead to the entry; the first of a page is where the entry leads
+        back to.
+        """
         page = self.app.builder.get_relative_uri(self.env.docname, REFERENCES)
-        link["refuri"], link["reftitle"] = f"{page}#ref-{key}", described(self.entries[key])
+        link["refuri"], link["reftitle"] = (
+            f"{page}#ref-{key}",
+            described(self.entries[key]),
+        )
         link["internal"] = True
         link["classes"].append("aiayn-cite")
         if key not in self.cited:
@@ -158,7 +206,14 @@ def lead_back(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if docname != REFERENCES:
         return
     for item in doctree.findall(nodes.list_item):
-        key = next((name.removeprefix("ref-") for name in item["ids"] if name.startswith("ref-")), None)
+        key = next(
+            (
+                name.removeprefix("ref-")
+                for name in item["ids"]
+                if name.startswith("ref-")
+            ),
+            None,
+        )
         if key is None:
             continue
         line = nodes.paragraph("", "Cited in ", classes=["aiayn-place"])

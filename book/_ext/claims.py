@@ -1,8 +1,8 @@
 """Claims: the line under a cell that checks one, and the ledger of all of them.
 
-A checking cell is tagged `claim:ID`; its output's metadata say what was found, and how strong the evidence
-is. The ledger joins these, read from the notebooks of the book, with book/claims.yml: no state and no figure
-is typed by hand.
+A checking cell is tagged `claim:ID`; its output's metadata say what was found, and how
+strong the evidence is. The ledger joins these, read from the notebooks of the book,
+with book/claims.yml: no state and no figure is typed by hand.
 """
 
 import html
@@ -22,20 +22,31 @@ from sphinx.util.docutils import SphinxDirective
 LOGGER = logging.getLogger(__name__)
 LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
-STATES = {"holds": "✓", "does not hold here": "✗", "undecided": "?", "not yet run": "○", "cited": "§"}
+STATES = {
+    "holds": "✓",
+    "does not hold here": "✗",
+    "undecided": "?",
+    "not yet run": "○",
+    "cited": "§",
+}
 
 Claim = dict[str, Any]
 
 
 def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The outputs of a cell that report on a claim, each with its record."""
-    found = ((output, output.get("metadata", {}).get("aiayn", {})) for output in cell["outputs"])
+    found = (
+        (output, output.get("metadata", {}).get("aiayn", {}))
+        for output in cell["outputs"]
+    )
     return [(output, record) for output, record in found if "claim" in record]
 
 
 @cache
 def read_claims(app: Sphinx) -> list[Claim]:
-    """The paper's claims, in its order, each with its state and with what the chapters' cells found."""
+    """The paper's claims, in its order, each with its state and with what the chapters'
+    cells found.
+    """
     folder = Path(app.srcdir, "book")
     titles = chapters(folder)
     checks: dict[str, list[dict[str, Any]]] = {}
@@ -43,11 +54,17 @@ def read_claims(app: Sphinx) -> list[Claim]:
         notebook = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))
         for cell in code_cells(notebook):
             for _, record in records(cell):
-                check = {"page": page, "chapter": titles[page][0], "cell": cell["id"], **record}
+                check = {
+                    "page": page,
+                    "chapter": titles[page][0],
+                    "cell": cell["id"],
+                    **record,
+                }
                 checks.setdefault(record["claim"], []).append(check)
     claims = yaml.safe_load((folder / "claims.yml").read_text(encoding="utf-8"))
     for claim in claims:
-        claim["section"] = claim["id"].rpartition("-")[0][:3]  # 3.2 of 3.2.1: the chapter's
+        # The chapter's: 3.2 of 3.2.1.
+        claim["section"] = claim["id"].rpartition("-")[0][:3]
         claim["part"] = claim["section"][0]
         claim["checks"] = checks.get(claim["id"], [])
         claim["state"] = state_of(claim)
@@ -56,8 +73,13 @@ def read_claims(app: Sphinx) -> list[Claim]:
 
 @cache
 def sections(app: Sphinx) -> dict[str, str]:
-    """The title of the chapter about each section: of the first, where the workshop has another."""
-    titles = {section: title for title, section in reversed(chapters(Path(app.srcdir, "book")).values())}
+    """The title of the chapter about each section: of the first, where the workshop has
+    another.
+    """
+    titles = {
+        section: title
+        for title, section in reversed(chapters(Path(app.srcdir, "book")).values())
+    }
     return titles | {"6": "6 Results", "A": titles["appendix"]}
 
 
@@ -66,16 +88,24 @@ def state_of(claim: Claim) -> str:
     if not claim["checks"]:
         return "cited" if "cited" in claim else "not yet run"
     found = {check["state"] for check in claim["checks"]}
-    return next(state for state in ("does not hold here", "undecided", "holds") if state in found)
+    return next(
+        state
+        for state in ("does not hold here", "undecided", "holds")
+        if state in found
+    )
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
-    """Link each claim's line to the ledger; warn of tags and reports that do not go together."""
+    """Link each claim's line to the ledger; warn of tags and reports that do not go
+    together.
+    """
     known = {claim["id"] for claim in read_claims(app)}
     ledger = app.builder.get_relative_uri(docname, LEDGER)
     for cell in code_cells(notebook):
         tags = cell["metadata"].get("tags", [])
-        tagged = {tag.removeprefix("claim:") for tag in tags if tag.startswith("claim:")}
+        tagged = {
+            tag.removeprefix("claim:") for tag in tags if tag.startswith("claim:")
+        }
         reported = {record["claim"] for _, record in records(cell)}
         for claim in sorted(tagged | reported):
             if claim not in known:
@@ -86,15 +116,19 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
                 fault = f"is reported on, but the cell has no tag claim:{claim}"
             else:
                 continue
-            LOGGER.warning("cell %s: claim %s %s", cell["id"], claim, fault, location=docname)
+            LOGGER.warning(
+                "cell %s: claim %s %s", cell["id"], claim, fault, location=docname
+            )
         for output, record in records(cell):
             state = record["state"]
             found = f"{state} ({record['evidence']})"
             figure = f": {html.escape(record['figure'])}" if record["figure"] else ""
-            link = f'<a href="{ledger}#claim-{record["claim"]}">Claim {record["claim"]}</a>'
+            claim = record["claim"]
+            link = f'<a href="{ledger}#claim-{claim}">Claim {claim}</a>'
             output["data"]["text/html"] = (
                 f'<div class="aiayn-claim" data-state="{state}">'
-                f'<span class="aiayn-sign">{STATES[state]}</span> {link} {found}{figure}</div>'
+                f'<span class="aiayn-sign">{STATES[state]}</span>'
+                f" {link} {found}{figure}</div>"
             )
 
 
@@ -132,7 +166,9 @@ class Ledger(Claims):
                 self.show("ledger", list(group)),
                 ids=[f"section-{number.replace('.', '-')}"],
             )
-            for number, group in groupby(read_claims(self.env.app), key=lambda claim: claim["section"])
+            for number, group in groupby(
+                read_claims(self.env.app), key=lambda claim: claim["section"]
+            )
         ]
 
 

@@ -1,7 +1,7 @@
-"""The command line as text: a page with every verb's help, as the program itself prints it.
+"""The command line as text: a page with every verb's help, as the program prints it.
 
-The help is asked for at a width at which nothing is broken, and taken apart into Sphinx's own descriptions of
-options: these fit a phone, can be searched and linked to.
+The help is asked for at a width at which nothing is broken, and taken apart into
+Sphinx's own descriptions of options: these fit a phone, can be searched and linked to.
 """
 
 import contextlib
@@ -13,10 +13,11 @@ from textwrap import indent
 from unittest.mock import patch
 
 INTRODUCTION = """\
-The package brings a command with it, ``aiayn``; ``python -m aiayn`` is the same. This page says what
-``aiayn VERB --help`` says. The chapter `{title} <../book/09-launch.html>`__ uses it for the paper's runs; the
-functions behind the verbs are in :py:mod:`aiayn.commands.train`,
-:py:mod:`aiayn.commands.use` and :py:mod:`aiayn.__main__`.
+The package brings a command with it, ``aiayn``; ``python -m aiayn`` is the same. This
+page says what ``aiayn VERB --help`` says. The chapter
+`{title} <../book/09-launch.html>`__ uses it for the paper's runs; the functions behind
+the verbs are in :py:mod:`aiayn.commands.train`, :py:mod:`aiayn.commands.use` and
+:py:mod:`aiayn.__main__`.
 
 The verbs: {verbs}."""
 
@@ -25,7 +26,8 @@ def help_of(*verb: str) -> str:
     """What `aiayn VERB --help` prints on a screen that is wide enough."""
     from aiayn.__main__ import main  # here, as it loads torch
 
-    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # or else the boxes are not drawn
+    # UTF-8, or else the boxes are not drawn.
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with (
         patch.object(sys, "argv", ["aiayn", *verb, "--help"]),
         patch.dict(os.environ, {"COLUMNS": "1000", "NO_COLOR": "1"}),
@@ -43,10 +45,11 @@ def verbs() -> list[str]:
 
 
 def options(text: str) -> list[tuple[str, str]]:
-    """Each option, with what it takes, and its help: from the boxes of a verb's help."""
+    """Each option, what it takes, and its help: from the boxes of a verb's help."""
     found: list[tuple[str, str]] = []
     for line in re.findall(r"^│ (.*?) *│$", text, re.MULTILINE):
-        if line.startswith(" ") and found:  # the help of an option too long to stand beside it
+        if line.startswith(" ") and found:
+            # The help of an option too long to stand beside it.
             found[-1] = (found[-1][0], line.strip())
         else:
             head, _, told = line.partition("  ")
@@ -59,7 +62,8 @@ def described(head: str, told: str) -> str:
     told = re.sub(r" ?\(required\)", "", told)
     told = re.sub(r"\(default: (.*)\)$", r"(default: ``\1``)", told)
     told = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", told)
-    if not head.startswith("-"):  # it has no name of its own, by which one could link to it
+    if not head.startswith("-"):
+        # It has no name of its own, by which one could link to it.
         return f"``{head}``\n{indent(told, '   ')}"
     return f".. option:: {head}\n\n{indent(told, '   ')}"
 
@@ -67,14 +71,19 @@ def described(head: str, told: str) -> str:
 def form(verb: str, told: list[tuple[str, str]]) -> str:
     """How a verb is called: what it cannot do without, then the rest in one word."""
     needed = [head for head, words in told if "(required)" in words]
-    return " ".join(["aiayn", verb, *needed, *(["[options]"] * (len(needed) < len(told)))])
+    return " ".join(
+        ["aiayn", verb, *needed, *(["[options]"] * (len(needed) < len(told)))]
+    )
 
 
 def command_line(title: str) -> str:
     """The page; `title` is that of the chapter on the commands."""
     known = verbs()
     places = ", ".join(f"`{verb} <#aiayn-{verb}>`__" for verb in known)
-    parts = ["The command line\n================", INTRODUCTION.format(title=title, verbs=places)]
+    parts = [
+        "The command line\n================",
+        INTRODUCTION.format(title=title, verbs=places),
+    ]
     for verb in known:
         _, _, text = help_of(verb).partition("\n\n")  # the usage, which is cut short
         about, _, boxes = text.partition("╭")

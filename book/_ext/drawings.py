@@ -1,17 +1,21 @@
-"""Drawings: an SVG of the book's own, `![what it shows](_static/NAME.svg)`, is put into the page itself.
+"""Drawings: the book's SVGs, `![what it shows](_static/NAME.svg)`, put into the page.
 
-A picture in a file of its own cannot know whether the reader has chosen light or dark; inside the page it
-can. On GitHub and in Colab the same file is shown as a picture. So a drawing keeps to these rules:
+A picture in a file of its own cannot know whether the reader has chosen light or dark;
+inside the page it can. On GitHub and in Colab the same file is shown as a picture. So a
+drawing keeps to these rules:
 
-* It has a viewBox, and a first <rect> of the colour of paper as its ground: GitHub may be dark.
-* It takes its colours from the page (book/_static/book.css), each with a fallback for white paper, written
-  out in attributes, as in stroke="var(--aiayn-ink, #24292f)"; a <style> element would leak into the page.
-  They are ink #24292f (lines, words), muted #57606a (what stands back), rule #d0d7de (frames), paper
-  #ffffff, and the accents blue #1d5b99, red #a93a2c, green #2f6f4f, violet #6b4c9a, ochre #85590b. A pale
-  fill is an accent with fill-opacity=".12".
+* It has a viewBox, and a first <rect> of the colour of paper as its ground: GitHub may
+  be dark.
+* It takes its colours from the page (book/_static/book.css), each with a fallback for
+  white paper, written out in attributes, as in stroke="var(--aiayn-ink, #24292f)"; a
+  <style> element would leak into the page. They are ink #24292f (lines, words), muted
+  #57606a (what stands back), rule #d0d7de (frames), paper #ffffff, and the accents blue
+  #1d5b99, red #a93a2c, green #2f6f4f, violet #6b4c9a, ochre #85590b. A pale fill is an
+  accent with fill-opacity=".12".
 * Its ids, if it has any, begin with the file's name: a page may hold several drawings.
-* Words are <text font-family="sans-serif">. A unit is a pixel where there is room; on a phone the drawing
-  shrinks to about 350 pixels. So it is better high than wide: at most 720 units, with words of 15 and more.
+* Words are <text font-family="sans-serif">. A unit is a pixel where there is room; on a
+  phone the drawing shrinks to about 350 pixels. So it is better high than wide: at most
+  720 units, with words of 15 and more.
 """
 
 import html
@@ -28,7 +32,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 class Drawings(SphinxPostTransform):
-    """Replace a local SVG picture by its text; its alternative text becomes its name."""
+    """Replace a local SVG by its text; its alternative text becomes its name."""
 
     default_priority = 5  # before Sphinx (100 and later) looks after pictures
     formats = ("html",)
@@ -43,9 +47,15 @@ class Drawings(SphinxPostTransform):
                     continue
                 _, given, rest = re.split(r"<svg([^>]*)>", text, maxsplit=1)
                 name = html.escape(image.get("alt", ""))
-                # An attribute given twice counts as first given, so a drawing may set its own width.
-                attributes = f'class="aiayn-drawing" role="img" aria-label="{name}"{given} width="{box[1]}"'
-                image.replace_self(nodes.raw("", f"<svg {attributes}>{rest}", format="html"))
+                # An attribute given twice counts as first given, so a drawing may set
+                # its own width.
+                attributes = (
+                    f'class="aiayn-drawing" role="img" aria-label="{name}"{given}'
+                    f' width="{box[1]}"'
+                )
+                image.replace_self(
+                    nodes.raw("", f"<svg {attributes}>{rest}", format="html")
+                )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

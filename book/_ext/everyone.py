@@ -1,4 +1,5 @@
-"""For everyone: what the theme leaves out for readers with a keyboard or a screen reader.
+"""For everyone: what the theme leaves out for readers with a keyboard or a screen
+reader.
 
 * The arrows that fold the sidebar's chapters get names.
 * reach.js lets the keyboard scroll long formulas, and makes the sidebar a landmark.
@@ -10,10 +11,14 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-FOLD = re.compile(r'(<a class="[^"]*\breference\b[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>')
+FOLD = re.compile(
+    r'(<a class="[^"]*\breference\b[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>'
+)
 
 
-def name_folds(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def name_folds(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Let the theme's function that draws the sidebar name what each arrow folds."""
     draw: Callable[..., Any] | None = context.get("generate_toctree_html")
     if draw is not None:

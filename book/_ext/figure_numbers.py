@@ -1,7 +1,9 @@
-"""The numbers of figure 1, counted on our own model: what each block holds and does, as ready text.
+"""The numbers of figure 1, counted on our own model: what each block holds and does, as
+ready text.
 
-A Transformer on the meta device has every parameter, but no value: even the big one costs no memory. Torch's
-own counter finds the products. Nothing here is typed in; the page and its script only put it in its places.
+A Transformer on the meta device has every parameter, but no value: even the big one
+costs no memory. Torch's own counter finds the products. Nothing here is typed in; the
+page and its script only put it in its places.
 """
 
 from dataclasses import dataclass
@@ -17,15 +19,19 @@ from aiayn.model.transformer import Transformer
 
 SIZES = ("base", "big", "laboratory")
 # What the model reads: the source with its end mark, the target after a start mark.
-SOURCE, TARGET = "The cake was sour . ‹/s›".split(), "‹s› Der Kuchen war sauer .".split()
+SOURCE, TARGET = (
+    "The cake was sour . ‹/s›".split(),
+    "‹s› Der Kuchen war sauer .".split(),
+)
 
 
 @dataclass(frozen=True)
 class Measured:
     """What was found on one model with the pair, by block.
 
-    `modules` says how many modules a block stands for, `parameters` and `products` (multiply-adds of matrix
-    products) what they have together; the whole model's stand under "whole". `sizes` go by their symbols.
+    `modules` says how many modules a block stands for, `parameters` and `products`
+    (multiply-adds of matrix products) what they have together; the whole model's stand
+    under "whole". `sizes` go by their symbols.
     """
 
     modules: dict[str, int]
@@ -42,13 +48,17 @@ def parts(model: Transformer) -> dict[str, list[nn.Module]]:
         "source-embedding": [model.source_embeddings],
         "source-positions": [model.positions],
         "encoder-attention": [layer.self_attention for layer in encoder],
-        "encoder-norm": [residual.norm for layer in encoder for residual in layer.residuals],
+        "encoder-norm": [
+            residual.norm for layer in encoder for residual in layer.residuals
+        ],
         "encoder-feed-forward": [layer.feed_forward for layer in encoder],
         "memory": [],
         "target-embedding": [model.target_embeddings],
         "target-positions": [model.positions],
         "decoder-attention": [layer.self_attention for layer in decoder],
-        "decoder-norm": [residual.norm for layer in decoder for residual in layer.residuals],
+        "decoder-norm": [
+            residual.norm for layer in decoder for residual in layer.residuals
+        ],
         "memory-attention": [layer.memory_attention for layer in decoder],
         "decoder-feed-forward": [layer.feed_forward for layer in decoder],
         "scores": [model.target_embeddings],
@@ -61,21 +71,44 @@ def measure(size: str) -> Measured:
     with torch.device("meta"):
         model = Transformer(shape).eval()
         source, target = (torch.ones(1, length, dtype=torch.long) for length in (n, m))
-    with torch.no_grad(), FlopCounterMode(display=False) as counter, recorded_attention(model):
+    with (
+        torch.no_grad(),
+        FlopCounterMode(display=False) as counter,
+        recorded_attention(model),
+    ):
         model(source, target)
-    counted = {name: sum(found.values()) // 2 for name, found in counter.get_flop_counts().items()}
+    counted = {
+        name: sum(found.values()) // 2
+        for name, found in counter.get_flop_counts().items()
+    }
     names = {id(module): name for name, module in model.named_modules()}
     blocks = parts(model)
     products = {
-        block: sum(counted.get(f"Transformer.{names[id(module)]}", 0) for module in modules)
+        block: sum(
+            counted.get(f"Transformer.{names[id(module)]}", 0) for module in modules
+        )
         for block, modules in blocks.items()
     }
-    # The scores are no module of their own: they are what the model does outside its two stacks.
-    products["scores"] = counted["Global"] - counted["Transformer.encoder"] - counted["Transformer.decoder"]
-    named = {p for modules in blocks.values() for module in modules for p in module.parameters()}
+    # The scores are no module of their own: they are what the model does outside its
+    # two stacks.
+    products["scores"] = (
+        counted["Global"]
+        - counted["Transformer.encoder"]
+        - counted["Transformer.decoder"]
+    )
+    named = {
+        p
+        for modules in blocks.values()
+        for module in modules
+        for p in module.parameters()
+    }
     assert named == set(model.parameters()), "a block is missing from figure 1"
-    assert sum(products.values()) == counted["Global"], "a product is missing from figure 1"
-    parameters = {block: sum(map(size_of, modules)) for block, modules in blocks.items()}
+    assert sum(products.values()) == counted["Global"], (
+        "a product is missing from figure 1"
+    )
+    parameters = {
+        block: sum(map(size_of, modules)) for block, modules in blocks.items()
+    }
     return Measured(
         {block: len(modules) for block, modules in blocks.items()},
         parameters | {"whole": size_of(model)},
@@ -130,8 +163,12 @@ def block_values(key: str, found: Measured) -> dict[str, str]:
     modules = found.modules[key]
     return {
         f"{key}.parameters": f"{held:,}" if held else "none",
-        f"{key}.parameters-share": share(held, found.parameters["whole"]) if held else "",
-        f"{key}.parameters-each": f"{modules} × {held // modules:,}" if modules > 1 else "",
+        f"{key}.parameters-share": share(held, found.parameters["whole"])
+        if held
+        else "",
+        f"{key}.parameters-each": f"{modules} × {held // modules:,}"
+        if modules > 1
+        else "",
         f"{key}.parameters-bar": f"{100 * held / found.parameters['whole']:.2f}",
         f"{key}.products": in_words(done) if done else "none",
         f"{key}.products-share": share(done, found.products["whole"]) if done else "",
@@ -140,7 +177,11 @@ def block_values(key: str, found: Measured) -> dict[str, str]:
 
 def kind_values(kind: str, keys: list[str], found: Measured) -> dict[str, str]:
     """What all blocks of a kind have together; the embedding's matrix counts once."""
-    held = found.parameters["scores"] if kind == "embedding" else sum(found.parameters[key] for key in keys)
+    held = (
+        found.parameters["scores"]
+        if kind == "embedding"
+        else sum(found.parameters[key] for key in keys)
+    )
     done = sum(found.products[key] for key in keys)
     return {
         f"{kind}.parameters": share(held, found.parameters["whole"]),

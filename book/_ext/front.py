@@ -14,7 +14,8 @@ WORDS, LINES = 200, 20  # read in a minute: words of prose, or lines of code
 
 
 class ReadingPath(SphinxDirective):
-    """`{reading-path} TITLE`: a way to read; its time is that of the chapters that the text links to.
+    """`{reading-path} TITLE`: a way to read; its time is that of the chapters that the
+    text links to.
 
     With `:all:`, it is that of all chapters; how-to pages are to be looked up.
     """
@@ -26,11 +27,21 @@ class ReadingPath(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         names = re.findall(r"\(([\w-]+)\.ipynb\)", "\n".join(self.content))
-        pages = self.env.found_docs if "all" in self.options else [f"book/{name}" for name in names]
-        paths = [Path(self.env.doc2path(page)) for page in pages if not page.startswith("book/how-to-")]
+        pages = (
+            self.env.found_docs
+            if "all" in self.options
+            else [f"book/{name}" for name in names]
+        )
+        paths = [
+            Path(self.env.doc2path(page))
+            for page in pages
+            if not page.startswith("book/how-to-")
+        ]
         chapters = [path for path in paths if path.suffix == ".ipynb"]
         title = nodes.paragraph("", self.arguments[0], classes=["aiayn-path-title"])
-        time = nodes.paragraph("", spoken(sum(map(minutes, chapters))), classes=["aiayn-path-time"])
+        time = nodes.paragraph(
+            "", spoken(sum(map(minutes, chapters))), classes=["aiayn-path-time"]
+        )
         path = nodes.container("", title, time)
         self.state.nested_parse(self.content, self.content_offset, path)
         return [path]
@@ -42,7 +53,9 @@ def minutes(notebook: Path) -> float:
     prose = [cell for cell in cells["cells"] if cell["cell_type"] == "markdown"]
     words = sum(len("".join(cell["source"]).split()) for cell in prose)
     lines = sum(
-        bool(line.strip()) for cell in code_cells(cells) for line in "".join(cell["source"]).splitlines()
+        bool(line.strip())
+        for cell in code_cells(cells)
+        for line in "".join(cell["source"]).splitlines()
     )
     return words / WORDS + lines / LINES
 

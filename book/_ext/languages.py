@@ -1,7 +1,9 @@
-"""Languages: German words in emphasis, and cells of tables with a German sentence, are marked as German.
+"""Languages: German words in emphasis, and cells of tables with a German sentence, are
+marked as German.
 
-A screen reader then pronounces them as German. Authors mark nothing: what the laboratory's German has and its
-English has not is German. A word that both have, such as *in* or *hat*, stays as it is when it stands alone.
+A screen reader then pronounces them as German. Authors mark nothing: what the
+laboratory's German has and its English has not is German. A word that both have, such
+as *in* or *hat*, stays as it is when it stands alone.
 """
 
 import re
@@ -24,7 +26,9 @@ def words(text: str) -> list[str]:
 
 @cache
 def german() -> tuple[set[str], set[str]]:
-    """The words of the laboratory's German, and those of them that its English does not have."""
+    """The words of the laboratory's German, and those of them that its English does not
+    have.
+    """
     from aiayn.laboratory.corpus import sample  # here, because it takes a second
 
     pairs = sample(6000)
@@ -46,7 +50,9 @@ class Languages(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        for node in self.document.findall(lambda node: isinstance(node, nodes.emphasis | nodes.entry)):
+        for node in self.document.findall(
+            lambda node: isinstance(node, nodes.emphasis | nodes.entry)
+        ):
             if is_german(node.astext()):
                 node["classes"].append("language-de")
 

@@ -1,4 +1,4 @@
-"""Links in running text: what citations, terms and mentions of sections have in common."""
+"""Links in running text: what citations, terms and mentions of sections share."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -32,11 +32,15 @@ def running_text(document: nodes.document) -> list[nodes.Text]:
 def one_of(words: Iterable[str]) -> re.Pattern[str]:
     """Matches any of these as whole words, the longest first."""
     longest_first = sorted(words, key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])")
+    return re.compile(
+        rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])"
+    )
 
 
 def link_words(
-    texts: list[nodes.Text], pattern: re.Pattern[str], link: Callable[[re.Match[str]], nodes.Node | None]
+    texts: list[nodes.Text],
+    pattern: re.Pattern[str],
+    link: Callable[[re.Match[str]], nodes.Node | None],
 ) -> None:
     """Put a link in the place of every match for which `link` makes one."""
     for text in texts:

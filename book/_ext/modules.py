@@ -1,7 +1,8 @@
-"""The package as its text tells it: every module, its public names, the cells that these come from.
+"""The package as its text tells it: every module, its public names, the cells that
+these come from.
 
-Nothing is imported: the text keeps what a running module has lost, such as the comment behind a field or the
-name of a default value.
+Nothing is imported: the text keeps what a running module has lost, such as the comment
+behind a field or the name of a default value.
 """
 
 import ast
@@ -19,7 +20,9 @@ PACKAGE = "aiayn"
 
 @dataclass(frozen=True)
 class Entry:
-    """A name that a module binds: the statement that binds it, its cell, and the comment that explains it."""
+    """A name that a module binds: the statement that binds it, its cell, and the
+    comment that explains it.
+    """
 
     name: str
     node: ast.stmt
@@ -34,7 +37,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Module:
-    """A module: its name without the package's ("" for the package), its text, what it binds and imports."""
+    """A module: its name without the package's ("" for the package), its text, what it
+    binds and imports.
+    """
 
     name: str
     source: str
@@ -49,7 +54,9 @@ class Module:
 
     @property
     def page(self) -> str:
-        """Its page in the reference; the package itself has the page that lists all modules."""
+        """Its page in the reference; the package itself has the page that lists all
+        modules.
+        """
         return f"api/{self.name or 'index'}"
 
     @property
@@ -65,7 +72,9 @@ class Module:
 
 
 def comment(source: str, body: list[ast.stmt], node: ast.stmt) -> str:
-    """What explains a constant or a field: the comment behind it, the string below it, or comments above."""
+    """What explains a constant or a field: the comment behind it, the string below it,
+    or comments above.
+    """
     assert node.end_lineno is not None and node.end_col_offset is not None
     lines = source.splitlines()
     behind = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
@@ -93,37 +102,61 @@ def targets(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.AnnAssign):
         return [node.target.id] if isinstance(node.target, ast.Name) else []
     bound = node.targets if isinstance(node, ast.Assign) else []
-    return [name.id for target in bound for name in ast.walk(target) if isinstance(name, ast.Name)]
+    return [
+        name.id
+        for target in bound
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    ]
 
 
 def read_module(name: str, source: str) -> Module:
     """A module from its text."""
-    cells = [(number, found[3]) for number, line in enumerate(source.splitlines(), start=1)
-             if (found := re.fullmatch(ORIGIN, line))]  # fmt: skip
+    cells = [
+        (number, found[3])
+        for number, line in enumerate(source.splitlines(), start=1)
+        if (found := re.fullmatch(ORIGIN, line))
+    ]
     entries: dict[str, Entry] = {}
     imports: dict[str, str] = {}
     public: list[str] = []
     body = ast.parse(source).body
     for node in body:
         if isinstance(node, ast.ImportFrom):
-            imports |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+            imports |= {
+                each.asname or each.name: f"{node.module}.{each.name}"
+                for each in node.names
+            }
         elif isinstance(node, ast.Import):
-            imports |= {(each.asname or each.name).partition(".")[0]: each.name for each in node.names}
+            imports |= {
+                (each.asname or each.name).partition(".")[0]: each.name
+                for each in node.names
+            }
         elif targets(node) == ["__all__"] and isinstance(node, ast.Assign):
             public = ast.literal_eval(node.value)
         else:
-            cell = next((cell for number, cell in reversed(cells) if number < node.lineno), "")
-            # A name that is bound again (a base case, then the whole) is explained where it first appears.
+            cell = next(
+                (cell for number, cell in reversed(cells) if number < node.lineno), ""
+            )
+            # A name that is bound again (a base case, then the whole) is explained
+            # where it first appears.
             for bound in targets(node):
-                entries.setdefault(bound, Entry(bound, node, cell, comment(source, body, node)))
+                entries.setdefault(
+                    bound, Entry(bound, node, cell, comment(source, body, node))
+                )
     return Module(name, source, entries, imports, public)
 
 
 @cache
 def read_package(folder: Path) -> dict[str, Module]:
     """Every module under a folder, by its name."""
-    paths = {module_name(path.relative_to(folder)): path for path in folder.rglob("*.py")}
-    return {name: read_module(name, paths[name].read_text(encoding="utf-8")) for name in sorted(paths)}
+    paths = {
+        module_name(path.relative_to(folder)): path for path in folder.rglob("*.py")
+    }
+    return {
+        name: read_module(name, paths[name].read_text(encoding="utf-8"))
+        for name in sorted(paths)
+    }
 
 
 def module_name(path: Path) -> str:
@@ -138,7 +171,10 @@ def package(app: Sphinx) -> dict[str, Module]:
 
 def module_of(app: Sphinx, qualified: str | None) -> Module | None:
     """A module by the name that Python has for it."""
-    return next((module for module in package(app).values() if module.qualified == qualified), None)
+    return next(
+        (module for module in package(app).values() if module.qualified == qualified),
+        None,
+    )
 
 
 def full_name(module: Module, name: str) -> str:
@@ -146,8 +182,12 @@ def full_name(module: Module, name: str) -> str:
     return f"{module.qualified}.{name}"
 
 
-def home_of(modules: dict[str, Module], dotted: str) -> tuple[Module, Entry | None] | None:
-    """Where a dotted name of the package is defined, whoever hands it on; a module has no entry."""
+def home_of(
+    modules: dict[str, Module], dotted: str
+) -> tuple[Module, Entry | None] | None:
+    """Where a dotted name of the package is defined, whoever hands it on; a module has
+    no entry.
+    """
     path = dotted.removeprefix(PACKAGE).removeprefix(".")
     owner, _, name = path.rpartition(".")
     if owner in modules:

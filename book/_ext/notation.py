@@ -1,6 +1,8 @@
-"""Notation: the figures on book/notation.md, `{{ base.d_model }}`, which the package computes for the site.
+"""Notation: the figures on book/notation.md, `{{ base.d_model }}`, which the package
+computes for the site.
 
-Nobody types a size there: MyST's substitutions `base` and `big` hold the figures of the paper's two models.
+Nobody types a size there: MyST's substitutions `base` and `big` hold the figures of the
+paper's two models.
 """
 
 from typing import Any
@@ -20,10 +22,16 @@ def figures(model: str) -> dict[str, str]:
     run, search = recipe(model), SearchConfig()
     shape, adam = run.model, make_optimizer(torch.nn.Linear(1, 1)).defaults
     with torch.device("meta"):  # takes no memory
-        parameters = sum(parameter.numel() for parameter in Transformer(shape).parameters())
+        parameters = sum(
+            parameter.numel() for parameter in Transformer(shape).parameters()
+        )
     known = vars(shape) | vars(run) | vars(search)
     known["d_k"] = known["d_v"] = shape.d_model // shape.h
-    known |= {"parameters": f"{parameters / 1e6:.1f}", "h_d_v": shape.h * known["d_v"], "eps": adam["eps"]}
+    known |= {
+        "parameters": f"{parameters / 1e6:.1f}",
+        "h_d_v": shape.h * known["d_v"],
+        "eps": adam["eps"],
+    }
     known["peak"] = f"{1000 * learning_rate(run.warmup, shape.d_model, run.warmup):.2f}"
     known["beta_1"], known["beta_2"] = adam["betas"]
     return {name: formatted(value) for name, value in known.items()}

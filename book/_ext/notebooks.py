@@ -1,7 +1,9 @@
-"""What the other extensions share: change a notebook, as parsed JSON, before myst-nb reads it.
+"""What the other extensions share: change a notebook, as parsed JSON, before myst-nb
+reads it.
 
-Sphinx's `source-read` event hands over a page's text. That is an earlier and simpler place to step in than
-myst-nb's own plug-ins, which have to be declared as entry points of an installed distribution.
+Sphinx's `source-read` event hands over a page's text. That is an earlier and simpler
+place to step in than myst-nb's own plug-ins, which have to be declared as entry points
+of an installed distribution.
 """
 
 import json
@@ -16,14 +18,21 @@ from sphinx.errors import ExtensionError
 Notebook = dict[str, Any]
 
 
-def before_parsing(app: Sphinx, change: Callable[[Sphinx, str, Notebook], None]) -> None:
-    """Have `change(app, docname, notebook)` edit every notebook in place before it is parsed."""
+def before_parsing(
+    app: Sphinx, change: Callable[[Sphinx, str, Notebook], None]
+) -> None:
+    """Have `change(app, docname, notebook)` edit every notebook in place before it is
+    parsed.
+    """
 
     def on_source_read(app: Sphinx, docname: str, source: list[str]) -> None:
         if app.env.doc2path(docname).endswith(".ipynb"):
             notebook = json.loads(source[0])
             if not all("id" in cell for cell in notebook["cells"]):
-                raise ExtensionError(f"{docname}.ipynb: a cell has no id; save the notebook as format 4.5")
+                raise ExtensionError(
+                    f"{docname}.ipynb: a cell has no id;"
+                    " save the notebook as format 4.5"
+                )
             change(app, docname, notebook)
             source[0] = json.dumps(notebook)
 
@@ -36,9 +45,12 @@ def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
 
 
 def number_title(_: object, docname: str, notebook: Notebook) -> None:
-    """Put the paper's section number before the title: chapters refer to each other by it."""
+    """Put the paper's section number before the title: chapters refer to each other by
+    it.
+    """
     section = notebook["metadata"].get("aiayn", {}).get("paper", "")
-    if docname.startswith(f"book/0{section.replace('.', '-')}-"):  # 09-launch has its own number
+    # The chapter 09-launch has its own number.
+    if docname.startswith(f"book/0{section.replace('.', '-')}-"):
         for cell in notebook["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown" and source.startswith("# "):
@@ -48,16 +60,32 @@ def number_title(_: object, docname: str, notebook: Notebook) -> None:
 
 def title(notebook: Notebook) -> str:
     """The notebook's title, as plain words."""
-    texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    return next(text for text in texts if text.startswith("# ")).partition("\n")[0].strip("# ")
+    texts = (
+        "".join(cell["source"])
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "markdown"
+    )
+    return (
+        next(text for text in texts if text.startswith("# "))
+        .partition("\n")[0]
+        .strip("# ")
+    )
 
 
 @cache
 def chapters(folder: Path) -> dict[str, tuple[str, str]]:
-    """Title and section of the paper ("" if of none) of every notebook in the folder book/, by its page."""
+    """Title and section of the paper ("" if of none) of every notebook in the folder
+    book/, by its page.
+    """
     found = {}
     for path in sorted(folder.glob("*.ipynb")):
-        notebook, page = json.loads(path.read_text(encoding="utf-8")), f"book/{path.stem}"
+        notebook, page = (
+            json.loads(path.read_text(encoding="utf-8")),
+            f"book/{path.stem}",
+        )
         number_title(None, page, notebook)
-        found[page] = (title(notebook), notebook["metadata"].get("aiayn", {}).get("paper", ""))
+        found[page] = (
+            title(notebook),
+            notebook["metadata"].get("aiayn", {}).get("paper", ""),
+        )
     return found

@@ -1,8 +1,10 @@
-"""The package's text: a page for every module, and the list of chapters with the modules that they write.
+"""The package's text: a page for every module, and the list of chapters with the
+modules that they write.
 
-A generated module names the origin of each of its pieces in a comment. On the page with the module's text,
-aiayn/NAME.html, that comment is a place to link to and leads back to the cell. What a module is for, and how
-its parts are called, is said in the reference (reference.py).
+A generated module names the origin of each of its pieces in a comment. On the page with
+the module's text, aiayn/NAME.html, that comment is a place to link to and leads back to
+the cell. What a module is for, and how its parts are called, is said in the reference
+(reference.py).
 """
 
 import re
@@ -20,25 +22,39 @@ def module_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The text of every module, on a page."""
     for module in package(app).values():
         page, chapter = module.source_page, module.chapter
-        head = f"<h1>{module.qualified}</h1><p>{link(app, page, module.page, 'Reference')}"
+        head = (
+            f"<h1>{module.qualified}</h1><p>{link(app, page, module.page, 'Reference')}"
+        )
         code = app.builder.highlighter.highlight_block(module.source, "python")
         if chapter in app.env.found_docs:
             title = escape(app.env.titles[chapter].astext())
             head += f" · written in {link(app, page, chapter, title)}"
             home = app.builder.get_relative_uri(page, chapter)
-            code = re.sub(rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place(home), code)
-        yield page, {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"}, "page.html"
+            code = re.sub(
+                rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place(home), code
+            )
+        yield (
+            page,
+            {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"},
+            "page.html",
+        )
 
 
 def place(home: str) -> Callable[[re.Match[str]], str]:
-    """What stands for a comment that names a cell: a link to it; and the first one is a place to link to."""
+    """What stands for a comment that names a cell: a link to it; and the first one is a
+    place to link to.
+    """
     seen = set[str]()
 
     def origin(found: re.Match[str]) -> str:
         path, _, cell = found.groups()
-        name = "" if cell in seen else f' id="cell-{cell}"'  # a cell may go on with several classes
+        # A cell may go on with several classes.
+        name = "" if cell in seen else f' id="cell-{cell}"'
         seen.add(cell)
-        return f'<a class="aiayn-origin"{name} href="{home}#cell-{cell}"># {path}, cell {cell}</a>'
+        return (
+            f'<a class="aiayn-origin"{name} href="{home}#cell-{cell}">'
+            f"# {path}, cell {cell}</a>"
+        )
 
     return origin
 
@@ -53,7 +69,9 @@ class ChapterList(nodes.General, nodes.Element):
 
 
 class Chapters(SphinxDirective):
-    """`{chapters}`: the chapters in reading order, each with the modules that it writes."""
+    """`{chapters}`: the chapters in reading order, each with the modules that it
+    writes.
+    """
 
     def run(self) -> list[nodes.Node]:
         return [ChapterList()]
@@ -68,7 +86,9 @@ def list_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     def entries(parent: str) -> str:
         items = ""
         for chapter in app.env.toctree_includes.get(parent, []):
-            title = link(app, docname, chapter, escape(app.env.titles[chapter].astext()))
+            title = link(
+                app, docname, chapter, escape(app.env.titles[chapter].astext())
+            )
             names = [
                 link(app, docname, module.page, f"<code>{module.qualified}</code>")
                 for module in written.get(chapter, [])

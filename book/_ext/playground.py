@@ -1,8 +1,10 @@
-"""The playground: the laboratory's trained model runs in the reader's browser, on pages with `{playground}`.
+"""The playground: the laboratory's trained model runs in the reader's browser, on pages
+with `{playground}`.
 
-Its scripts are book/_browser/playground/*.js, one noun each, and are loaded on such pages only. The model is
-written when the site is built and loaded when a reader asks for it: as a script that holds a safetensors file
-in base64, because a page that was opened from disk may load scripts but not fetch files.
+Its scripts are book/_browser/playground/*.js, one noun each, and are loaded on such
+pages only. The model is written when the site is built and loaded when a reader asks
+for it: as a script that holds a safetensors file in base64, because a page that was
+opened from disk may load scripts but not fetch files.
 """
 
 import base64
@@ -31,33 +33,65 @@ from aiayn.model.transformer import Transformer
 from aiayn.training.recipes import recipe
 from aiayn.translation.translator import Translator
 
-SCRIPTS = ("elements", "vocabulary", "transformer", "search", "weights", "beam", "heads", "page")
+SCRIPTS = (
+    "elements",
+    "vocabulary",
+    "transformer",
+    "search",
+    "weights",
+    "beam",
+    "heads",
+    "page",
+)
 MODEL = "playground/laboratory-model.js"
 
 
 def known_words() -> list[str]:
-    """The words and marks of all training sentences. To draw these takes a while, so the words are kept."""
-    path = cache_folder() / "laboratory" / f"words-{fingerprint(recipe('laboratory'))}.json"
+    """The words and marks of all training sentences. To draw these takes a while, so
+    the words are kept.
+    """
+    path = (
+        cache_folder()
+        / "laboratory"
+        / f"words-{fingerprint(recipe('laboratory'))}.json"
+    )
     if not path.exists():
         lines = load_pairs("laboratory", "en-de", "train").source
-        found = {word for line in lines for word in re.findall(r"'s\b|[\w-]+|[^\w\s]", line)}
+        found = {
+            word for line in lines for word in re.findall(r"'s\b|[\w-]+|[^\w\s]", line)
+        }
         write_atomically(path, json.dumps(sorted(found)).encode())
     return list(json.loads(path.read_text(encoding="utf-8")))
 
 
 def pieces_in_order(vocabulary: Vocabulary) -> list[str]:
-    """All pieces; the browser takes their order for their scores, so the two must agree."""
+    """All pieces; the browser takes their order for their scores, so the two must
+    agree.
+    """
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
-    scores = [vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))]
-    assert scores == sorted(scores, reverse=True), "some pieces were not learned in their order"
+    scores = [
+        vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))
+    ]
+    assert scores == sorted(scores, reverse=True), (
+        "some pieces were not learned in their order"
+    )
     return pieces
 
 
 def browser_model(model: Transformer, vocabulary: Vocabulary) -> str:
     """The script that carries the model to the browser."""
     shape = model.config
-    assert (shape.norm, shape.positions, shape.score) == ("post", "sinusoidal", "scaled")
-    assert shape.share_embeddings and not shape.attention_bias and shape.d_k is None and shape.d_v is None
+    assert (shape.norm, shape.positions, shape.score) == (
+        "post",
+        "sinusoidal",
+        "scaled",
+    )
+    assert (
+        shape.share_embeddings
+        and not shape.attention_bias
+        and shape.d_k is None
+        and shape.d_v is None
+    )
     tensors = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     del tensors["source_embeddings.weight"]  # the same matrix
     carried = {
@@ -67,7 +101,8 @@ def browser_model(model: Transformer, vocabulary: Vocabulary) -> str:
         "words": known_words(),
         "weights": base64.b64encode(safetensors.torch.save(tensors)).decode(),
     }
-    return f"Laboratory.file = {json.dumps(carried, ensure_ascii=False, separators=(',', ':'))};\n"
+    text = json.dumps(carried, ensure_ascii=False, separators=(",", ":"))
+    return f"Laboratory.file = {text};\n"
 
 
 @cache
@@ -87,44 +122,53 @@ def write_model(app: Sphinx, config: Config) -> None:
 
 
 class Playground(SphinxDirective):
-    """`{playground}`: a label and a sentence in each line, which become buttons; the first two stand still.
+    """`{playground}`: lines of a label and a sentence, as buttons; two stand still.
 
-    Readers without JavaScript, and all before the model is loaded, see what it makes of those two.
+    Readers without JavaScript, and all before the model is loaded, see what it makes of
+    those two.
     """
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        examples = [[part.strip() for part in line.split(":", 1)] for line in self.content]
+        examples = [
+            [part.strip() for part in line.split(":", 1)] for line in self.content
+        ]
         translator, script = trained()
         # Browsers keep files by their address: another model needs another one.
         version = hashlib.sha256(script).hexdigest()[:8]
         address = f"{'../' * self.env.docname.count('/')}_static/{MODEL}?v={version}"
+        told = html.escape(json.dumps(examples))
+        shown = still(translator, [sentence for _, sentence in examples[:2]])
         text = f"""
-<div class="aiayn-playground" data-model="{address}" data-size="{len(script) / 1e6:.1f} MB"
-  data-examples="{html.escape(json.dumps(examples))}">
-<div class="pg-still">{still(translator, [sentence for _, sentence in examples[:2]])}</div>
-<noscript><p>Here you could type a sentence and see all of this for it. That needs JavaScript, which is
-switched off in your browser.</p></noscript></div>"""
+<div class="aiayn-playground" data-model="{address}"
+  data-size="{len(script) / 1e6:.1f} MB" data-examples="{told}">
+<div class="pg-still">{shown}</div>
+<noscript><p>Here you could type a sentence and see all of this for it. That needs
+JavaScript, which is switched off in your browser.</p></noscript></div>"""
         return [nodes.raw("", text, format="html")]
 
 
 def still(translator: Translator, sentences: list[str]) -> str:
-    """Sentences with their translations, and where the sharpest head that looks across looks in the first."""
+    """Sentences translated, and where the sharpest head across looks in the first."""
     rows = "".join(
-        f'<tr><td>{html.escape(sentence)}</td><td lang="de">{html.escape(translator(sentence))}</td></tr>'
+        f"<tr><td>{html.escape(sentence)}</td>"
+        f'<td lang="de">{html.escape(translator(sentence))}</td></tr>'
         for sentence in sentences
     )
     attention = attention_of(translator, sentences[0])
     last = len(attention.weights["cross"]) - 1
     sharpest = attention.words("cross")[last].amax(dim=-1).mean(dim=-1).argmax()
+    head = Head("cross", last, int(sharpest))
     return (
-        f'<table class="table"><thead><tr><th>English</th><th>German</th></tr></thead>{rows}</table>'
-        f'<div class="pg-table">{table(attention, Head("cross", last, int(sharpest)))}</div>'
+        '<table class="table"><thead><tr><th>English</th><th>German</th></tr></thead>'
+        f'{rows}</table><div class="pg-table">{table(attention, head)}</div>'
     )
 
 
-def load_scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def load_scripts(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Load the scripts on pages that hold a playground, and only there."""
     if 'class="aiayn-playground"' in context.get("body", ""):
         app.add_css_file("playground/playground.css")

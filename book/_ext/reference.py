@@ -1,8 +1,10 @@
-"""The reference as text: a page of reStructuredText for each module, from its signatures and docstrings.
+"""The reference as text: a page of reStructuredText for each module, from its
+signatures and docstrings.
 
-Sphinx's own Python domain draws the signatures and keeps the index of names, and its napoleon reads the
-docstrings. What is left to do here is to hand them over: signatures as the authors wrote them, fields of
-dataclasses with the comments behind them, and the way to the chapter and to the source.
+Sphinx's own Python domain draws the signatures and keeps the index of names, and its
+napoleon reads the docstrings. What is left to do here is to hand them over: signatures
+as the authors wrote them, fields of dataclasses with the comments behind them, and the
+way to the chapter and to the source.
 """
 
 import ast
@@ -16,20 +18,28 @@ from modules import Entry, Module, comment, home_of
 from sphinx.ext.napoleon import Config, NumpyDocstring
 
 NAPOLEON = Config(
-    napoleon_use_param=False,  # types of parameters are words for people ("list of int"), not names
+    # Types of parameters are words for people ("list of int"), not names.
+    napoleon_use_param=False,
     napoleon_use_rtype=False,
     napoleon_custom_sections=[("Attributes", "params_style")],
 )
-SHAPED = {"Float", "Int", "Integer", "Bool", "Literal"}  # a string in their brackets is no annotation
+# A string in their brackets is no annotation.
+SHAPED = {"Float", "Int", "Integer", "Bool", "Literal"}
 LONGEST_VALUE = 72
 RECORDS = {"NamedTuple"}  # bases whose fields make the constructor, as for a dataclass
 
 
 class Readable(ast.NodeTransformer):
-    """An annotation as a reader wants it: no quotes around names, nothing for the command line alone."""
+    """An annotation as a reader wants it: no quotes around names, nothing for the
+    command line alone.
+    """
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
+        return (
+            ast.parse(node.value, mode="eval").body
+            if isinstance(node.value, str)
+            else node
+        )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         kind = ast.unparse(node.value).rpartition(".")[2]
@@ -49,7 +59,9 @@ def readable(annotation: ast.expr) -> str:
 
 
 def signature(function: ast.FunctionDef, bound: bool = False) -> str:
-    """What stands behind a function's name; of a `bound` one without its first parameter."""
+    """What stands behind a function's name; of a `bound` one without its first
+    parameter.
+    """
     arguments = deepcopy(function.args)
     for argument in ast.walk(arguments):
         if isinstance(argument, ast.arg) and argument.annotation:
@@ -61,23 +73,34 @@ def signature(function: ast.FunctionDef, bound: bool = False) -> str:
 
 
 def names_of(decorated: ast.ClassDef | ast.FunctionDef) -> set[str]:
-    """The last words of its decorators' names: `dataclass`, `property`, `classmethod`."""
-    calls = (each.func if isinstance(each, ast.Call) else each for each in decorated.decorator_list)
+    """The last words of its decorators' names, as `dataclass`, `property`."""
+    calls = (
+        each.func if isinstance(each, ast.Call) else each
+        for each in decorated.decorator_list
+    )
     return {ast.unparse(each).rpartition(".")[2] for each in calls}
 
 
 class Reference:
     """Writes the pages of a package's modules.
 
-    `titles` are those of the chapters, by page; `sentences` say what each module is for.
+    `titles` are those of the chapters, by page; `sentences` say what each module is
+    for.
     """
 
-    def __init__(self, modules: dict[str, Module], titles: dict[str, str], sentences: dict[str, str]) -> None:
+    def __init__(
+        self,
+        modules: dict[str, Module],
+        titles: dict[str, str],
+        sentences: dict[str, str],
+    ) -> None:
         self.modules, self.titles, self.sentences = modules, titles, sentences
 
     def page(self, module: Module) -> str:
         """The page of a module."""
-        entries = [module.entries[name] for name in module.public if name in module.entries]
+        entries = [
+            module.entries[name] for name in module.public if name in module.entries
+        ]
         entries.sort(key=lambda entry: entry.node.lineno)
         code = [entry for entry in entries if not entry.is_data]
         data = [entry for entry in entries if entry.is_data]
@@ -85,13 +108,21 @@ class Reference:
         parts = [heading(module.qualified, "="), f".. py:module:: {module.qualified}"]
         parts += [self.sentences[module.name], self.places(module, None)]
         parts.append(self.table(module, [entry.name for entry in code] + handed_on))
-        for title, chosen in (("Classes and functions", code), ("Constants and types", data)):
+        for title, chosen in (
+            ("Classes and functions", code),
+            ("Constants and types", data),
+        ):
             if chosen:
-                parts += [heading(title, "-"), *(self.entry(module, entry) for entry in chosen)]
+                parts += [
+                    heading(title, "-"),
+                    *(self.entry(module, entry) for entry in chosen),
+                ]
         return ":orphan:\n\n" + "\n\n".join(parts) + "\n"
 
     def table(self, module: Module, names: list[str]) -> str:
-        """Names that a module has, and the first words about each, linked to where it is described."""
+        """Names that a module has, and the first words about each, linked to where it
+        is described.
+        """
         rows = []
         for name in names:
             origin = module.imports.get(name, f"{module.qualified}.{name}")
@@ -104,7 +135,9 @@ class Reference:
         return names_table(rows)
 
     def places(self, module: Module, entry: Entry | None) -> str:
-        """The line that leads to the chapter and to the source: to the cell of an entry, or to the top."""
+        """The line that leads to the chapter and to the source: to the cell of an
+        entry, or to the top.
+        """
         if module.chapter is None:
             return ""
         place = f"#cell-{entry.cell}" if entry else ""
@@ -112,7 +145,9 @@ class Reference:
         chapter = f"`{self.titles[module.chapter]} <../{module.chapter}.html{place}>`__"
         line = f"{verb} {chapter} · `Source <../{module.source_page}.html{place}>`__"
         if entry and isinstance(entry.node, ast.ClassDef) and entry.node.bases:
-            line += " · a kind of " + ", ".join(f"``{ast.unparse(base)}``" for base in entry.node.bases)
+            line += " · a kind of " + ", ".join(
+                f"``{ast.unparse(base)}``" for base in entry.node.bases
+            )
         if entry is None and module.name:
             line += " · :doc:`All modules <index>`"
         return f".. rst-class:: aiayn-place\n\n{line}"
@@ -124,9 +159,13 @@ class Reference:
             head = f".. py:class:: {node.name}{self.constructor(module, node)}"
             return self.class_body(module, entry, node, head)
         if isinstance(node, ast.FunctionDef):
-            note = "For a `with` statement." if "contextmanager" in names_of(node) else ""
+            note = (
+                "For a `with` statement." if "contextmanager" in names_of(node) else ""
+            )
             head = f".. py:function:: {node.name}{signature(node)}"
-            return described(head, self.places(module, entry), prose(docstring(node)), prose(note))
+            return described(
+                head, self.places(module, entry), prose(docstring(node)), prose(note)
+            )
         head = f".. py:data:: {entry.name}"
         if isinstance(node, ast.AnnAssign):
             head += f"\n   :type: {readable(node.annotation)}"
@@ -134,16 +173,28 @@ class Reference:
             head += f"\n   :value: {value}"
         return described(head, self.places(module, entry), prose(entry.comment))
 
-    def class_body(self, module: Module, entry: Entry, node: ast.ClassDef, head: str) -> str:
+    def class_body(
+        self, module: Module, entry: Entry, node: ast.ClassDef, head: str
+    ) -> str:
         """A class with its methods."""
         text = docstring(node)
-        fields = [(name, kind, note) for name, kind, _, note in self.fields(module, node) if note]
+        fields = [
+            (name, kind, note)
+            for name, kind, _, note in self.fields(module, node)
+            if note
+        ]
         if fields and "Attributes\n---" not in text:
             text += "\n\nAttributes\n----------\n" + "\n".join(
                 f"{name} : {kind}\n    {note}" for name, kind, note in fields
             )
-        methods = [each for each in node.body if isinstance(each, ast.FunctionDef) and docstring(each)]
-        return described(head, self.places(module, entry), prose(text), *map(self.method, methods))
+        methods = [
+            each
+            for each in node.body
+            if isinstance(each, ast.FunctionDef) and docstring(each)
+        ]
+        return described(
+            head, self.places(module, entry), prose(text), *map(self.method, methods)
+        )
 
     def method(self, node: ast.FunctionDef) -> str:
         """A method or property."""
@@ -151,37 +202,62 @@ class Reference:
         options = "\n   :abstractmethod:" * ("abstractmethod" in kinds)
         if kinds & {"property", "cached_property"}:
             kind = f"\n   :type: {readable(node.returns)}" if node.returns else ""
-            return described(f".. py:property:: {node.name}{kind}{options}", prose(docstring(node)))
+            return described(
+                f".. py:property:: {node.name}{kind}{options}", prose(docstring(node))
+            )
         for name in kinds & {"classmethod", "staticmethod"}:
             options += f"\n   :{name}:"
-        head = f".. py:method:: {node.name}{signature(node, bound='staticmethod' not in kinds)}{options}"
+        taken = signature(node, bound="staticmethod" not in kinds)
+        head = f".. py:method:: {node.name}{taken}{options}"
         return described(head, prose(docstring(node)))
 
-    def base(self, module: Module, node: ast.ClassDef) -> tuple[Module, ast.ClassDef] | None:
-        """The class of the package that a class inherits from first, if there is one."""
+    def base(
+        self, module: Module, node: ast.ClassDef
+    ) -> tuple[Module, ast.ClassDef] | None:
+        """The first of the package's classes that a class inherits from, if any."""
         for name in (ast.unparse(base) for base in node.bases):
-            home = home_of(self.modules, module.imports.get(name, f"{module.qualified}.{name}"))
+            home = home_of(
+                self.modules, module.imports.get(name, f"{module.qualified}.{name}")
+            )
             if home and home[1] and isinstance(home[1].node, ast.ClassDef):
                 return home[0], home[1].node
         return None
 
-    def fields(self, module: Module, node: ast.ClassDef) -> Iterator[tuple[str, str, str, str]]:
-        """Name, type, default and comment of a record's fields, those of its base first."""
+    def fields(
+        self, module: Module, node: ast.ClassDef
+    ) -> Iterator[tuple[str, str, str, str]]:
+        """Name, type, default and comment of a record's fields, its base's first."""
         inherited = self.base(module, node)
-        own = {each.target.id for each in node.body
-               if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}  # fmt: skip
+        own = {
+            each.target.id
+            for each in node.body
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        }
         if inherited:
-            yield from (field for field in self.fields(*inherited) if field[0] not in own)
+            yield from (
+                field for field in self.fields(*inherited) if field[0] not in own
+            )
         for each in node.body:
             if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
                 note = comment(module.source, node.body, each)
-                yield each.target.id, readable(each.annotation), default(each.value), note
+                yield (
+                    each.target.id,
+                    readable(each.annotation),
+                    default(each.value),
+                    note,
+                )
 
     def constructor(self, module: Module, node: ast.ClassDef) -> str:
-        """The parameters by which a class is called: those of `__init__`, or a record's fields."""
-        if "dataclass" in names_of(node) or {ast.unparse(base) for base in node.bases} & RECORDS:
+        """The parameters that a class is called with: `__init__`'s, or its fields."""
+        if (
+            "dataclass" in names_of(node)
+            or {ast.unparse(base) for base in node.bases} & RECORDS
+        ):
             fields = self.fields(module, node)
-            told = (f"{name}: {kind}{value and f' = {value}'}" for name, kind, value, _ in fields)
+            told = (
+                f"{name}: {kind}{value and f' = {value}'}"
+                for name, kind, value, _ in fields
+            )
             return f"({', '.join(told)})"
         for each in node.body:
             if isinstance(each, ast.FunctionDef) and each.name == "__init__":
@@ -191,10 +267,16 @@ class Reference:
 
 
 def names_table(rows: list[tuple[str, str]], first: int = 28) -> str:
-    """Links to names or modules, with words about each; the first column has that share of 100."""
+    """Links to names or modules, with words about each; the first column has that share
+    of 100.
+    """
     lines = "\n".join(f"   * - {link}\n     - {words}" for link, words in rows)
     widths = f"{first} {100 - first}"
-    return f".. list-table::\n   :class: aiayn-names\n   :widths: {widths}\n\n{lines}" if rows else ""
+    return (
+        f".. list-table::\n   :class: aiayn-names\n   :widths: {widths}\n\n{lines}"
+        if rows
+        else ""
+    )
 
 
 def heading(text: str, line: str) -> str:
@@ -221,10 +303,19 @@ def first_words(node: ast.stmt) -> str:
 
 
 def default(value: ast.expr | None) -> str:
-    """A field's default as a reader wants it: what `field(default_factory=…)` makes, or the value."""
-    if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "field":
+    """A field's default as a reader wants it: what `field(default_factory=…)` makes, or
+    the value.
+    """
+    if (
+        isinstance(value, ast.Call)
+        and ast.unparse(value.func).rpartition(".")[2] == "field"
+    ):
         given = {each.arg: ast.unparse(each.value) for each in value.keywords}
-        return f"{given['default_factory']}()" if "default_factory" in given else given.get("default", "")
+        return (
+            f"{given['default_factory']}()"
+            if "default_factory" in given
+            else given.get("default", "")
+        )
     return ast.unparse(value) if value else ""
 
 
@@ -234,18 +325,33 @@ def short_value(entry: Entry) -> str:
     value = getattr(node, "value", None)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         names = [ast.unparse(name) for name in node.targets[0].elts]
-        value = node.value.elts[names.index(entry.name)] if isinstance(node.value, ast.Tuple) else None
-    text = ast.unparse(value).replace("'", '"') if value and not isinstance(node, ast.AugAssign) else ""
-    return text if len(text) <= LONGEST_VALUE and "\n" not in text and "\\" not in text else ""
+        value = (
+            node.value.elts[names.index(entry.name)]
+            if isinstance(node.value, ast.Tuple)
+            else None
+        )
+    text = (
+        ast.unparse(value).replace("'", '"')
+        if value and not isinstance(node, ast.AugAssign)
+        else ""
+    )
+    return (
+        text
+        if len(text) <= LONGEST_VALUE and "\n" not in text and "\\" not in text
+        else ""
+    )
 
 
 def prose(text: str) -> str:
-    """A NumPy docstring as reStructuredText; in ours a backtick means code, and other signs mean nothing."""
+    """A NumPy docstring as reStructuredText; in ours a backtick means code, and other
+    signs mean nothing.
+    """
     parts = re.split(r"`([^`]+)`", text)
     for number, part in enumerate(parts):
         if number % 2:
             parts[number] = f"``{part.strip()}``"
         else:
             plain = re.sub(r"([\\*|])|(?<=\w)(_)(?!\w)", r"\\\1\2", part)
-            parts[number] = re.sub(r"\$[A-Z_]+", r"``\g<0>``", plain)  # a variable of the environment
+            # A variable of the environment.
+            parts[number] = re.sub(r"\$[A-Z_]+", r"``\g<0>``", plain)
     return str(NumpyDocstring("".join(parts), NAPOLEON))

@@ -1,7 +1,9 @@
-"""Terms: the glossary, and a quiet link to it where a chapter first uses a term that is at home elsewhere.
+"""Terms: the glossary, and a quiet link to it where a chapter first uses a term that is
+at home elsewhere.
 
-book/terms.yml has the terms, each with the heading that defines it and the words by which running text is
-linked. The link carries the definition, which book.css shows to whoever points at it or reaches it by key.
+book/terms.yml has the terms, each with the heading that defines it and the words by
+which running text is linked. The link carries the definition, which book.css shows to
+whoever points at it or reaches it by key.
 """
 
 import re
@@ -33,7 +35,9 @@ def anchor(term: str) -> str:
 
 
 def chapter_name(app: Sphinx, target: str) -> str:
-    """What the chapters call the chapter of a link such as `03-2-attention.ipynb#several-heads`."""
+    """What the chapters call the chapter of a link such as
+    `03-2-attention.ipynb#several-heads`.
+    """
     title, _ = chapters(Path(app.srcdir, "book"))[f"book/{target.partition('.')[0]}"]
     number = title.partition(" ")[0]
     return f"Chapter\N{NO-BREAK SPACE}{number}" if number[0].isdigit() else title
@@ -44,7 +48,9 @@ class Term(nodes.reference):
 
 
 def visit_term(translator: Any, node: Term) -> None:
-    """Write the link's opening tag, which docutils does not let carry attributes of one's own."""
+    """Write the link's opening tag, which docutils does not let carry attributes of
+    one's own.
+    """
     attributes = {"class": "aiayn-term", "href": node["refuri"], "data-is": node["is"]}
     translator.body.append(translator.starttag(node, "a", "", **attributes))
 
@@ -55,7 +61,9 @@ def depart_term(translator: Any, node: Term) -> None:
 
 
 class LinkTerms(SphinxTransform):
-    """Link each term where a chapter first uses it, unless the chapter explains or links it itself."""
+    """Link each term where a chapter first uses it, unless the chapter explains or
+    links it itself.
+    """
 
     default_priority = 700  # after the citations
 
@@ -71,7 +79,8 @@ class LinkTerms(SphinxTransform):
             for form in term.get("forms", [])
         }
         pattern = one_of(forms)
-        # What the chapter links itself, or puts in italics, as it does when it introduces a word.
+        # What the chapter links itself, or puts in italics, as it does when it
+        # introduces a word.
         linked = {
             forms[match[0]]["term"]
             for node in self.document.findall(lambda node: isinstance(node, KNOWN))
@@ -83,7 +92,9 @@ class LinkTerms(SphinxTransform):
             if term["term"] in linked:
                 return None
             linked.add(term["term"])
-            link = Term("", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True)
+            link = Term(
+                "", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True
+            )
             link["is"] = term["is"]
             return link
 
@@ -92,7 +103,9 @@ class LinkTerms(SphinxTransform):
 
 
 def is_sentence(text: nodes.Text) -> bool:
-    """Whether a text is neither a word in bold, nor a box's label, nor in the cell of a table."""
+    """Whether a text is neither a word in bold, nor a box's label, nor in the cell of a
+    table.
+    """
     paragraph = text.parent
     return (
         isinstance(paragraph, nodes.paragraph)
@@ -102,9 +115,12 @@ def is_sentence(text: nodes.Text) -> bool:
 
 
 def define(app: Sphinx, config: Config) -> None:
-    """Let book/notation.md show Sphinx's own glossary: each term, what it means, where it is at home."""
+    """Let book/notation.md show Sphinx's own glossary: each term, what it means, where
+    it is at home.
+    """
     terms = [
-        f"{term['term']}\n  {term['is']} [{chapter_name(app, term['home'])}]({term['home']})"
+        f"{term['term']}\n  {term['is']}"
+        f" [{chapter_name(app, term['home'])}]({term['home']})"
         for term in read_terms(app)
     ]
     glossary = "\n\n".join(["```{glossary}\n:sorted:", *terms]) + "\n```"

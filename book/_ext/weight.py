@@ -1,8 +1,8 @@
 """Weight: of MathJax the site takes what its pages use.
 
-Its parts are loaded one by one, without the menu: that is the largest part, and it would make every formula a
-stop for the Tab key. Formulas keep their MathML for screen readers. Of the 24 MB in sphinx-mathjax-offline
-only these parts reach the site.
+Its parts are loaded one by one, without the menu: that is the largest part, and it
+would make every formula a stop for the Tab key. Formulas keep their MathML for screen
+readers. Of the 24 MB in sphinx-mathjax-offline only these parts reach the site.
 """
 
 import shutil

@@ -47,7 +47,9 @@ def guesses(first, second):
 
 # %% exercise 2, right: looks at every two links
 def in_order(pair):
-    return not any(i < k and j > m for i, j in pair.alignment for k, m in pair.alignment)
+    return not any(
+        i < k and j > m for i, j in pair.alignment for k, m in pair.alignment
+    )
 
 
 # %% exercise 2, wrong: says when they cross

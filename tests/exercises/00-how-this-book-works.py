@@ -33,7 +33,9 @@ def softmax(scores: list[float]) -> list[float]:
 
 # %% exercise 2, right: by parts
 def report(loss: float, seconds: float) -> str:
-    return " ".join(["loss", format(loss, ".3f"), "in", "⟨" + format(seconds, ".1f") + "⟩", "s"])
+    return " ".join(
+        ["loss", format(loss, ".3f"), "in", "⟨" + format(seconds, ".1f") + "⟩", "s"]
+    )
 
 
 # %% exercise 2, wrong: no brackets

@@ -130,5 +130,7 @@ def with_general(model):
 def with_general(model):
     other = RecurrentModel(replace(model.config, attention="general"))
     other.load_state_dict(model.state_dict(), strict=False)
-    other.attention.score.W.data = torch.ones(1, model.config.d_state, model.config.d_state)
+    other.attention.score.W.data = torch.ones(
+        1, model.config.d_state, model.config.d_state
+    )
     return other.eval()

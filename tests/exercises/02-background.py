@@ -7,7 +7,9 @@ measured = {}
 for k in (2, 3, 5):
     at = range(1, FARTHEST + 1)
     measured[f"contiguous, k={k}"] = [math.ceil(d / (k - 1)) for d in at]
-    measured[f"dilated, k={k}"] = [next(n for n in range(99) if (k - 1) * (2**n - 1) >= d) for d in at]
+    measured[f"dilated, k={k}"] = [
+        next(n for n in range(99) if (k - 1) * (2**n - 1) >= d) for d in at
+    ]
 
 
 # %% exercise 1, right: by recursion
@@ -84,7 +86,9 @@ def kept_numbers(t):
 
 # %% exercise 3, wrong: keys and no values
 def kept_numbers(t):
-    convolutions = sum((conv.kernel - 1) * conv.growth**k * conv.d_model for k in range(conv.N))
+    convolutions = sum(
+        (conv.kernel - 1) * conv.growth**k * conv.d_model for k in range(conv.N)
+    )
     return convolutions, laboratory.N * laboratory.d_model * t
 
 
@@ -95,11 +99,15 @@ def kept_numbers(t):
 
 # %% exercise 3, wrong: one layer
 def kept_numbers(t):
-    convolutions = sum((conv.kernel - 1) * conv.growth**k * conv.d_model for k in range(conv.N))
+    convolutions = sum(
+        (conv.kernel - 1) * conv.growth**k * conv.d_model for k in range(conv.N)
+    )
     return convolutions, 2 * laboratory.d_model * t
 
 
 # %% exercise 3, wrong: the whole kernel
 def kept_numbers(t):
-    convolutions = sum(conv.kernel * conv.growth**k * conv.d_model for k in range(conv.N))
+    convolutions = sum(
+        conv.kernel * conv.growth**k * conv.d_model for k in range(conv.N)
+    )
     return convolutions, laboratory.N * 2 * laboratory.d_model * t

@@ -9,7 +9,9 @@ def other_norm(x):
 
 # %% exercise 1, wrong: divides by d after all
 def other_norm(x):
-    return (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True, correction=0) + 1e-6)
+    return (x - x.mean(dim=-1, keepdim=True)) / (
+        x.std(dim=-1, keepdim=True, correction=0) + 1e-6
+    )
 
 
 # %% exercise 1, wrong: the variance
@@ -56,7 +58,9 @@ def what_is_left(x, norm):
 # %% exercise 3, right: all gradients at once
 def reads_its_answer(mask, shift):
     attention, x = MultiHeadAttention(32, 4), torch.randn(6, 32)
-    jacobian = torch.autograd.functional.jacobian(lambda x: attention(x[None], causal=mask)[0].sum(-1), x)
+    jacobian = torch.autograd.functional.jacobian(
+        lambda x: attention(x[None], causal=mask)[0].sum(-1), x
+    )
     return jacobian.abs().sum(-1).diagonal(1 if shift else 0).any().item()
 
 

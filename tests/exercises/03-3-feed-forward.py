@@ -13,7 +13,9 @@ def folded(network):
 
 # %% exercise 1, wrong: forgets the first bias
 def folded(network):
-    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(network.W_1.weight)
+    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(
+        network.W_1.weight
+    )
     one.weight.data = network.W_2.weight @ network.W_1.weight
     one.bias.data = network.W_2.bias
     return one
@@ -21,7 +23,9 @@ def folded(network):
 
 # %% exercise 1, wrong: the product in the other order, as in the formula
 def folded(network):
-    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(network.W_1.weight)
+    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(
+        network.W_1.weight
+    )
     one.weight.data = (network.W_2.weight @ network.W_1.weight).T
     one.bias.data = network.W_2(network.W_1.bias)
     return one
@@ -34,7 +38,9 @@ def folded(network):
 
 # %% exercise 1, wrong: adds up the biases of the second map twice
 def folded(network):
-    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(network.W_1.weight)
+    one = nn.Linear(network.W_1.in_features, network.W_2.out_features).to(
+        network.W_1.weight
+    )
     one.weight.data = network.W_2.weight @ network.W_1.weight
     one.bias.data = network.W_2(network.W_1.bias) + network.W_2.bias
     return one

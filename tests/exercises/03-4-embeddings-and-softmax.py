@@ -6,10 +6,14 @@ def vocabulary_sizes(millions, **changes):
     counts = []
     for size in (1000, 2000):
         with torch.device("meta"):
-            model = Transformer(config("base", vocabulary_size=size, attention_bias=True, **changes))
+            model = Transformer(
+                config("base", vocabulary_size=size, attention_bias=True, **changes)
+            )
         counts.append(sum(parameter.numel() for parameter in model.parameters()))
     width = (counts[1] - counts[0]) / 1000
-    return tuple(1000 + (1e6 * (millions + half) - counts[0]) / width for half in (-0.5, 0.5))
+    return tuple(
+        1000 + (1e6 * (millions + half) - counts[0]) / width for half in (-0.5, 0.5)
+    )
 
 
 # %% exercise 1, wrong: no biases
@@ -18,7 +22,9 @@ def vocabulary_sizes(millions, **changes):
         model = Transformer(config("base", vocabulary_size=1, **changes))
     d_model = model.config.d_model
     layers = sum(parameter.numel() for parameter in model.parameters()) - d_model
-    return ((millions - 0.5) * 1e6 - layers) / d_model, ((millions + 0.5) * 1e6 - layers) / d_model
+    return ((millions - 0.5) * 1e6 - layers) / d_model, (
+        (millions + 0.5) * 1e6 - layers
+    ) / d_model
 
 
 # %% exercise 1, wrong: forgets the changes
@@ -27,24 +33,34 @@ def vocabulary_sizes(millions, **changes):
         model = Transformer(config("base", vocabulary_size=1, attention_bias=True))
     d_model = model.config.d_model
     layers = sum(parameter.numel() for parameter in model.parameters()) - d_model
-    return ((millions - 0.5) * 1e6 - layers) / d_model, ((millions + 0.5) * 1e6 - layers) / d_model
+    return ((millions - 0.5) * 1e6 - layers) / d_model, (
+        (millions + 0.5) * 1e6 - layers
+    ) / d_model
 
 
 # %% exercise 1, wrong: rounds to millions on either side
 def vocabulary_sizes(millions, **changes):
     with torch.device("meta"):
-        model = Transformer(config("base", vocabulary_size=1, attention_bias=True, **changes))
+        model = Transformer(
+            config("base", vocabulary_size=1, attention_bias=True, **changes)
+        )
     d_model = model.config.d_model
     layers = sum(parameter.numel() for parameter in model.parameters()) - d_model
-    return ((millions - 1) * 1e6 - layers) / d_model, ((millions + 1) * 1e6 - layers) / d_model
+    return ((millions - 1) * 1e6 - layers) / d_model, (
+        (millions + 1) * 1e6 - layers
+    ) / d_model
 
 
 # %% exercise 1, wrong: always 512 wide
 def vocabulary_sizes(millions, **changes):
     with torch.device("meta"):
-        model = Transformer(config("base", vocabulary_size=1, attention_bias=True, **changes))
+        model = Transformer(
+            config("base", vocabulary_size=1, attention_bias=True, **changes)
+        )
     layers = sum(parameter.numel() for parameter in model.parameters()) - 512
-    return ((millions - 0.5) * 1e6 - layers) / 512, ((millions + 0.5) * 1e6 - layers) / 512
+    return ((millions - 0.5) * 1e6 - layers) / 512, (
+        (millions + 0.5) * 1e6 - layers
+    ) / 512
 
 
 # %% exercise 2, right: by logarithms
@@ -87,7 +103,9 @@ def temperature_for(z, share):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if (z * middle).softmax(0).max() < share else (low, middle)
+        low, high = (
+            (middle, high) if (z * middle).softmax(0).max() < share else (low, middle)
+        )
     return 1 / high
 
 
@@ -108,7 +126,11 @@ def temperature_for(z, share):
     low, high = 1e-3, 1e3
     for _ in range(10):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if (z / middle).softmax(dim=0).max() > share else (low, middle)
+        low, high = (
+            (middle, high)
+            if (z / middle).softmax(dim=0).max() > share
+            else (low, middle)
+        )
     return middle
 
 
@@ -117,7 +139,11 @@ def temperature_for(z, share):
     low, high = 1e-3, 1e3
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if (z * middle).softmax(dim=0).max() < share else (low, middle)
+        low, high = (
+            (middle, high)
+            if (z * middle).softmax(dim=0).max() < share
+            else (low, middle)
+        )
     return middle
 
 
@@ -126,5 +152,7 @@ def temperature_for(z, share):
     low, high = 1e-3, 1e3
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if (z / middle).softmax(dim=0)[-1] > share else (low, middle)
+        low, high = (
+            (middle, high) if (z / middle).softmax(dim=0)[-1] > share else (low, middle)
+        )
     return middle

@@ -45,7 +45,10 @@ def table_by_turning(n, d_model):
 
 # %% exercise 1, wrong: begins at position 1
 def table_by_turning(n, d_model):
-    rows = [rotation(1, d_model) @ torch.tensor([0.0, 1.0] * (d_model // 2), dtype=torch.float64)]
+    rows = [
+        rotation(1, d_model)
+        @ torch.tensor([0.0, 1.0] * (d_model // 2), dtype=torch.float64)
+    ]
     for _ in range(n - 1):
         rows.append(rotation(1, d_model) @ rows[-1])
     return torch.stack(rows)
@@ -74,7 +77,9 @@ def table_by_turning(n, d_model):
 def nearest_to_zero(d_model):
     def distance(pos):
         angles = [pos / 10000 ** (2 * i / d_model) for i in range(d_model // 2)]
-        return math.sqrt(sum(math.sin(angle) ** 2 + (math.cos(angle) - 1) ** 2 for angle in angles))
+        return math.sqrt(
+            sum(math.sin(angle) ** 2 + (math.cos(angle) - 1) ** 2 for angle in angles)
+        )
 
     nearest = min(range(1, 1000), key=distance)
     return nearest, round(distance(nearest), 3)

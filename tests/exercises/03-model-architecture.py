@@ -6,7 +6,9 @@ def count_parameters(config):
     d, d_k, d_v = config.d_model, config.d_k, config.d_v
     d_k = d // config.h if d_k is None else d_k
     d_v = d // config.h if d_v is None else d_v
-    attention = sum([d * config.h * d_k, d * config.h * d_k, d * config.h * d_v, config.h * d_v * d])
+    attention = sum(
+        [d * config.h * d_k, d * config.h * d_k, d * config.h * d_v, config.h * d_v * d]
+    )
     network = sum([d * config.d_ff, config.d_ff, config.d_ff * d, d])
     norm = d + d
     encoder = attention + network + 2 * norm
@@ -17,17 +19,24 @@ def count_parameters(config):
 # %% exercise 1, wrong: three matrices an attention
 def count_parameters(config):
     d = config.d_model
-    width = config.h * (config.d_k or d // config.h), config.h * (config.d_v or d // config.h)
+    width = (
+        config.h * (config.d_k or d // config.h),
+        config.h * (config.d_v or d // config.h),
+    )
     attention = 2 * d * width[0] + d * width[1]
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
-    return config.vocabulary_size * d + config.N * (3 * attention + 2 * feed_forward + 10 * d)
+    return config.vocabulary_size * d + config.N * (
+        3 * attention + 2 * feed_forward + 10 * d
+    )
 
 
 # %% exercise 1, wrong: a feed-forward network without biases
 def count_parameters(config):
     d, h = config.d_model, config.h
     attention = 2 * d * h * ((config.d_k or d // h) + (config.d_v or d // h))
-    return config.vocabulary_size * d + config.N * (3 * attention + 4 * d * config.d_ff + 10 * d)
+    return config.vocabulary_size * d + config.N * (
+        3 * attention + 4 * d * config.d_ff + 10 * d
+    )
 
 
 # %% exercise 1, wrong: one attention in the decoder
@@ -35,7 +44,9 @@ def count_parameters(config):
     d, h = config.d_model, config.h
     attention = 2 * d * h * ((config.d_k or d // h) + (config.d_v or d // h))
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
-    return config.vocabulary_size * d + config.N * (2 * attention + 2 * feed_forward + 8 * d)
+    return config.vocabulary_size * d + config.N * (
+        2 * attention + 2 * feed_forward + 8 * d
+    )
 
 
 # %% exercise 1, wrong: an embedding on each side
@@ -43,14 +54,18 @@ def count_parameters(config):
     d, h = config.d_model, config.h
     attention = 2 * d * h * ((config.d_k or d // h) + (config.d_v or d // h))
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
-    return 2 * config.vocabulary_size * d + config.N * (3 * attention + 2 * feed_forward + 10 * d)
+    return 2 * config.vocabulary_size * d + config.N * (
+        3 * attention + 2 * feed_forward + 10 * d
+    )
 
 
 # %% exercise 1, wrong: four square matrices whatever d_k and d_v are
 def count_parameters(config):
     d = config.d_model
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
-    return config.vocabulary_size * d + config.N * (12 * d**2 + 2 * feed_forward + 10 * d)
+    return config.vocabulary_size * d + config.N * (
+        12 * d**2 + 2 * feed_forward + 10 * d
+    )
 
 
 # %% exercise 1, wrong: the base model's vocabulary for all
@@ -64,7 +79,9 @@ def count_parameters(config):
 # %% exercise 2, right: the logarithm of each probability, picked by its index
 def log_probability(source, target):
     y = tokens([f"‹s› {target} ‹/s›"])[0].tolist()
-    probabilities = torch.softmax(model(tokens([source]), torch.tensor([y[:-1]])), dim=-1)[0]
+    probabilities = torch.softmax(
+        model(tokens([source]), torch.tensor([y[:-1]])), dim=-1
+    )[0]
     return sum(float(torch.log(probabilities[t, word])) for t, word in enumerate(y[1:]))
 
 
@@ -87,7 +104,11 @@ def log_probability(source, target):
 def log_probability_by_steps(source, target):
     y, state, total = tokens([f"‹s› {target}"])[0], model.start(tokens([source])), 0.0
     for t in range(len(y) - 1):
-        total += model.step(y[None, t : t + 1], state).log_softmax(dim=-1)[0, y[t + 1]].item()
+        total += (
+            model.step(y[None, t : t + 1], state)
+            .log_softmax(dim=-1)[0, y[t + 1]]
+            .item()
+        )
     return total
 
 
@@ -99,7 +120,11 @@ def log_probability(source, target):
 
 
 def log_probability_by_steps(source, target):
-    y, state, total = tokens([f"‹s› {target} ‹/s›"])[0], model.start(tokens([source])), 0.0
+    y, state, total = (
+        tokens([f"‹s› {target} ‹/s›"])[0],
+        model.start(tokens([source])),
+        0.0,
+    )
     for word in y:
         total += model.step(word[None, None], state).log_softmax(dim=-1)[0, word].item()
     return total
@@ -112,9 +137,17 @@ def log_probability(source, target):
 
 
 def log_probability_by_steps(source, target):
-    y, state, total = tokens([f"‹s› {target} ‹/s›"])[0], model.start(tokens([source])), 0.0
+    y, state, total = (
+        tokens([f"‹s› {target} ‹/s›"])[0],
+        model.start(tokens([source])),
+        0.0,
+    )
     for t in range(len(y) - 1):
-        total += model.step(y[None, t : t + 1], state).log_softmax(dim=-1)[0, y[t + 1]].item()
+        total += (
+            model.step(y[None, t : t + 1], state)
+            .log_softmax(dim=-1)[0, y[t + 1]]
+            .item()
+        )
     return total / (len(y) - 1)
 
 
@@ -125,7 +158,11 @@ def log_probability(source, target):
 
 
 def log_probability_by_steps(source, target):
-    y, state, total = tokens([f"‹s› {target} ‹/s›"])[0], model.start(tokens([source])), 0.0
+    y, state, total = (
+        tokens([f"‹s› {target} ‹/s›"])[0],
+        model.start(tokens([source])),
+        0.0,
+    )
     for t in range(len(y) - 1):
         total += model.step(y[None, t : t + 1], state)[0, y[t + 1]].item()
     return total
@@ -166,7 +203,9 @@ def log_probability(source, target):
 def log_probability_by_steps(source, target):
     y, total = tokens([f"‹s› {target} ‹/s›"]), 0.0
     for t in range(1, y.shape[1]):
-        total += model(tokens([source]), y[:, :t])[0, -1].log_softmax(dim=-1)[y[0, t]].item()
+        total += (
+            model(tokens([source]), y[:, :t])[0, -1].log_softmax(dim=-1)[y[0, t]].item()
+        )
     return total
 
 

@@ -11,21 +11,33 @@ def whole_layers(n, d):
 # %% exercise 1, wrong: attention without its projections
 def whole_layers(n, d):
     x = torch.zeros(1, n, d)
-    layers = SelfAttention(d), nn.LSTM(d, d, batch_first=True), nn.RNN(d, d, batch_first=True)
+    layers = (
+        SelfAttention(d),
+        nn.LSTM(d, d, batch_first=True),
+        nn.RNN(d, d, batch_first=True),
+    )
     return [multiply_adds(layer, x) for layer in layers]
 
 
 # %% exercise 1, wrong: the words as the batch
 def whole_layers(n, d):
     x = torch.zeros(n, 1, d)
-    layers = MultiHeadAttention(d, 1), nn.LSTM(d, d, batch_first=True), nn.RNN(d, d, batch_first=True)
+    layers = (
+        MultiHeadAttention(d, 1),
+        nn.LSTM(d, d, batch_first=True),
+        nn.RNN(d, d, batch_first=True),
+    )
     return [multiply_adds(layer, x) for layer in layers]
 
 
 # %% exercise 1, wrong: the recurrent layers the other way round
 def whole_layers(n, d):
     x = torch.zeros(1, n, d)
-    layers = MultiHeadAttention(d, 1), nn.RNN(d, d, batch_first=True), nn.LSTM(d, d, batch_first=True)
+    layers = (
+        MultiHeadAttention(d, 1),
+        nn.RNN(d, d, batch_first=True),
+        nn.LSTM(d, d, batch_first=True),
+    )
     return [multiply_adds(layer, x) for layer in layers]
 
 
@@ -50,7 +62,11 @@ def whole_layers(n, d):
 # %% exercise 1, wrong: for a width of 64 alone
 def whole_layers(n, d):
     x = torch.zeros(1, n, 64)
-    layers = MultiHeadAttention(64, 1), nn.LSTM(64, 64, batch_first=True), nn.RNN(64, 64, batch_first=True)
+    layers = (
+        MultiHeadAttention(64, 1),
+        nn.LSTM(64, 64, batch_first=True),
+        nn.RNN(64, 64, batch_first=True),
+    )
     return [multiply_adds(layer, x) for layer in layers]
 
 

@@ -58,7 +58,9 @@ def straight(examples):
 # %% exercise 2, right: with array_split's cuts, and a stable argsort
 def by_count(examples, number):
     order = np.argsort([len(source) for source, _ in examples], kind="stable")
-    return [group.tolist() for group in np.split(order, range(number, len(order), number))]
+    return [
+        group.tolist() for group in np.split(order, range(number, len(order), number))
+    ]
 
 
 # %% exercise 2, wrong: drops the last group
@@ -69,12 +71,17 @@ def by_count(examples, number):
 
 # %% exercise 2, wrong: not sorted
 def by_count(examples, number):
-    return [list(range(len(examples)))[k : k + number] for k in range(0, len(examples), number)]
+    return [
+        list(range(len(examples)))[k : k + number]
+        for k in range(0, len(examples), number)
+    ]
 
 
 # %% exercise 2, wrong: by the longer side
 def by_count(examples, number):
-    order = sorted(range(len(examples)), key=lambda index: max(map(len, examples[index])))
+    order = sorted(
+        range(len(examples)), key=lambda index: max(map(len, examples[index]))
+    )
     return [order[start : start + number] for start in range(0, len(order), number)]
 
 
@@ -100,7 +107,9 @@ def by_count(examples, number):
 def by_count(examples, number):
     order = list(range(len(examples)))
     groups = [order[start : start + number] for start in range(0, len(order), number)]
-    return [sorted(group, key=lambda index: len(examples[index][0])) for group in groups]
+    return [
+        sorted(group, key=lambda index: len(examples[index][0])) for group in groups
+    ]
 
 
 # %% exercise 3, right: deals pair by pair, and adds up in a loop
@@ -129,7 +138,10 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[padded_positions(lengths[piece], 1) for piece in cut(group)] for group in groups]
+    positions = [
+        [padded_positions(lengths[piece], 1) for piece in cut(group)]
+        for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))
 
 
@@ -139,7 +151,10 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[padded_positions(lengths[p], 1) for p in cut(group) if len(p)] for group in groups]
+    positions = [
+        [padded_positions(lengths[p], 1) for p in cut(group) if len(p)]
+        for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))
 
 
@@ -149,7 +164,9 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [padded_positions(lengths[piece], 1) for group in groups for piece in cut(group)]
+    positions = [
+        padded_positions(lengths[piece], 1) for group in groups for piece in cut(group)
+    ]
     return sum(positions), max(positions)
 
 
@@ -169,7 +186,10 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[padded_positions(lengths[piece], 8) for piece in cut(group)] for group in groups]
+    positions = [
+        [padded_positions(lengths[piece], 8) for piece in cut(group)]
+        for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))
 
 
@@ -179,7 +199,9 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[int(lengths[piece].sum()) for piece in cut(group)] for group in groups]
+    positions = [
+        [int(lengths[piece].sum()) for piece in cut(group)] for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))
 
 
@@ -189,7 +211,9 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[len(p) * int(lengths[p][:, 0].max()) for p in cut(group)] for group in groups]
+    positions = [
+        [len(p) * int(lengths[p][:, 0].max()) for p in cut(group)] for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))
 
 
@@ -199,7 +223,10 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[padded_positions(lengths[piece], 1) for piece in cut(group)] for group in groups]
+    positions = [
+        [padded_positions(lengths[piece], 1) for piece in cut(group)]
+        for group in groups
+    ]
     return sum(map(sum, positions)), sum(row[-1] for row in positions)
 
 
@@ -209,5 +236,8 @@ def dealt(group):
 
 
 def work(groups, cut):
-    positions = [[padded_positions(lengths[piece], 1) for piece in runs(group)] for group in groups]
+    positions = [
+        [padded_positions(lengths[piece], 1) for piece in runs(group)]
+        for group in groups
+    ]
     return sum(map(sum, positions)), sum(map(max, positions))

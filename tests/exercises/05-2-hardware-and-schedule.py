@@ -5,19 +5,29 @@
 def rule_of_thumb(shape, tokens):
     square, network = shape.d_model**2, 2 * shape.d_model * shape.d_ff
     encoder, decoder = 4 * square + network, 8 * square + network
-    return 2 * 3 * tokens * (shape.N * (encoder + decoder) + shape.d_model * shape.vocabulary_size)
+    return (
+        2
+        * 3
+        * tokens
+        * (shape.N * (encoder + decoder) + shape.d_model * shape.vocabulary_size)
+    )
 
 
 # %% exercise 1, wrong: the tokens of both sides for every matrix
 def rule_of_thumb(shape, tokens):
     attention, feed_forward = 4 * shape.d_model**2, 2 * shape.d_model * shape.d_ff
-    entries = shape.N * (3 * attention + 2 * feed_forward) + shape.vocabulary_size * shape.d_model
+    entries = (
+        shape.N * (3 * attention + 2 * feed_forward)
+        + shape.vocabulary_size * shape.d_model
+    )
     return 6 * entries * 2 * tokens
 
 
 # %% exercise 1, wrong: forgets the vocabulary
 def rule_of_thumb(shape, tokens):
-    return 6 * shape.N * (12 * shape.d_model**2 + 4 * shape.d_model * shape.d_ff) * tokens
+    return (
+        6 * shape.N * (12 * shape.d_model**2 + 4 * shape.d_model * shape.d_ff) * tokens
+    )
 
 
 # %% exercise 1, wrong: the forward pass alone

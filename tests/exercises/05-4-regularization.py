@@ -4,7 +4,10 @@
 # %% exercise 1, right: writes the norm out
 def blind_pre_norm(encoder, x):
     deviations = x - x.mean(-1, keepdim=True)
-    scaled = deviations / (deviations.square().mean(-1, keepdim=True) + encoder.norm.eps).sqrt()
+    scaled = (
+        deviations
+        / (deviations.square().mean(-1, keepdim=True) + encoder.norm.eps).sqrt()
+    )
     return scaled * encoder.norm.weight + encoder.norm.bias
 
 

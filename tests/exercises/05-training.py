@@ -6,10 +6,12 @@ from torch import nn
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.training.optimizer import make_optimizer, set_rate
 
-SHAPE = TransformerConfig(vocabulary_size=170, N=2, d_model=64, d_ff=128, h=4, dropout=0.0)
+SHAPE = TransformerConfig(
+    vocabulary_size=170, N=2, d_model=64, d_ff=128, h=4, dropout=0.0
+)
 
 
-# %% exercise 1, right: keeps the optimizer's state beside it, and adds up parameter by parameter
+# %% exercise 1, right: keeps the state beside it and sums parameter by parameter
 def leap(steps, forgets):
     torch.manual_seed(2)
     model, draw = Transformer(SHAPE), random.Random(2)
@@ -28,7 +30,9 @@ def leap(steps, forgets):
     before = [weight.detach().clone() for weight in model.parameters()]
     step()
     after = [weight.detach() for weight in model.parameters()]
-    squares = sum(float((w - b).square().sum()) for w, b in zip(after, before, strict=True))
+    squares = sum(
+        float((w - b).square().sum()) for w, b in zip(after, before, strict=True)
+    )
     return (squares / sum(b.numel() for b in before)) ** 0.5 / 1e-3
 
 

@@ -35,7 +35,9 @@ def crossover(one, other):
 def greedy(next_log_p, end, limit):
     words = []
     for _ in range(limit):
-        words.append(sorted(next_log_p(tuple(words)).items(), key=lambda item: -item[1])[0][0])
+        words.append(
+            sorted(next_log_p(tuple(words)).items(), key=lambda item: -item[1])[0][0]
+        )
         if words[-1] == end:
             break
     return words
@@ -156,7 +158,9 @@ def mean_bleu(translations, references):
 
 # %% exercise 3, wrong: adds up and does not divide
 def mean_bleu(translations, references):
-    return sum(bleu_by_hand([t], [r]) for t, r in zip(translations, references, strict=True))
+    return sum(
+        bleu_by_hand([t], [r]) for t, r in zip(translations, references, strict=True)
+    )
 
 
 # %% exercise 3, wrong: leaves a sentence that has no value out of the mean
@@ -172,5 +176,7 @@ def mean_bleu(translations, references):
 
 # %% exercise 3, wrong: a share in place of a percentage
 def mean_bleu(translations, references):
-    scores = [bleu_by_hand([t], [r]) for t, r in zip(translations, references, strict=True)]
+    scores = [
+        bleu_by_hand([t], [r]) for t, r in zip(translations, references, strict=True)
+    ]
     return sum(scores) / len(scores) / 100

@@ -4,7 +4,11 @@
 # %% exercise 1, right: the paper's millions
 def bought(name):
     row, base = ROWS[name], ROWS["base"]
-    return 1000 * (math.log(base.perplexity) - math.log(row.perplexity)) / (row.millions - base.millions)
+    return (
+        1000
+        * (math.log(base.perplexity) - math.log(row.perplexity))
+        / (row.millions - base.millions)
+    )
 
 
 # %% exercise 1, wrong: the share of the larger perplexity

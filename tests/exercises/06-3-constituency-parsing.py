@@ -6,8 +6,11 @@ from aiayn.data.trees import Tree, linearise, read_tree
 from aiayn.laboratory import sample
 from aiayn.parsing import Parse
 
-# In place of the trained parser and of what it found: golds, and parses that are made up.
-gold_of = {split: [read_tree(pair.tree) for pair in sample(60, split=split)] for split in ("test", "long")}
+# In place of the trained parser and of what it found: golds, and made-up parses.
+gold_of = {
+    split: [read_tree(pair.tree) for pair in sample(60, split=split)]
+    for split in ("test", "long")
+}
 
 
 def made_up(tree, score):
@@ -19,7 +22,9 @@ def n_best(sentences, beam):
     found = []
     for place, gold in enumerate(gold_of["long"][: len(sentences)]):
         others = [Tree(label, gold.children) for label in ("X", "Y", "Z", "W")]
-        chosen = [[gold, *others], [others[0], gold, others[1]], others, others][place % 4][:beam]
+        chosen = [[gold, *others], [others[0], gold, others[1]], others, others][
+            place % 4
+        ][:beam]
         found.append([made_up(tree, -1.0 - rank) for rank, tree in enumerate(chosen)])
     return found
 
@@ -41,7 +46,9 @@ def rank(gold, parses):
 
 # %% exercise 1, wrong: counts from 0
 def rank(gold, parses):
-    return next((place for place, parse in enumerate(parses) if parse.tree == gold), None)
+    return next(
+        (place for place, parse in enumerate(parses) if parse.tree == gold), None
+    )
 
 
 # %% exercise 1, wrong: compares parses with a tree
@@ -51,7 +58,9 @@ def rank(gold, parses):
 
 # %% exercise 1, wrong: 0 where it is not
 def rank(gold, parses):
-    return sum(place for place, parse in enumerate(parses, start=1) if parse.tree == gold)
+    return sum(
+        place for place, parse in enumerate(parses, start=1) if parse.tree == gold
+    )
 
 
 # %% exercise 1, wrong: looks at the first alone
@@ -80,7 +89,9 @@ def never_worse(constrained, free):
 
 # %% exercise 2, wrong: skips nothing
 def never_worse(constrained, free):
-    return all(a.score >= b.score - 1e-4 for a, b in zip(constrained, free, strict=True))
+    return all(
+        a.score >= b.score - 1e-4 for a, b in zip(constrained, free, strict=True)
+    )
 
 
 # %% exercise 2, wrong: allows no rounding
@@ -108,5 +119,9 @@ def never_worse(constrained, free):
 
 # %% exercise 2, wrong: on average
 def never_worse(constrained, free):
-    both = [(a.score, b.score) for a, b in zip(constrained, free, strict=True) if b.tree is not None]
+    both = [
+        (a.score, b.score)
+        for a, b in zip(constrained, free, strict=True)
+        if b.tree is not None
+    ]
     return sum(a for a, _ in both) >= sum(b for _, b in both) - 1e-4 * len(both)

@@ -12,7 +12,10 @@ model = Transformer(config("laboratory", vocabulary_size=len(vocabulary)))
 
 
 # %% exercise 1, right: counts the pairs
-comparisons = {n: sum(base.h for _ in range(base.N) for _ in range(n) for _ in range(n)) for n in (25, 100)}
+comparisons = {
+    n: sum(base.h for _ in range(base.N) for _ in range(n) for _ in range(n))
+    for n in (25, 100)
+}
 
 # %% exercise 1, wrong: the factor alone
 comparisons = 16

@@ -3,13 +3,18 @@
 import torch
 
 from aiayn.data import train_vocabulary
-from aiayn.inside.heads import alignment_error_rate, examples_of, found_links, gold_links
+from aiayn.inside.heads import (
+    alignment_error_rate,
+    examples_of,
+    found_links,
+    gold_links,
+)
 from aiayn.inside.view import Head
 from aiayn.laboratory import sample
 from aiayn.model import TransformerConfig, build
 from aiayn.translation import Translator
 
-# In place of the trained model one that has learned nothing, and fewer sentences for it.
+# In place of the trained model one that has learned nothing, and fewer sentences.
 drawn = sample(12, split="test")
 asked = sample(40, seed=7, split="pronouns")
 lines = [line for pair in (*drawn, *asked) for line in (pair.source, pair.target)]
@@ -17,7 +22,10 @@ vocabulary = train_vocabulary(lines, 600)
 torch.manual_seed(0)
 model = build(TransformerConfig(len(vocabulary), N=2, d_model=32, d_ff=64, h=4)).eval()
 translator = Translator(model, vocabulary)
-tuning, examples = examples_of(translator, drawn[:6]), examples_of(translator, drawn[6:])
+tuning, examples = (
+    examples_of(translator, drawn[:6]),
+    examples_of(translator, drawn[6:]),
+)
 sentences = {"score": examples_of(translator, asked)}
 aligner = Head("cross", 1, 0)
 

@@ -6,26 +6,43 @@ def compounds():
     from itertools import permutations
 
     pairs = permutations(NOUNS.values(), 2)
-    return [pair for pair in pairs if pair[0].nominative.lower().endswith(pair[1].nominative.lower())]
+    return [
+        pair
+        for pair in pairs
+        if pair[0].nominative.lower().endswith(pair[1].nominative.lower())
+    ]
 
 
 # %% exercise 1, wrong: each noun with itself
 def compounds():
     nouns = list(NOUNS.values())
-    return [(a, b) for a in nouns for b in nouns if a.nominative.lower().endswith(b.nominative.lower())]
+    return [
+        (a, b)
+        for a in nouns
+        for b in nouns
+        if a.nominative.lower().endswith(b.nominative.lower())
+    ]
 
 
 # %% exercise 1, wrong: capitals
 def compounds():
     nouns = list(NOUNS.values())
-    return [(a, b) for a in nouns for b in nouns if a is not b and a.nominative.endswith(b.nominative)]
+    return [
+        (a, b)
+        for a in nouns
+        for b in nouns
+        if a is not b and a.nominative.endswith(b.nominative)
+    ]
 
 
 # %% exercise 1, wrong: anywhere in the word
 def compounds():
     nouns = list(NOUNS.values())
     return [
-        (a, b) for a in nouns for b in nouns if a is not b and b.nominative.lower() in a.nominative.lower()
+        (a, b)
+        for a in nouns
+        for b in nouns
+        if a is not b and b.nominative.lower() in a.nominative.lower()
     ]
 
 
@@ -33,7 +50,10 @@ def compounds():
 def compounds():
     nouns = list(NOUNS.values())
     found = [
-        (a, b) for a in nouns for b in nouns if a.nominative.endswith(b.nominative.lower()) and a is not b
+        (a, b)
+        for a in nouns
+        for b in nouns
+        if a.nominative.endswith(b.nominative.lower()) and a is not b
     ]
     return [(b, a) for a, b in found][:10]
 
@@ -49,7 +69,13 @@ def guess(noun):
 # %% exercise 2, wrong: capitals and lengths do not matter, -en for -chen
 def guess(noun):
     word = noun.nominative
-    return "n" if word.endswith("en") else "f" if word.endswith(("e", "in", "ung")) else None
+    return (
+        "n"
+        if word.endswith("en")
+        else "f"
+        if word.endswith(("e", "in", "ung"))
+        else None
+    )
 
 
 # %% exercise 2, wrong: feminine for all others

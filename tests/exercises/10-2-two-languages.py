@@ -11,12 +11,16 @@ def crossings(pairs):
 
 # %% exercise 1, wrong: counts them twice
 def crossings(pairs):
-    return sum((i < k and j > m) or (i > k and j < m) for i, j in pairs for k, m in pairs)
+    return sum(
+        (i < k and j > m) or (i > k and j < m) for i, j in pairs for k, m in pairs
+    )
 
 
 # %% exercise 1, wrong: two lines to one word cross
 def crossings(pairs):
-    return sum(i <= k and j >= m and (i, j) != (k, m) for i, j in pairs for k, m in pairs)
+    return sum(
+        i <= k and j >= m and (i, j) != (k, m) for i, j in pairs for k, m in pairs
+    )
 
 
 # %% exercise 1, wrong: lines between other places than their own
@@ -27,12 +31,18 @@ def crossings(pairs):
 # %% exercise 1, wrong: compares neighbours
 def crossings(pairs):
     lines = sorted(pairs)
-    return sum(i < k and j > m for (i, j), (k, m) in zip(lines, lines[1:], strict=False))
+    return sum(
+        i < k and j > m for (i, j), (k, m) in zip(lines, lines[1:], strict=False)
+    )
 
 
 # %% exercise 1, wrong: takes the lines for sorted
 def crossings(pairs):
-    return sum(i < k and j > m for place, (i, j) in enumerate(pairs) for k, m in pairs[place + 1 :])
+    return sum(
+        i < k and j > m
+        for place, (i, j) in enumerate(pairs)
+        for k, m in pairs[place + 1 :]
+    )
 
 
 # %% exercise 2, right: builds it part by part
@@ -56,21 +66,39 @@ def object_first(clause):
 def object_first(clause):
     finite, tail = verb_words(clause, last=False)
     front = noun_phrase(clause.object, clause.verb.case)
-    return [*front, *noun_phrase(clause.subject, "nom"), finite, *middle(clause, clause.object), *tail]
+    return [
+        *front,
+        *noun_phrase(clause.subject, "nom"),
+        finite,
+        *middle(clause, clause.object),
+        *tail,
+    ]
 
 
 # %% exercise 2, wrong: the object in the nominative
 def object_first(clause):
     finite, tail = verb_words(clause, last=False)
     front = noun_phrase(clause.object, "nom")
-    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle(clause, clause.object), *tail]
+    return [
+        *front,
+        finite,
+        *noun_phrase(clause.subject, "nom"),
+        *middle(clause, clause.object),
+        *tail,
+    ]
 
 
 # %% exercise 2, wrong: every object in the accusative
 def object_first(clause):
     finite, tail = verb_words(clause, last=False)
     front = noun_phrase(clause.object, "acc")
-    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle(clause, clause.object), *tail]
+    return [
+        *front,
+        finite,
+        *noun_phrase(clause.subject, "nom"),
+        *middle(clause, clause.object),
+        *tail,
+    ]
 
 
 # %% exercise 2, wrong: no middle
@@ -84,4 +112,9 @@ def object_first(clause):
 def object_first(clause):
     finite, _ = verb_words(clause, last=False)
     front = noun_phrase(clause.object, clause.verb.case)
-    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle(clause, clause.object)]
+    return [
+        *front,
+        finite,
+        *noun_phrase(clause.subject, "nom"),
+        *middle(clause, clause.object),
+    ]

@@ -41,7 +41,9 @@ def tells_apart(seed):
 
 # %% exercise 2, wrong: whole sentences
 def tells_apart(seed):
-    first, second = (Draft(pronoun_sentence(Draw(seed), which)).pair() for which in (False, True))
+    first, second = (
+        Draft(pronoun_sentence(Draw(seed), which)).pair() for which in (False, True)
+    )
     return first.target != second.target
 
 
@@ -85,7 +87,9 @@ class OnlyDoors(Draw):
 
 
 # %% exercise 3, wrong: the adjectives the wrong way round
-DOOR = read_pattern("child; door window gate; heavy big; weak tired young", find_verb("open", "child"))
+DOOR = read_pattern(
+    "child; door window gate; heavy big; weak tired young", find_verb("open", "child")
+)
 
 
 class OnlyDoors(Draw):
@@ -94,7 +98,9 @@ class OnlyDoors(Draw):
 
 
 # %% exercise 3, wrong: the nouns the wrong way round
-DOOR = read_pattern("door window gate; child; weak tired young; heavy big", find_verb("open", "child"))
+DOOR = read_pattern(
+    "door window gate; child; weak tired young; heavy big", find_verb("open", "child")
+)
 
 
 class OnlyDoors(Draw):
@@ -103,7 +109,9 @@ class OnlyDoors(Draw):
 
 
 # %% exercise 3, wrong: picks as before
-DOOR = read_pattern("child; door window gate; weak tired young; heavy big", find_verb("open", "child"))
+DOOR = read_pattern(
+    "child; door window gate; weak tired young; heavy big", find_verb("open", "child")
+)
 
 
 class OnlyDoors(Draw):
@@ -112,7 +120,9 @@ class OnlyDoors(Draw):
 
 
 # %% exercise 3, wrong: another verb
-DOOR = read_pattern("child; door window gate; weak tired young; heavy big", find_verb("draw", "child"))
+DOOR = read_pattern(
+    "child; door window gate; weak tired young; heavy big", find_verb("draw", "child")
+)
 
 
 class OnlyDoors(Draw):
@@ -121,7 +131,9 @@ class OnlyDoors(Draw):
 
 
 # %% exercise 3, wrong: picks the pattern whatever it is asked (AttributeError)
-DOOR = read_pattern("child; door window gate; weak tired young; heavy big", find_verb("open", "child"))
+DOOR = read_pattern(
+    "child; door window gate; weak tired young; heavy big", find_verb("open", "child")
+)
 
 
 class OnlyDoors(Draw):

@@ -7,7 +7,9 @@ def wasted(interval, c, M):
 
 
 def best_interval(c, M):
-    return min((1.01**k for k in range(2000)), key=lambda interval: wasted(interval, c, M))
+    return min(
+        (1.01**k for k in range(2000)), key=lambda interval: wasted(interval, c, M)
+    )
 
 
 # %% exercise 1, wrong: a failure costs a whole interval

@@ -16,7 +16,9 @@ def largest(row, k, size):
 
 # %% exercise 1, wrong: takes the greatest of each block
 def largest(row, k, size):
-    return sort([max(row[start : start + size]) for start in range(0, len(row), size)])[:k]
+    return sort([max(row[start : start + size]) for start in range(0, len(row), size)])[
+        :k
+    ]
 
 
 # %% exercise 1, wrong: keeps one block too few
@@ -28,7 +30,9 @@ def largest(row, k, size):
 
 # %% exercise 1, wrong: forgets the last block, which is smaller
 def largest(row, k, size):
-    blocks = [row[start : start + size] for start in range(0, len(row) - size + 1, size)]
+    blocks = [
+        row[start : start + size] for start in range(0, len(row) - size + 1, size)
+    ]
     maxima = sort([(max(block), place) for place, block in enumerate(blocks)])
     return sort([value for _, place in maxima[:k] for value in blocks[place]])[:k]
 
@@ -55,7 +59,8 @@ def interval(one, other, draws):
 def interval(one, other, draws):
     pairs = zip(draws, draws[::-1], strict=True)
     gains = sorted(
-        sum(one[row] for row in a) / len(a) - sum(other[row] for row in b) / len(b) for a, b in pairs
+        sum(one[row] for row in a) / len(a) - sum(other[row] for row in b) / len(b)
+        for a, b in pairs
     )
     cut = int(0.025 * len(gains))
     return gains[cut], gains[len(gains) - 1 - cut]
@@ -63,7 +68,9 @@ def interval(one, other, draws):
 
 # %% exercise 2, wrong: the other way round
 def interval(one, other, draws):
-    gains = sorted(sum(other[row] - one[row] for row in draw) / len(draw) for draw in draws)
+    gains = sorted(
+        sum(other[row] - one[row] for row in draw) / len(draw) for draw in draws
+    )
     cut = int(0.025 * len(gains))
     return gains[cut], gains[len(gains) - 1 - cut]
 
@@ -76,7 +83,9 @@ def interval(one, other, draws):
 
 # %% exercise 2, wrong: leaves out 5% at each end
 def interval(one, other, draws):
-    gains = sorted(sum(one[row] - other[row] for row in draw) / len(draw) for draw in draws)
+    gains = sorted(
+        sum(one[row] - other[row] for row in draw) / len(draw) for draw in draws
+    )
     cut = int(0.05 * len(gains))
     return gains[cut], gains[len(gains) - 1 - cut]
 

@@ -9,7 +9,7 @@ from aiayn.inside.view import Head
 from aiayn.laboratory import sample
 from aiayn.model import TransformerConfig, build
 
-# In place of the trained model one that has learned nothing, and fewer sentences for it.
+# In place of the trained model one that has learned nothing, and fewer sentences.
 drawn = sample(12, split="test")
 lines = [line for pair in drawn for line in (pair.source, pair.target)]
 vocabulary = train_vocabulary(lines, 600)
@@ -17,7 +17,8 @@ torch.manual_seed(0)
 model = build(TransformerConfig(len(vocabulary), N=2, d_model=32, d_ff=64, h=4)).eval()
 held = pair_batch(vocabulary, drawn)
 
-# What looks across last matters most, as in the trained one; the loss is the distance from what it says.
+# What looks across last matters most, as in the trained one; the loss is the
+# distance from what it says.
 with torch.no_grad():
     attention_at(model, "cross", 1).W_O.weight *= 20
     said = model(held.source, held.target)
@@ -58,7 +59,10 @@ def alone(kind, layer):
 def alone(kind, layer):
     losses = []
     for kept in [head for head in all_heads(model) if head[:2] == (kind, layer)]:
-        with silenced(model, [head for head in all_heads(model) if head != kept]), torch.no_grad():
+        with (
+            silenced(model, [head for head in all_heads(model) if head != kept]),
+            torch.no_grad(),
+        ):
             losses.append(float(loss_of(model, held)))
     return losses
 

@@ -4,7 +4,9 @@
 # %% exercise 1, right: squares both sides
 def seeds_needed(reach, spread):
     ns = range(2, 100_000)
-    return next(n for n in ns if n * reach**2 >= (stats.t.isf(0.025, n - 1) * spread) ** 2)
+    return next(
+        n for n in ns if n * reach**2 >= (stats.t.isf(0.025, n - 1) * spread) ** 2
+    )
 
 
 # %% exercise 1, wrong: the normal distribution's 1.96
@@ -73,7 +75,9 @@ def adjusted(values):
 
 # %% exercise 2, wrong: above 1
 def adjusted(values):
-    return [max(u * sum(w >= u for w in values) for u in values if u <= v) for v in values]
+    return [
+        max(u * sum(w >= u for w in values) for u in values if u <= v) for v in values
+    ]
 
 
 # %% exercise 2, wrong: in rising order
@@ -88,7 +92,10 @@ def adjusted(values):
 # %% exercise 2, wrong: the rate of false discoveries
 def adjusted(values):
     m = len(values)
-    return [min(w * m / sum(u <= w for u in values) for w in values if w >= v) for v in values]
+    return [
+        min(w * m / sum(u <= w for u in values) for w in values if w >= v)
+        for v in values
+    ]
 
 
 # %% exercise 2, wrong: begins one lower

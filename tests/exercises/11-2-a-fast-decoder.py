@@ -18,7 +18,9 @@ def descend(ancestry, parents):
 
 # %% exercise 1, wrong: everybody sees the new words
 def descend(ancestry, parents):
-    return torch.cat([ancestry[parents], torch.ones(len(parents), len(parents)).bool()], dim=1)
+    return torch.cat(
+        [ancestry[parents], torch.ones(len(parents), len(parents)).bool()], dim=1
+    )
 
 
 # %% exercise 1, wrong: the new words come first
@@ -33,7 +35,10 @@ def descend(ancestry, parents):
 
 # %% exercise 2, right: goes back from the end
 def alive(steps, beams, generator):
-    parents = [torch.randint(beams, (beams,), generator=generator).tolist() for _ in range(steps - 1)]
+    parents = [
+        torch.randint(beams, (beams,), generator=generator).tolist()
+        for _ in range(steps - 1)
+    ]
     seen, count = set(range(beams)), beams
     for chosen in reversed(parents):
         seen = {chosen[beam] for beam in seen}
@@ -45,7 +50,9 @@ def alive(steps, beams, generator):
 def alive(steps, beams, generator):
     ancestry = torch.eye(beams).bool()
     for _ in range(steps):
-        ancestry = descend(ancestry, torch.randint(beams, (beams,), generator=generator))
+        ancestry = descend(
+            ancestry, torch.randint(beams, (beams,), generator=generator)
+        )
     return int(ancestry.any(dim=0).sum())
 
 
@@ -53,7 +60,9 @@ def alive(steps, beams, generator):
 def alive(steps, beams, generator):
     ancestry = torch.eye(beams).bool()
     for _ in range(steps - 1):
-        ancestry = descend(ancestry, torch.randint(beams, (beams,), generator=generator))
+        ancestry = descend(
+            ancestry, torch.randint(beams, (beams,), generator=generator)
+        )
     return int(ancestry.all(dim=0).sum())
 
 
@@ -61,7 +70,9 @@ def alive(steps, beams, generator):
 def alive(steps, beams, generator):
     ancestry = torch.eye(beams).bool()
     for _ in range(steps - 1):
-        ancestry = descend(ancestry, torch.randint(beams, (beams,), generator=generator))
+        ancestry = descend(
+            ancestry, torch.randint(beams, (beams,), generator=generator)
+        )
     return int(ancestry.sum())
 
 

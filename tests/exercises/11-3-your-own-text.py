@@ -5,7 +5,7 @@ from functools import cache
 from aiayn.laboratory import sample
 
 
-# In place of the chapter's cell, which goes on to train; drawn once, not for each answer.
+# In place of the chapter's cell, which goes on to train; drawn once for all answers.
 @cache
 def some(n, seed, split):
     return [(each.source, each.target) for each in sample(n, seed, split)]
@@ -60,7 +60,9 @@ def steps_until(share, warmup):
         high *= 2
     while high - low > 1e-3:
         middle = (low + high) / 2
-        low, high = (middle, high) if (warmup / middle) ** 0.5 > share else (low, middle)
+        low, high = (
+            (middle, high) if (warmup / middle) ** 0.5 > share else (low, middle)
+        )
     return high
 
 

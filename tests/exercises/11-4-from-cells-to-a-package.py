@@ -26,8 +26,14 @@ false_alarm = "f = lambda x: x"
 
 # %% exercise 1, wrong: the statements' own level only
 def loaded_names(source: str) -> set[str]:
-    nodes = [node for statement in ast.parse(source).body for node in ast.iter_child_nodes(statement)]
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    nodes = [
+        node
+        for statement in ast.parse(source).body
+        for node in ast.iter_child_nodes(statement)
+    ]
+    return {
+        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
 
 
 false_alarm = "f = lambda x: x"
@@ -36,7 +42,9 @@ false_alarm = "f = lambda x: x"
 # %% exercise 1, wrong: no false alarm
 def loaded_names(source: str) -> set[str]:
     nodes = ast.walk(ast.parse(source))
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {
+        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
 
 
 false_alarm = "y = x"
@@ -45,7 +53,9 @@ false_alarm = "y = x"
 # %% exercise 1, wrong: attributes and keywords as well
 def loaded_names(source: str) -> set[str]:
     nodes = list(ast.walk(ast.parse(source)))
-    found = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    found = {
+        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
     return found | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
 
 

@@ -4,7 +4,9 @@
 # %% exercise 1, right: line by line from a stream of bytes
 def lines_of(content):
     lines = []
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+    for number, line in enumerate(
+        content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1
+    ):
         lines.append((number, line.decode("utf-8").strip()))
     if content.endswith(b"\n"):
         del lines[-1]
@@ -25,7 +27,9 @@ def lines_of(content):
 
 # %% exercise 1, wrong: keeps the byte order mark
 def lines_of(content):
-    lines = [line.strip() for line in content.decode("utf-8").removesuffix("\n").split("\n")]
+    lines = [
+        line.strip() for line in content.decode("utf-8").removesuffix("\n").split("\n")
+    ]
     for number, line in enumerate(lines, start=1):
         if not line:
             raise ValueError(number)
@@ -59,7 +63,9 @@ def lines_of(content):
 
 # %% exercise 1, wrong: lets blank lines at the end pass
 def lines_of(content):
-    lines = [line.strip() for line in content.decode("utf-8-sig").rstrip("\n").split("\n")]
+    lines = [
+        line.strip() for line in content.decode("utf-8-sig").rstrip("\n").split("\n")
+    ]
     for number, line in enumerate(lines, start=1):
         if not line:
             raise ValueError(number)

@@ -4,7 +4,10 @@
 # %% exercise 1, right: from arrays
 def file_sizes(lengths, vocabulary_size, max_length):
     table = np.asarray(lengths)
-    kinds = ["uint16" if most <= 65_535 else "uint32" for most in (vocabulary_size - 1, max_length)]
+    kinds = [
+        "uint16" if most <= 65_535 else "uint32"
+        for most in (vocabulary_size - 1, max_length)
+    ]
     token, length = (np.dtype(kind).itemsize for kind in kinds)
     return {
         "starts": len(table) * 8,
@@ -16,7 +19,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
 # %% exercise 1, wrong: two bytes whatever comes
 def file_sizes(lengths, vocabulary_size, max_length):
     tokens = sum(map(sum, lengths))
-    return {"tokens": 2 * tokens, "lengths": 4 * len(lengths), "starts": 8 * len(lengths)}
+    return {
+        "tokens": 2 * tokens,
+        "lengths": 4 * len(lengths),
+        "starts": 8 * len(lengths),
+    }
 
 
 # %% exercise 1, wrong: a length for each pair
@@ -24,7 +31,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     token = 2 if vocabulary_size <= 1 << 16 else 4
     length = 2 if max_length < 1 << 16 else 4
     n = len(lengths)
-    return {"tokens": token * sum(map(sum, lengths)), "lengths": length * n, "starts": 8 * n}
+    return {
+        "tokens": token * sum(map(sum, lengths)),
+        "lengths": length * n,
+        "starts": 8 * n,
+    }
 
 
 # %% exercise 1, wrong: the source alone
@@ -32,7 +43,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     token = 2 if vocabulary_size <= 1 << 16 else 4
     length = 2 if max_length < 1 << 16 else 4
     tokens = sum(source for source, _ in lengths)
-    return {"tokens": token * tokens, "lengths": 2 * length * len(lengths), "starts": 8 * len(lengths)}
+    return {
+        "tokens": token * tokens,
+        "lengths": 2 * length * len(lengths),
+        "starts": 8 * len(lengths),
+    }
 
 
 # %% exercise 1, wrong: with padding
@@ -41,7 +56,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     length = 2 if max_length < 1 << 16 else 4
     n = len(lengths)
     widest = max(map(max, lengths))
-    return {"tokens": token * 2 * n * widest, "lengths": 2 * length * n, "starts": 8 * n}
+    return {
+        "tokens": token * 2 * n * widest,
+        "lengths": 2 * length * n,
+        "starts": 8 * n,
+    }
 
 
 # %% exercise 1, wrong: four bytes one entry too early
@@ -49,7 +68,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     token = 2 if vocabulary_size < 1 << 16 else 4
     length = 2 if max_length < 1 << 16 else 4
     n = len(lengths)
-    return {"tokens": token * sum(map(sum, lengths)), "lengths": 2 * length * n, "starts": 8 * n}
+    return {
+        "tokens": token * sum(map(sum, lengths)),
+        "lengths": 2 * length * n,
+        "starts": 8 * n,
+    }
 
 
 # %% exercise 1, wrong: two bytes for a length of 65,536
@@ -57,7 +80,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     token = 2 if vocabulary_size <= 1 << 16 else 4
     length = 2 if max_length <= 1 << 16 else 4
     n = len(lengths)
-    return {"tokens": token * sum(map(sum, lengths)), "lengths": 2 * length * n, "starts": 8 * n}
+    return {
+        "tokens": token * sum(map(sum, lengths)),
+        "lengths": 2 * length * n,
+        "starts": 8 * n,
+    }
 
 
 # %% exercise 1, wrong: starts as small as tokens
@@ -65,7 +92,11 @@ def file_sizes(lengths, vocabulary_size, max_length):
     token = 2 if vocabulary_size <= 1 << 16 else 4
     length = 2 if max_length < 1 << 16 else 4
     n = len(lengths)
-    return {"tokens": token * sum(map(sum, lengths)), "lengths": 2 * length * n, "starts": 2 * n}
+    return {
+        "tokens": token * sum(map(sum, lengths)),
+        "lengths": 2 * length * n,
+        "starts": 2 * n,
+    }
 
 
 # %% exercise 2, right: from a checksum of checksums
@@ -77,12 +108,16 @@ def key(source, target, settings):
 
 # %% exercise 2, wrong: joins lines without a mark
 def key(source, target, settings):
-    return hashlib.blake2b((str(settings) + "".join([*source, *target])).encode()).hexdigest()
+    return hashlib.blake2b(
+        (str(settings) + "".join([*source, *target])).encode()
+    ).hexdigest()
 
 
 # %% exercise 2, wrong: joins lines with spaces
 def key(source, target, settings):
-    return hashlib.blake2b(" ".join([str(settings), *source, *target]).encode()).hexdigest()
+    return hashlib.blake2b(
+        " ".join([str(settings), *source, *target]).encode()
+    ).hexdigest()
 
 
 # %% exercise 2, wrong: forgets the settings
@@ -121,4 +156,6 @@ def key(source, target, settings):
 
 # %% exercise 2, wrong: the greatest length alone
 def key(source, target, settings):
-    return hashlib.blake2b("\n".join([str(settings[:1]), *source, *target]).encode()).hexdigest()
+    return hashlib.blake2b(
+        "\n".join([str(settings[:1]), *source, *target]).encode()
+    ).hexdigest()

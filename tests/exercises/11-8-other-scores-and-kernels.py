@@ -3,9 +3,13 @@
 
 # %% exercise 1, right: changes the keys
 def fold(general):
-    scaled = MultiHeadAttention(general.d_model, general.h, general.d_k, general.d_v).double()
+    scaled = MultiHeadAttention(
+        general.d_model, general.h, general.d_k, general.d_v
+    ).double()
     state = {k: v.clone() for k, v in general.state_dict().items() if "score" not in k}
-    rows = state["projections.weight"][general.h * general.d_k :][: general.h * general.d_k]
+    rows = state["projections.weight"][general.h * general.d_k :][
+        : general.h * general.d_k
+    ]
     rows = rows.unflatten(0, (general.h, general.d_k))
     rows.copy_(math.sqrt(general.d_k) * general.attention.score.W.detach() @ rows)
     scaled.load_state_dict(state)
@@ -14,26 +18,42 @@ def fold(general):
 
 # %% exercise 1, wrong: forgets the scaling
 def fold(general):
-    scaled = MultiHeadAttention(general.d_model, general.h, general.d_k, general.d_v).double()
-    scaled.load_state_dict({k: v for k, v in general.state_dict().items() if "score" not in k})
-    rows = scaled.projections.weight.data[: general.h * general.d_k].unflatten(0, (general.h, general.d_k))
+    scaled = MultiHeadAttention(
+        general.d_model, general.h, general.d_k, general.d_v
+    ).double()
+    scaled.load_state_dict(
+        {k: v for k, v in general.state_dict().items() if "score" not in k}
+    )
+    rows = scaled.projections.weight.data[: general.h * general.d_k].unflatten(
+        0, (general.h, general.d_k)
+    )
     rows.copy_(general.attention.score.W.transpose(1, 2) @ rows)
     return scaled
 
 
 # %% exercise 1, wrong: W is not transposed
 def fold(general):
-    scaled = MultiHeadAttention(general.d_model, general.h, general.d_k, general.d_v).double()
-    scaled.load_state_dict({k: v for k, v in general.state_dict().items() if "score" not in k})
-    rows = scaled.projections.weight.data[: general.h * general.d_k].unflatten(0, (general.h, general.d_k))
+    scaled = MultiHeadAttention(
+        general.d_model, general.h, general.d_k, general.d_v
+    ).double()
+    scaled.load_state_dict(
+        {k: v for k, v in general.state_dict().items() if "score" not in k}
+    )
+    rows = scaled.projections.weight.data[: general.h * general.d_k].unflatten(
+        0, (general.h, general.d_k)
+    )
     rows.copy_(math.sqrt(general.d_k) * general.attention.score.W @ rows)
     return scaled
 
 
 # %% exercise 1, wrong: leaves W out
 def fold(general):
-    scaled = MultiHeadAttention(general.d_model, general.h, general.d_k, general.d_v).double()
-    scaled.load_state_dict({k: v for k, v in general.state_dict().items() if "score" not in k})
+    scaled = MultiHeadAttention(
+        general.d_model, general.h, general.d_k, general.d_v
+    ).double()
+    scaled.load_state_dict(
+        {k: v for k, v in general.state_dict().items() if "score" not in k}
+    )
     return scaled
 
 
@@ -44,10 +64,18 @@ def fold(general):
 
 # %% exercise 1, wrong: spoils the layer it was given
 def fold(general):
-    rows = general.projections.weight.data[: general.h * general.d_k].unflatten(0, (general.h, general.d_k))
-    rows.copy_(math.sqrt(general.d_k) * general.attention.score.W.transpose(1, 2) @ rows)
-    scaled = MultiHeadAttention(general.d_model, general.h, general.d_k, general.d_v).double()
-    scaled.load_state_dict({k: v for k, v in general.state_dict().items() if "score" not in k})
+    rows = general.projections.weight.data[: general.h * general.d_k].unflatten(
+        0, (general.h, general.d_k)
+    )
+    rows.copy_(
+        math.sqrt(general.d_k) * general.attention.score.W.transpose(1, 2) @ rows
+    )
+    scaled = MultiHeadAttention(
+        general.d_model, general.h, general.d_k, general.d_v
+    ).double()
+    scaled.load_state_dict(
+        {k: v for k, v in general.state_dict().items() if "score" not in k}
+    )
     return scaled
 
 
@@ -98,7 +126,11 @@ def streaming_attention(q, K, V):
         score = (q @ k).item()
         new = max(largest, score)
         shrink, power = math.exp(largest - new), math.exp(score - new)
-        largest, total, mixture = new, total * shrink + power, mixture * shrink + power * v
+        largest, total, mixture = (
+            new,
+            total * shrink + power,
+            mixture * shrink + power * v,
+        )
     return mixture / total
 
 

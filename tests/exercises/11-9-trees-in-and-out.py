@@ -9,7 +9,9 @@ def tokens_of(tree):
 
 # %% exercise 1, right: goes down the tree
 def tokens_of(tree):
-    return 2 + sum(1 if isinstance(child, Leaf) else tokens_of(child) for child in tree.children)
+    return 2 + sum(
+        1 if isinstance(child, Leaf) else tokens_of(child) for child in tree.children
+    )
 
 
 # %% exercise 1, wrong: forgets the outermost constituent
@@ -24,7 +26,9 @@ def tokens_of(tree):
 # %% exercise 1, wrong: one bracket for each constituent
 def tokens_of(tree):
     def constituents(tree):
-        return 1 + sum(constituents(child) for child in tree.children if isinstance(child, Tree))
+        return 1 + sum(
+            constituents(child) for child in tree.children if isinstance(child, Tree)
+        )
 
     return len(tree.words()) + constituents(tree)
 
@@ -44,7 +48,9 @@ def tokens_of(tree):
 def tokens_of(tree):
     def constituents(tree):
         only = len(tree.children) == 1 and isinstance(tree.children[0], Tree)
-        below = sum(constituents(child) for child in tree.children if isinstance(child, Tree))
+        below = sum(
+            constituents(child) for child in tree.children if isinstance(child, Tree)
+        )
         return below + (not only)
 
     return len(tree.words()) + 2 * constituents(tree)
@@ -54,7 +60,9 @@ def tokens_of(tree):
 def is_tree(tokens, words):
     if sum(token[0] == LEFT and token[-1] == RIGHT for token in tokens) != words:
         return False
-    rest = ["." if token[0] == LEFT and token[-1] == RIGHT else token for token in tokens]
+    rest = [
+        "." if token[0] == LEFT and token[-1] == RIGHT else token for token in tokens
+    ]
     while len(rest) > 1:
         close = next((k for k, token in enumerate(rest) if token[-1] == RIGHT), None)
         if close is None:
@@ -103,7 +111,10 @@ def is_tree(tokens, words):
 # %% exercise 2, wrong: does not count the words
 def is_tree(tokens, words):
     try:
-        delinearise(" ".join(tokens), ["word"] * sum(t[0] == LEFT and t[-1] == RIGHT for t in tokens))
+        delinearise(
+            " ".join(tokens),
+            ["word"] * sum(t[0] == LEFT and t[-1] == RIGHT for t in tokens),
+        )
     except IllFormed:
         return False
     return True
@@ -119,7 +130,11 @@ def is_tree(tokens, words):
                 return False
         elif token[0] == LEFT:
             due.append(token[1:])
-        elif (before[0] == LEFT and before[-1] != RIGHT) or not due or token[:-1] != due.pop():
+        elif (
+            (before[0] == LEFT and before[-1] != RIGHT)
+            or not due
+            or token[:-1] != due.pop()
+        ):
             return False
         before = token
     return not due and tags == words

@@ -70,7 +70,7 @@ Item = TypeVar("Item")
 class Draw:
     """Chance, from a seed.
 
-    Only `random()` is used: the one method of which Python promises that it will never draw otherwise.
+    Only `random()` is used: of no other method does Python promise that it stays so.
     """
 
     def __init__(self, seed: str) -> None:
@@ -137,7 +137,9 @@ DAYS = {
     "Saturday": "Samstag",
     "Sunday": "Sonntag",
 }
-ON_DAY = tuple(adverb(f"on/IN {english}/NNP = am {german}") for english, german in DAYS.items())
+ON_DAY = tuple(
+    adverb(f"on/IN {english}/NNP = am {german}") for english, german in DAYS.items()
+)
 PRESENT = adverbs("""
     today/NN = heute
     now/RB = jetzt
@@ -167,7 +169,8 @@ MANNER = adverbs("""
 """)
 # what can be done quietly, slowly, quickly, carefully or secretly
 MANNERED = set(
-    "eat read write carry wash clean repair draw open close cook bake push pull walk run go climb put".split()
+    """eat read write carry wash clean repair draw open close cook bake push pull walk
+    run go climb put""".split()
 )
 
 
@@ -178,7 +181,8 @@ def prepositions(table: str) -> tuple[Preposition, ...]:
     return tuple(Preposition(english, *german.split()) for english, german in sides)
 
 
-# nine German prepositions take the dative for rest and the accusative for motion; six of them are here
+# nine German prepositions take the dative for rest and the accusative for motion; six
+# of them are here
 IN, ON, UNDER, BEHIND, NEXT_TO, IN_FRONT_OF = prepositions("""
     in = in dat
     on = auf dat
@@ -225,7 +229,9 @@ AT_SPOT = {
     NOUNS["beach"]: BEACH,
     NOUNS["tree"]: UNDER,
 }
-OUTDOORS = select("house garden forest park barn village open beach lake tree island market")
+OUTDOORS = select(
+    "house garden forest park barn village open beach lake tree island market"
+)
 ROOMS, SPOTS = select("room"), select("room open spot")
 SURFACES = select("table chair bed bench sofa desk shelf")
 SEATS = select("chair bed bench sofa table")

@@ -21,7 +21,14 @@ from aiayn.laboratory.grammar import adverbials, verbs
 from aiayn.laboratory.grammar.adverbials import Draw
 from aiayn.laboratory.grammar.lexicon import select
 from aiayn.laboratory.grammar.meaning import Clause, Place, Thing
-from aiayn.laboratory.grammar.things import OWNED, QUANTIFIED, determined, name, plain_thing, spot
+from aiayn.laboratory.grammar.things import (
+    OWNED,
+    QUANTIFIED,
+    determined,
+    name,
+    plain_thing,
+    spot,
+)
 
 # book/10-3-scenes.ipynb, cell circumstances-of
 # what is not done in a kitchen
@@ -33,53 +40,66 @@ TOGETHER |= {*verbs.INTRANSITIVE, *verbs.MOTION, *verbs.POSITION}
 def add_circumstances(draw: Draw, clause: Clause, extras: float) -> None:
     """Perhaps how it was done, with whom, and where."""
     verb, animal = clause.verb, clause.subject.kind in ("animal", "bird")
+    together = verb in TOGETHER and verb.aspect != "state" and not animal
     if verb.english[0] in adverbials.MANNERED and draw.chance(0.18 * extras):
         clause.manner = draw.pick(adverbials.MANNER)
-    elif not animal and verb in TOGETHER and verb.aspect != "state" and draw.chance(0.15 * extras):
+    elif together and draw.chance(0.15 * extras):
         clause.manner = companion(draw, bool(clause.object))
     anywhere = verb.aspect == "action" and verb.english[0] not in NOWHERE
     if anywhere and not clause.place and draw.chance(0.2 * extras):
         clause.place = spot(draw, animal)
 
 
-# book/10-3-scenes.ipynb, cell circumstances
 def companion(draw: Draw, occupied: bool) -> Place:
     """With whom, or without what."""
-    if occupied or draw.chance(0.5):
-        friends = select("friend child dog brother sister cat uncle aunt")
-        return Place(
-            adverbials.WITH, name(draw) if draw.chance(0.3) else determined(plain_thing(draw, friends, 0.15))
-        )
-    return Place(adverbials.WITHOUT, plain_thing(draw, select("clothing umbrella bag map"), 0.0, 0.0))
+    if not occupied and not draw.chance(0.5):
+        what = select("clothing umbrella bag map")
+        return Place(adverbials.WITHOUT, plain_thing(draw, what, 0.0, 0.0))
+    if draw.chance(0.3):
+        return Place(adverbials.WITH, name(draw))
+    friends = select("friend child dog brother sister cat uncle aunt")
+    return Place(adverbials.WITH, determined(plain_thing(draw, friends, 0.15)))
 
 
 def cause(draw: Draw) -> Place:
     """Because of what, or during what: the genitive."""
     if draw.chance(0.6):
-        nouns, why = select("rain snow storm wind fog heat noise mistake"), adverbials.BECAUSE_OF
+        why = adverbials.BECAUSE_OF
+        nouns = select("rain snow storm wind fog heat noise mistake")
     else:
-        nouns, why = select("exam game journey storm search"), adverbials.DURING
+        why, nouns = adverbials.DURING, select("exam game journey storm search")
     return Place(why, determined(plain_thing(draw, nouns, 0.2, 0.0)))
 
 
+# book/10-3-scenes.ipynb, cell circumstances
 def may_be_negated(clause: Clause) -> bool:
     """Whether not can stand there with one meaning only."""
-    wanting = clause.modal == "want" or (clause.modal == "must" and clause.tense == "past")
-    manner = clause.manner and not isinstance(clause.manner, Place)  # nicht leise, or not at all?
-    if wanting or manner or clause.often or clause.time in (*adverbials.HABIT, adverbials.SOON):
+    had_to = clause.modal == "must" and clause.tense == "past"
+    if clause.modal == "want" or had_to or clause.often:
         return False
-    phrases = [phrase.thing for phrase in (clause.place, clause.manner) if isinstance(phrase, Place)]
-    things = [thing for thing in (clause.subject, clause.object, clause.recipient, *phrases) if thing]
-    return not any(thing.determiner in QUANTIFIED or thing.count or thing.relative for thing in things)
+    # Nicht leise, or not at all?
+    mannered = clause.manner and not isinstance(clause.manner, Place)
+    if mannered or clause.time in (*adverbials.HABIT, adverbials.SOON):
+        return False
+    phrases = (clause.place, clause.manner)
+    around = [phrase.thing for phrase in phrases if isinstance(phrase, Place)]
+    things = (clause.subject, clause.object, clause.recipient, *around)
+    return not any(
+        thing.determiner in QUANTIFIED or thing.count or thing.relative
+        for thing in things
+        if thing
+    )
 
 
+# book/10-3-scenes.ipynb, cell own
 def own_thing(draw: Draw, clause: Clause) -> None:
     """Now and then the object is the subject's own: its ball, seinen Ball."""
     who, what = clause.subject, clause.object
-    if not (what and what.noun and what.kind in OWNED and what.determiner == "the" and not what.owner):
+    if not what or what.owner or what.determiner != "the" or what.kind not in OWNED:
         return
-    known = (who.noun or who.name) and who.determiner not in QUANTIFIED and not clause.recipient
-    if known and (who.kind == "person" or what.kind != "animal") and draw.chance(0.3):
+    known = (who.noun or who.name) and who.determiner not in QUANTIFIED
+    suited = who.kind == "person" or what.kind != "animal"
+    if known and suited and not clause.recipient and draw.chance(0.3):
         what.owner, what.determiner = pronoun_for(who), ""
 
 

@@ -29,17 +29,45 @@ __all__ = [
 from aiayn.laboratory.grammar.meaning import Thing, pronoun_of
 
 # book/10-2-two-languages.ipynb, cell endings
-# each row: masculine, feminine, neuter, plural
 CASES = ("nom", "acc", "dat", "gen")
 GENDERS = "mfnp"
-ARTICLE = dict(
-    zip(CASES, "der die das die,den die das die,dem der dem den,des der des der".split(","), strict=True)
-)
-STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en", "gen": "es er es er"}
-MIXED = {"nom": "- e - e", "acc": "en e - e", "dat": "em er em en", "gen": "es er es er"}
-ADJECTIVE_WEAK = {"nom": "e e e en", "acc": "en e e en", "dat": "en en en en", "gen": "en en en en"}
-ADJECTIVE_MIXED = {"nom": "er e es en", "acc": "en e es en", "dat": "en en en en", "gen": "en en en en"}
-ADJECTIVE_STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en", "gen": "en er en er"}
+# Each row: masculine, feminine, neuter, plural.
+ARTICLE = {
+    "nom": "der die das die",
+    "acc": "den die das die",
+    "dat": "dem der dem den",
+    "gen": "des der des der",
+}
+STRONG = {
+    "nom": "er e es e",
+    "acc": "en e es e",
+    "dat": "em er em en",
+    "gen": "es er es er",
+}
+MIXED = {
+    "nom": "- e - e",
+    "acc": "en e - e",
+    "dat": "em er em en",
+    "gen": "es er es er",
+}
+ADJECTIVE_WEAK = {
+    "nom": "e e e en",
+    "acc": "en e e en",
+    "dat": "en en en en",
+    "gen": "en en en en",
+}
+ADJECTIVE_MIXED = {
+    "nom": "er e es en",
+    "acc": "en e es en",
+    "dat": "en en en en",
+    "gen": "en en en en",
+}
+ADJECTIVE_STRONG = {
+    "nom": "er e es e",
+    "acc": "en e es e",
+    "dat": "em er em en",
+    "gen": "en er en er",
+}
 
 
 def ending(table: dict[str, str], case: str, gender: str) -> str:
@@ -86,14 +114,15 @@ def determiner(thing: Thing, case: str, negated: bool) -> tuple[str, dict[str, s
     if owner and owner.name:
         return "", ADJECTIVE_STRONG  # Annas alter Hund
     if owner and owner.pronoun:
-        stem = "ihr" if owner.plural else {"m": "sein", "f": "ihr", "n": "sein"}[owner.german_gender]
+        stem = "ihr" if owner.plural or owner.german_gender == "f" else "sein"
         return stem + ending(MIXED, case, gender), ADJECTIVE_MIXED
     if negated:
         return "kein" + ending(MIXED, case, gender), ADJECTIVE_MIXED
     if owner or thing.determiner == "the":
         return ending(ARTICLE, case, gender), ADJECTIVE_WEAK
     if thing.determiner in MIXED_STEMS:
-        return MIXED_STEMS[thing.determiner] + ending(MIXED, case, gender), ADJECTIVE_MIXED
+        form = MIXED_STEMS[thing.determiner] + ending(MIXED, case, gender)
+        return form, ADJECTIVE_MIXED
     if thing.determiner in STEMS:
         weak = thing.determiner in ("this", "every", "all")
         form = STEMS[thing.determiner] + ending(STRONG, case, gender)
@@ -109,7 +138,9 @@ def pronoun(thing: Thing, case: str) -> str:
     if thing.pronoun == "what":
         return "was"
     gender = gender_of(thing)
+    if thing.pronoun == "relative" and (case, gender) == ("dat", "p"):
+        return RELATIVE_DATIVE_PLURAL
     if thing.pronoun == "relative":
-        return RELATIVE_DATIVE_PLURAL if (case, gender) == ("dat", "p") else ending(ARTICLE, case, gender)
+        return ending(ARTICLE, case, gender)
     key = pronoun_of(thing) if thing.person == 1 else gender
     return PRONOUNS[key][CASES.index(case)]

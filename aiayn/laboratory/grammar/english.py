@@ -29,7 +29,15 @@ __all__ = [
 # book/10-2-two-languages.ipynb, cell english-imports
 from typing import Any
 
-from aiayn.laboratory.grammar.meaning import Adverb, Clause, Notes, Place, Thing, Word, pronoun_of
+from aiayn.laboratory.grammar.meaning import (
+    Adverb,
+    Clause,
+    Notes,
+    Place,
+    Thing,
+    Word,
+    pronoun_of,
+)
 from aiayn.laboratory.grammar.verbs import BE, HAVE, MODALS, WILL, Verb
 
 Tree = Word | tuple[Any, ...]  # a word, or a label and its parts
@@ -51,7 +59,9 @@ def noun_phrase(thing: Thing, notes: Notes, role: int = 0) -> Tree:
     """A noun phrase; `role` is 0 for a subject, 1 for an object, 2 for an owner."""
     if thing.members:
         first, second = (noun_phrase(member, notes, role) for member in thing.members)
-        notes.heads[id(thing)] = [word for part in thing.members for word in notes.heads[id(part)]]
+        notes.heads[id(thing)] = [
+            word for part in thing.members for word in notes.heads[id(part)]
+        ]
         return ("NP", first, Word("and", "CC", ((thing, "and"),)), second)
     if thing.pronoun:
         word = pronoun(thing, notes, role)
@@ -75,8 +85,10 @@ def pronoun(thing: Thing, notes: Notes, role: int) -> Word:
         text, tag = PRONOUNS[pronoun_of(thing)][role], "PRP$" if role == 2 else "PRP"
     elif thing.pronoun == "relative" and not is_person(thing):
         text, tag = "which", "WDT"
+    elif thing.pronoun == "what":
+        text, tag = "what", "WP"
     else:
-        text, tag = "what" if thing.pronoun == "what" else "whom" if role else "who", "WP"
+        text, tag = "whom" if role else "who", "WP"
     word = Word(text, tag, ((thing, "noun"),))
     notes.heads[id(thing)] = [word]
     if thing.antecedent:
@@ -93,13 +105,15 @@ def is_person(pronoun: Thing) -> bool:
 def plain_noun_phrase(thing: Thing, notes: Notes) -> Tree:
     """Determiner, number, adjectives and noun."""
     assert thing.noun
-    head = Word(thing.noun.english(thing.plural), "NNS" if thing.plural else "NN", ((thing, "noun"),))
+    text, tag = thing.noun.english(thing.plural), "NNS" if thing.plural else "NN"
+    head = Word(text, tag, ((thing, "noun"),))
     notes.heads[id(thing)] = [head]
     modifiers = [Word(thing.count, "CD", ((thing, "count"),))] if thing.count else []
     for k, adjective in enumerate(thing.adjectives):
         modifiers.append(Word(adjective.english, "JJ", ((thing, f"adjective{k}"),)))
         notes.combinations.append(f"{adjective.english} {thing.noun.singular}")
-    first = determiner(thing, head, modifiers[0].text if modifiers else head.text, notes)
+    following = modifiers[0] if modifiers else head
+    first = determiner(thing, head, following.text, notes)
     notes.relations.extend(("modifier", head, word) for word in modifiers)
     return ("NP", *first, *modifiers, head)
 
@@ -110,13 +124,18 @@ def determiner(thing: Thing, head: Word, following: str, notes: Notes) -> list[T
         word = pronoun(thing.owner, notes, 2)
     elif thing.owner:
         owner = noun_phrase(thing.owner, notes)
-        notes.relations.append(("owner", head, notes.heads[id(thing.owner)][0]))
-        ending = "'" if thing.owner.plural and notes.heads[id(thing.owner)][0].text.endswith("s") else "'s"
+        word = notes.heads[id(thing.owner)][0]
+        notes.relations.append(("owner", head, word))
+        ending = "'" if thing.owner.plural and word.text.endswith("s") else "'s"
         return [("NP", *branches(owner), Word(ending, "POS", ((thing, "determiner"),)))]
     elif thing.determiner:
-        forms = {"this": "these" if thing.plural else "this", "a": "an" if following[0] in "aeiou" else "a"}
+        forms = {
+            "this": "these" if thing.plural else "this",
+            "a": "an" if following[0] in "aeiou" else "a",
+        }
         tag = "PRP$" if thing.determiner in ("my", "our") else "DT"
-        word = Word(forms.get(thing.determiner, thing.determiner), tag, ((thing, "determiner"),))
+        text = forms.get(thing.determiner, thing.determiner)
+        word = Word(text, tag, ((thing, "determiner"),))
     else:
         return []
     notes.relations.append(("determiner", head, word))
@@ -131,9 +150,11 @@ def branches(tree: Tree) -> tuple[Tree, ...]:
 # book/10-2-two-languages.ipynb, cell english-phrases
 def prepositional_phrase(place: Place, notes: Notes) -> Tree:
     """Preposition and noun phrase; all words of in front of are the one German vor."""
-    words = [Word(text, "IN", ((place, "preposition"),)) for text in place.preposition.english.split()]
+    atoms = ((place, "preposition"),)
+    words = [Word(text, "IN", atoms) for text in place.preposition.english.split()]
     phrase = noun_phrase(place.thing, notes, 1)
-    notes.relations.extend(("preposition", words[-1], head) for head in notes.heads[id(place.thing)])
+    heads = notes.heads[id(place.thing)]
+    notes.relations.extend(("preposition", words[-1], head) for head in heads)
     return ("PP", *words, phrase)
 
 
@@ -155,7 +176,9 @@ def relative_clause(clause: Clause, notes: Notes) -> Tree:
     missing = clause.subject if clause.subject.pronoun == "relative" else clause.object
     assert missing
     pronoun = noun_phrase(missing, notes, int(missing is clause.object))
-    parts: list[Tree] = [] if missing is clause.subject else [noun_phrase(clause.subject, notes)]
+    parts: list[Tree] = []
+    if missing is not clause.subject:
+        parts.append(noun_phrase(clause.subject, notes))
     return ("SBAR", pronoun, ("S", *parts, verb_phrase(clause, notes, missing)))
 
 
@@ -164,23 +187,26 @@ def verb_words(clause: Clause) -> list[Word]:
     """The finite verb first, then what depends on it, the full verb last."""
     verb, subject = clause.verb, clause.subject
     person, plural = subject.person, subject.many
-    past = clause.tense in ("past", "pluperfect")
+    third, past = person == 3 and not plural, clause.tense in ("past", "pluperfect")
     own, auxiliary = ((clause, "verb"),), ((clause, "auxiliary"),)
 
-    def finite(of: Verb, atoms: tuple[tuple[object, str], ...], modal: bool = False) -> list[Word]:
+    def finite(
+        of: Verb, atoms: tuple[tuple[object, str], ...], modal: bool = False
+    ) -> list[Word]:
         form = of.english_finite(person, plural, past)
         if of is BE and past:
             form = "were" if plural else "was"
         elif of is BE:
             form = "are" if plural else "am" if person == 1 else "is"
-        tag = "MD" if modal else "VBD" if past else "VBZ" if person == 3 and not plural else "VBP"
+        tag = "MD" if modal else "VBD" if past else "VBZ" if third else "VBP"
         first, _, rest = form.partition("_")
         words = [Word(first, "VBD" if first in ("had", "wanted") else tag, atoms)]
         return [*words, Word(rest, "TO", atoms)] if rest else words
 
     base, _, _, participle, ing = verb.english
     if clause.modal:
-        words = finite(MODALS[clause.modal], ((clause, "modal"),), clause.modal != "want")
+        atoms = ((clause, "modal"),)
+        words = finite(MODALS[clause.modal], atoms, modal=clause.modal != "want")
         return [*words, Word(base, "VB", own)]
     if clause.tense == "future":
         return [*finite(WILL, auxiliary, True), Word(base, "VB", own)]
@@ -189,16 +215,20 @@ def verb_words(clause: Clause) -> list[Word]:
     if clause.progressive:
         return [*finite(BE, own), Word(ing, "VBG", own)]
     if verb is not BE and (clause.negated or clause.asks not in ("", "who")):
-        did = "did" if past else "does" if person == 3 and not plural else "do"
-        return [Word(did, "VBD" if past else "VBZ" if did == "does" else "VBP", own), Word(base, "VB", own)]
+        did, tag = ("does", "VBZ") if third else ("do", "VBP")
+        did, tag = ("did", "VBD") if past else (did, tag)
+        return [Word(did, tag, own), Word(base, "VB", own)]
     return finite(verb, own)
 
 
 # book/10-2-two-languages.ipynb, cell english-verb-phrase
 def verb_phrase(
-    clause: Clause, notes: Notes, missing: Thing | None = None, inverted: list[Word] | None = None
+    clause: Clause,
+    notes: Notes,
+    missing: Thing | None = None,
+    inverted: list[Word] | None = None,
 ) -> Tree:
-    """The verb with all that follows it; `missing` and `inverted` words stand further left already."""
+    """The verb with what follows; `missing` and `inverted` words stand further left."""
     words = verb_words(clause) if inverted is None else inverted
     head, verb, parts = words[-1], clause.verb, list[Tree]()
     subject_heads = notes.heads[id(clause.subject)]
@@ -208,10 +238,12 @@ def verb_phrase(
         if thing and thing is not missing:
             phrase = noun_phrase(thing, notes, 1)
             if verb.preposition and label == "object":
-                phrase = ("PP", Word(verb.preposition, "IN", ((clause, "verb"),)), phrase)
+                word = Word(verb.preposition, "IN", ((clause, "verb"),))
+                phrase = ("PP", word, phrase)
             parts.append(phrase)
         if thing:
-            notes.relations.extend((label, head, word) for word in notes.heads[id(thing)])
+            heads = notes.heads[id(thing)]
+            notes.relations.extend((label, head, word) for word in heads)
     if clause.object and clause.object.noun:
         notes.combinations.append(f"{verb.english[0]} {clause.object.noun.singular}")
     if missing and verb.preposition and missing is clause.object:
@@ -222,8 +254,8 @@ def verb_phrase(
     if clause.predicate or clause.comparative:
         parts.append(adjective_phrase(clause, head, notes))
     # quickly to the park, but in the park with a friend
-    first = ("place", "manner") if isinstance(clause.manner, Place) else ("manner", "place")
-    for slot in (*first, "time"):
+    late = isinstance(clause.manner, Place)
+    for slot in ("place", "manner", "time") if late else ("manner", "place", "time"):
         adverb = getattr(clause, slot)
         if adverb and not (slot == "time" and clause.fronted):
             parts.append(adverbial(adverb, clause, slot, notes))
@@ -235,7 +267,7 @@ def verb_phrase(
 
 # book/10-2-two-languages.ipynb, cell nest
 def nest(clause: Clause, words: list[Word], parts: list[Tree], inverted: bool) -> Tree:
-    """Each auxiliary opens a verb phrase around the next; not and often come after the first."""
+    """Each auxiliary opens a VP around the next; not and often come after the first."""
     tree: Tree = ("VP", words[-1], *parts)
     middle = [Word("not", "RB", ((clause, "not"),))] if clause.negated else []
     if clause.often:
@@ -248,9 +280,12 @@ def nest(clause: Clause, words: list[Word], parts: list[Tree], inverted: bool) -
     if inverted:
         if len(words) == 1:
             return ("VP", *middle, *parts)
-        return ("VP", *middle, words[-1], *parts) if not rest else ("VP", *middle, *rest, tree)
-    if rest[0].text == "can" and clause.negated:  # the one pair that English writes as one word
-        rest[0], middle = Word("cannot", "MD", rest[0].atoms + middle[0].atoms), middle[1:]
+        inner = (*rest, tree) if rest else branches(tree)
+        return ("VP", *middle, *inner)
+    # The one pair that English writes as one word.
+    if rest[0].text == "can" and clause.negated:
+        rest[0] = Word("cannot", "MD", rest[0].atoms + middle[0].atoms)
+        middle = middle[1:]
     return ("VP", rest[0], *middle, *rest[1:], tree)
 
 
@@ -260,7 +295,10 @@ def adjective_phrase(clause: Clause, head: Word, notes: Notes) -> Tree:
     if clause.comparative:
         texts = clause.comparative.split()
         tags = ("RBR", "JJ") if len(texts) > 1 else ("JJR",)  # more difficult, easier
-        words = [Word(text, tag, ((clause, "predicate"),)) for text, tag in zip(texts, tags, strict=True)]
+        words = [
+            Word(text, tag, ((clause, "predicate"),))
+            for text, tag in zip(texts, tags, strict=True)
+        ]
         notes.relations.append(("complement", head, words[-1]))
         return ("ADJP", *words)
     assert clause.predicate
@@ -281,7 +319,8 @@ def sentence(clause: Clause, notes: Notes) -> Tree:
         word = Word(conjunction, "CC", ((other, "conjunction"),))
         return ("S", tree, Word(",", ",", ()), word, sentence(other, notes))
     tag = "WRB" if conjunction == "when" else "IN"
-    bar = ("SBAR", Word(conjunction, tag, ((other, "conjunction"),)), sentence(other, notes))
+    word = Word(conjunction, tag, ((other, "conjunction"),))
+    bar = ("SBAR", word, sentence(other, notes))
     if clause.before:
         return ("S", bar, Word(",", ",", ()), *branches(tree))
     *rest, last = branches(tree)
@@ -291,14 +330,17 @@ def sentence(clause: Clause, notes: Notes) -> Tree:
 def statement(clause: Clause, notes: Notes) -> Tree:
     """Subject and verb phrase, a time in front of them if it is fronted."""
     subject = noun_phrase(clause.subject, notes)
-    front = [adverbial(clause.time, clause, "time", notes)] if clause.fronted and clause.time else []
+    front: list[Tree] = []
+    if clause.fronted and clause.time:
+        front.append(adverbial(clause.time, clause, "time", notes))
     return ("S", *front, subject, verb_phrase(clause, notes))
 
 
 def question(clause: Clause, notes: Notes) -> Tree:
     """The finite verb before the subject, and a question word before that."""
     if clause.asks == "who":
-        return ("SBARQ", noun_phrase(clause.subject, notes), ("SQ", verb_phrase(clause, notes)))
+        who = noun_phrase(clause.subject, notes)
+        return ("SBARQ", who, ("SQ", verb_phrase(clause, notes)))
     words = verb_words(clause)
     missing = clause.object if clause.asks == "what" else None
     asked = noun_phrase(missing, notes, 1) if missing else None
@@ -306,4 +348,5 @@ def question(clause: Clause, notes: Notes) -> Tree:
     inner = ("SQ", words[0], subject, verb_phrase(clause, notes, missing, words))
     if clause.asks == "whether":
         return inner
-    return ("SBARQ", asked or ("WHADVP", Word(clause.asks, "WRB", ((clause, "asks"),))), inner)
+    word = Word(clause.asks, "WRB", ((clause, "asks"),))
+    return ("SBARQ", asked or ("WHADVP", word), inner)

@@ -29,7 +29,13 @@ __all__ = [
 
 
 # book/10-2-two-languages.ipynb, cell german-imports
-from aiayn.laboratory.grammar.declension import NUMBERS, determiner, ending, gender_of, pronoun
+from aiayn.laboratory.grammar.declension import (
+    NUMBERS,
+    determiner,
+    ending,
+    gender_of,
+    pronoun,
+)
 from aiayn.laboratory.grammar.lexicon import COMPARATIVES
 from aiayn.laboratory.grammar.meaning import Adverb, Clause, Place, Thing, Word
 from aiayn.laboratory.grammar.verbs import AUXILIARIES, BE, MODALS, WILL, Verb
@@ -40,7 +46,7 @@ Atoms = tuple[tuple[object, str], ...]
 
 # book/10-2-two-languages.ipynb, cell german-noun-phrase
 def noun_phrase(thing: Thing, case: str, denial: Atoms = ()) -> Words:
-    """A noun phrase in a case; with `denial`, the atoms of not, its determiner is kein."""
+    """A noun phrase in a case; with `denial`, the atoms of not, it begins with kein."""
     noun_atom = ((thing, "noun"),)
     if thing.members:
         first, second = (noun_phrase(member, case) for member in thing.members)
@@ -60,10 +66,12 @@ def noun_phrase(thing: Thing, case: str, denial: Atoms = ()) -> Words:
     elif form:
         words = [Word(form, "", (*denial, (thing, "determiner")))]
     if thing.count:
-        words.append(Word(NUMBERS.get(thing.count, thing.count), "", ((thing, "count"),)))
+        count = NUMBERS.get(thing.count, thing.count)
+        words.append(Word(count, "", ((thing, "count"),)))
     gender = gender_of(thing)
     for k, adjective in enumerate(thing.adjectives):
-        words.append(Word(adjective.stem + ending(table, case, gender), "", ((thing, f"adjective{k}"),)))
+        text = adjective.stem + ending(table, case, gender)
+        words.append(Word(text, "", ((thing, f"adjective{k}"),)))
     words.append(Word(thing.noun.german(case, thing.plural), "", noun_atom))
     if owner and not owner.name and not owner.pronoun:
         words += noun_phrase(owner, "gen")
@@ -88,7 +96,7 @@ CONTRACTIONS = {
 
 
 def prepositional_phrase(place: Place) -> Words:
-    """Preposition and noun phrase, drawn together (im, zur) unless a relative clause points at the noun."""
+    """Preposition and noun phrase, contracted (im) unless a relative clause follows."""
     preposition = Word(place.preposition.german, "", ((place, "preposition"),))
     words = noun_phrase(place.thing, place.preposition.case)
     joined = CONTRACTIONS.get(f"{preposition.text} {words[0].text}")
@@ -103,7 +111,10 @@ def adverbial(adverb: Adverb | Place | None, clause: Clause, slot: str) -> Words
         return []
     if isinstance(adverb, Place):
         return prepositional_phrase(adverb)
-    return [Word(text, "", ((clause, f"{slot}{k}"),)) for k, text in enumerate(adverb.german)]
+    return [
+        Word(text, "", ((clause, f"{slot}{k}"),))
+        for k, text in enumerate(adverb.german)
+    ]
 
 
 def comma() -> Word:
@@ -115,7 +126,8 @@ def relative_clause(clause: Clause) -> Words:
     """The relative pronoun first, the verb last."""
     missing = clause.subject if clause.subject.pronoun == "relative" else clause.object
     assert missing
-    pronoun = noun_phrase(missing, "nom" if missing is clause.subject else clause.verb.case)
+    case = "nom" if missing is clause.subject else clause.verb.case
+    pronoun = noun_phrase(missing, case)
     subject = [] if missing is clause.subject else noun_phrase(clause.subject, "nom")
     finite, tail = verb_words(clause, last=True)
     return [*pronoun, *subject, *middle(clause, missing), *tail, finite]
@@ -123,7 +135,7 @@ def relative_clause(clause: Clause) -> Words:
 
 # book/10-2-two-languages.ipynb, cell german-verbs
 def verb_words(clause: Clause, last: bool) -> tuple[Word, Words]:
-    """The finite verb, and what stands at the end; at the `last` place a prefix stays on its verb."""
+    """The finite verb, and what stands at the end; a `last` verb keeps its prefix."""
     verb, subject = clause.verb, clause.subject
     plural = subject.many
     agreement = (subject.person, plural, clause.tense in ("past", "pluperfect"))
@@ -131,14 +143,17 @@ def verb_words(clause: Clause, last: bool) -> tuple[Word, Words]:
     own: Atoms = ((clause, "verb"),)
     auxiliary: Atoms = ((clause, "auxiliary"),)
     if clause.modal:
-        modal = MODALS["not-must" if clause.modal == "must" and clause.negated else clause.modal]
+        forbidden = clause.modal == "must" and clause.negated
+        modal = MODALS["not-must" if forbidden else clause.modal]
         finite = Word(modal.german_finite(*agreement), "", ((clause, "modal"),))
         return finite, [Word(verb.prefix + infinitive, "", own)]
     if clause.tense == "future":
-        return Word(WILL.german_finite(*agreement), "", auxiliary), [Word(verb.prefix + infinitive, "", own)]
+        finite = Word(WILL.german_finite(*agreement), "", auxiliary)
+        return finite, [Word(verb.prefix + infinitive, "", own)]
     if clause.tense in ("perfect", "pluperfect"):
         helper = BE if verb is BE else AUXILIARIES[verb.auxiliary]
-        return Word(finite_form(helper, *agreement), "", auxiliary), [Word(verb.prefix + participle, "", own)]
+        finite = Word(finite_form(helper, *agreement), "", auxiliary)
+        return finite, [Word(verb.prefix + participle, "", own)]
     form = finite_form(verb, *agreement)
     if verb.prefix and last:
         return Word(verb.prefix + form, "", own), []
@@ -146,8 +161,10 @@ def verb_words(clause: Clause, last: bool) -> tuple[Word, Words]:
 
 
 def finite_form(verb: Verb, person: int, plural: bool, past: bool) -> str:
-    """The form that agrees with the subject; the plural of sein is not its infinitive."""
-    return "sind" if verb is BE and plural and not past else verb.german_finite(person, plural, past)
+    """The form that agrees with the subject; sein has a plural of its own, sind."""
+    if verb is BE and plural and not past:
+        return "sind"
+    return verb.german_finite(person, plural, past)
 
 
 # book/10-2-two-languages.ipynb, cell middle
@@ -155,25 +172,28 @@ VAGUE = ("a", "", "some", "many")
 
 
 def middle(clause: Clause, missing: Thing | None = None) -> Words:
-    """What stands between the finite verb and the end: time, objects, not, manner, place."""
+    """What stands between finite verb and end: time, objects, not, manner, place."""
     denial: Atoms = ((clause, "not"),) if clause.negated else ()
     thing = clause.object if clause.object is not missing else None
     vague = bool(thing and thing.noun and not thing.owner and thing.determiner in VAGUE)
-    absent = vague and not (thing and (thing.count or thing.determiner in ("some", "many")))
+    counted = bool(thing and (thing.count or thing.determiner in ("some", "many")))
+    absent = vague and not counted
     time = [] if clause.fronted else adverbial(clause.time, clause, "time")
-    often, manner = adverbial(clause.often, clause, "often"), adverbial(clause.manner, clause, "manner")
+    often = adverbial(clause.often, clause, "often")
+    manner = adverbial(clause.manner, clause, "manner")
     recipient = noun_phrase(clause.recipient, "dat") if clause.recipient else []
-    what = noun_phrase(thing, clause.verb.case, denial if absent else ()) if thing else []
+    kein = denial if absent else ()
+    what = noun_phrase(thing, clause.verb.case, kein) if thing else []
     how = [Word("nicht", "", denial)] if denial and not absent else []
     if thing and thing.pronoun == "personal":
         words = [*what, *time, *often, *recipient, *how, *manner]
-    elif vague and isinstance(clause.manner, Adverb):  # heimlich ein Auto, but das Auto heimlich
+    elif vague and isinstance(clause.manner, Adverb):
+        # heimlich ein Auto, but das Auto heimlich
         words = [*time, *often, *recipient, *how, *manner, *what]
-    elif clause.often and clause.often.german == ("schon",):  # das Buch schon, but schon ein Buch
-        words = (
-            [*time, *recipient, *often, *what] if vague or not what else [*time, *recipient, *what, *often]
-        )
-        words += [*how, *manner]
+    elif clause.often and clause.often.german == ("schon",):
+        # schon ein Buch, but das Buch schon
+        pair = [*often, *what] if vague else [*what, *often]
+        words = [*time, *recipient, *pair, *how, *manner]
     else:
         words = [*time, *often, *recipient, *what, *how, *manner]
     return words + adverbial(clause.place, clause, "place") + adjective_words(clause)
@@ -190,8 +210,10 @@ def adjective_words(clause: Clause) -> Words:
         return [Word(COMPARATIVES[clause.comparative], "", atoms)]
     if not clause.predicate:
         return []
-    degree = [Word(DEGREES[clause.degree], "", ((clause, "degree"),))] if clause.degree else []
-    return [*degree, Word(clause.predicate.german, "", atoms)]
+    predicate = Word(clause.predicate.german, "", atoms)
+    if not clause.degree:
+        return [predicate]
+    return [Word(DEGREES[clause.degree], "", ((clause, "degree"),)), predicate]
 
 
 # book/10-2-two-languages.ipynb, cell conjunctions
@@ -222,7 +244,7 @@ def verb_last(word: str, clause: Clause) -> Words:
 
 
 def attached(clause: Clause) -> Words:
-    """The clauses that follow: what is said, and what is joined unless it came before."""
+    """The clauses that follow: what is said, and what is joined if not `before`."""
     words = [comma(), *verb_last("that", clause.content)] if clause.content else []
     if not clause.joined:
         return words
@@ -234,7 +256,7 @@ def attached(clause: Clause) -> Words:
 
 # book/10-2-two-languages.ipynb, cell german-sentence
 def sentence(clause: Clause) -> Words:
-    """A main clause: one part, then the finite verb, then the rest; a question may begin with the verb."""
+    """A main clause: one part (none in a yes-or-no question), finite verb, the rest."""
     finite, tail = verb_words(clause, last=False)
     subject, missing, front = noun_phrase(clause.subject, "nom"), None, Words()
     if clause.joined and clause.before:
@@ -247,4 +269,5 @@ def sentence(clause: Clause) -> Words:
         missing, front = clause.object, noun_phrase(clause.object, clause.verb.case)
     elif clause.asks != "whether":
         front, subject = subject, []
-    return [*front, finite, *subject, *middle(clause, missing), *tail, *attached(clause)]
+    rest = [*subject, *middle(clause, missing), *tail, *attached(clause)]
+    return [*front, finite, *rest]

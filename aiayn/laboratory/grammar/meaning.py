@@ -26,9 +26,10 @@ from aiayn.laboratory.grammar.verbs import Verb
 # book/10-2-two-languages.ipynb, cell thing
 @dataclass(eq=False, slots=True)
 class Thing:
-    """What a noun phrase stands for: a noun, a name, a pronoun, or two `members` joined.
+    """What a noun phrase stands for: a noun, name or pronoun, or two `members` joined.
 
-    `pronoun` is personal, relative, who or what; `antecedent` is what a pronoun refers to.
+    `pronoun` is personal, relative, who or what; `antecedent` is what a pronoun refers
+    to.
     """
 
     noun: Noun | None = None
@@ -73,7 +74,9 @@ def pronoun_of(thing: Thing) -> str:
         return "they"
     if thing.antecedent:
         return pronoun_of(thing.antecedent)
-    return thing.noun.pronoun if thing.noun else {"m": "he", "f": "she"}.get(thing.gender, "it")
+    if thing.noun:
+        return thing.noun.pronoun
+    return {"m": "he", "f": "she"}.get(thing.gender, "it")
 
 
 # book/10-2-two-languages.ipynb, cell place
@@ -98,7 +101,7 @@ class Place:
 class Adverb:
     """A phrase that does not change: English words with their tags, and German words.
 
-    Words are aligned from the right; what English has more goes to the first German word.
+    Words are aligned from the right; the first German word gets what is left over.
     """
 
     english: tuple[tuple[str, str], ...]
@@ -110,10 +113,11 @@ class Adverb:
 class Clause:
     """Who does what to whom, where, how and when.
 
-    `tense` is present, past, perfect, pluperfect or future; `modal` a key of `MODALS`; `asks` is "", whether,
-    who, what, why, when or where. `predicate` is what the subject is, or what `make` makes of its object; a
-    `degree` may go with it. `content` is the clause of what is said, `joined` a conjunction and another
-    clause, which stands first if `before`.
+    `tense` is present, past, perfect, pluperfect or future; `modal` a key of `MODALS`;
+    `asks` is "", whether, who, what, why, when or where. `predicate` is what the
+    subject is, or what `make` makes of its object; a `degree` may go with it. `content`
+    is the clause of what is said, `joined` a conjunction and another clause, which
+    stands first if `before`.
     """
 
     subject: Thing
@@ -143,7 +147,7 @@ class Clause:
 class Word:
     """A word of a sentence, its tag, and the parts of the meaning that it expresses.
 
-    Two words are translations of each other if they express the same part: that is the alignment.
+    Two words that express the same part are translations of each other, and aligned.
     """
 
     text: str
@@ -154,7 +158,7 @@ class Word:
 
 @dataclass(eq=False, slots=True)
 class Notes:
-    """What is noted down while a sentence is written: head words, relations, coreference, combinations."""
+    """What is noted while writing: heads, relations, coreference, combinations."""
 
     heads: dict[int, list[Word]] = field(default_factory=dict)
     relations: list[tuple[str, Word, Word]] = field(default_factory=list)

@@ -19,8 +19,8 @@ __all__ = [
     "SWEETS",
     "MEALS",
     "TASTE",
-    "CONTAINER",
     "CREATURE",
+    "CONTAINER",
     "PATTERNS",
     "BOTH_NUMBERS",
     "pronoun_sentence",
@@ -40,16 +40,30 @@ from aiayn.laboratory.grammar import english
 from aiayn.laboratory.grammar.adverbials import INTO, TIMES, Draw
 from aiayn.laboratory.grammar.circumstances import pronoun_for
 from aiayn.laboratory.grammar.lexicon import ADJECTIVES, NOUNS, Adjective, Noun, select
-from aiayn.laboratory.grammar.meaning import Clause, Notes, Place, Preposition, Thing, Word
+from aiayn.laboratory.grammar.meaning import (
+    Clause,
+    Notes,
+    Place,
+    Preposition,
+    Thing,
+    Word,
+)
 from aiayn.laboratory.grammar.scenes import making, unrepeated
-from aiayn.laboratory.grammar.things import attributes, choose_tense, name, ownable, plain_thing, thing
+from aiayn.laboratory.grammar.things import (
+    attributes,
+    choose_tense,
+    name,
+    ownable,
+    plain_thing,
+    thing,
+)
 from aiayn.laboratory.grammar.verbs import BE, FIT, PARTICLE, PLACING, TRANSITIVE, Verb
 
 
 # book/10-3-scenes.ipynb, cell patterns
 @dataclass(frozen=True)
 class Pattern:
-    """Two things and what may be wrong with either: one adjective decides which of them the pronoun means."""
+    """Two things, and the adjectives that decide which of them the pronoun means."""
 
     verb: Verb
     first: tuple[Noun, ...]
@@ -62,7 +76,7 @@ class Pattern:
 
 
 def read_pattern(line: str, verb: Verb, degree: str = "too", **more: Any) -> Pattern:
-    """Read `animal; street river; tired weak; wide`: the two nouns, then the adjectives of either."""
+    """Read `animal; street river; tired weak; wide`: nouns, and adjectives of each."""
     first, second, of_first, of_second = line.split(";")
     mine = tuple(ADJECTIVES[word] for word in of_first.split())
     yours = tuple(ADJECTIVES[word] for word in of_second.split())
@@ -71,48 +85,69 @@ def read_pattern(line: str, verb: Verb, degree: str = "too", **more: Any) -> Pat
 
 def find_verb(english: str, noun: str) -> Verb:
     """The transitive verb of that English form which such a subject can have."""
-    return next(verb for verb in TRANSITIVE if verb.english[0] == english and NOUNS[noun] in verb.subjects)
+    return next(
+        verb
+        for verb in TRANSITIVE
+        if verb.english[0] == english and NOUNS[noun] in verb.subjects
+    )
 
 
 # book/10-3-scenes.ipynb, cell pattern-table
-CROSS, PULL, CARRY = find_verb("cross", "dog"), find_verb("pull", "horse"), find_verb("carry", "man")
-EAT, FEED_ON, DRINK = find_verb("eat", "man"), find_verb("eat", "dog"), find_verb("drink", "dog")
+CROSS, PULL = find_verb("cross", "dog"), find_verb("pull", "horse")
+CARRY, EAT = find_verb("carry", "man"), find_verb("eat", "man")
+FEED_ON, DRINK = find_verb("eat", "dog"), find_verb("drink", "dog")
 CATCH, PUT = find_verb("catch", "cat"), PLACING[0]
 SWEETS, MEALS = "fruit cake cookie pancake", "soup sausage roll salad pizza vegetable"
-TASTE, CONTAINER = "fresh delicious", "bag box suitcase drawer basket; {}; small full narrow"
-CREATURE = "tired weak sick lazy nervous young"
+TASTE, CREATURE = "fresh delicious", "tired weak sick lazy nervous young"
+CONTAINER = "bag box suitcase drawer basket; big; small full narrow"
 PATTERNS = (
-    read_pattern(f"animal; street river square field desert; {CREATURE}; wide dangerous", CROSS),
+    read_pattern(
+        f"animal; street river square field desert; {CREATURE}; wide dangerous", CROSS
+    ),
     read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous", CROSS),
-    read_pattern("truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS),
-    read_pattern("tool vessel clothing text; " + CONTAINER.format("big"), FIT, preposition=INTO),
-    read_pattern("tool clothing text; " + CONTAINER.format("big"), PUT, preposition=INTO, agent=True),
+    read_pattern(
+        "truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS
+    ),
+    read_pattern(f"tool vessel clothing text; {CONTAINER}", FIT, preposition=INTO),
+    read_pattern(f"tool clothing text; {CONTAINER}", PUT, preposition=INTO, agent=True),
     read_pattern(f"animal bird; {MEALS}; hungry; {TASTE}", FEED_ON, "so"),
     read_pattern(f"animal bird; {SWEETS}; hungry; {TASTE} sweet", FEED_ON, "so"),
     read_pattern(f"child baby; {MEALS}; hungry; {TASTE}", EAT, "so"),
     read_pattern(f"child baby; {SWEETS}; hungry; {TASTE} sweet", EAT, "so"),
     read_pattern(f"animal; water milk; thirsty; {TASTE} cold", DRINK, "so"),
     read_pattern("horse camel tractor; carriage boat; weak old; heavy big", PULL),
-    read_pattern("horse camel elephant child; vessel table chair; weak tired young; heavy big", CARRY),
-    read_pattern("cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever", CATCH),
+    read_pattern(
+        "horse camel elephant child; vessel table chair; weak tired young; heavy big",
+        CARRY,
+    ),
+    read_pattern(
+        "cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever",
+        CATCH,
+    ),
 )
 
 
 # book/10-3-scenes.ipynb, cell pronoun-pair
-BOTH_NUMBERS = {(False, False): 0.6, (True, False): 0.15, (False, True): 0.15, (True, True): 0.1}
+BOTH_NUMBERS = {
+    (False, False): 0.6,
+    (True, False): 0.15,
+    (False, True): 0.15,
+    (True, True): 0.1,
+}
 
 
 def pronoun_sentence(draw: Draw, means_second: bool) -> Clause:
-    """The animal did not cross the street because it was too tired, or because it was too wide.
+    """The animal did not cross the street because it was too tired, or too wide.
 
-    Two calls that draw the same differ in the adjective alone (and in what follows from it).
+    Two calls that draw the same differ in the adjective, and in what follows from it.
     """
     what = draw.pick(PATTERNS)
     first, second = draw.pick(what.first), draw.pick(what.second)
     plurals = draw.weighted(BOTH_NUMBERS) if second.plurals else (False, False)
     while first is second or (not any(plurals) and first.gender == second.gender):
         first, second = draw.pick(what.first), draw.pick(what.second)
-    things = [mentioned(draw, noun, plural) for noun, plural in zip((first, second), plurals, strict=True)]
+    nouns = zip((first, second), plurals, strict=True)
+    things = [mentioned(draw, noun, plural) for noun, plural in nouns]
     adjectives = draw.pick(what.of_first), draw.pick(what.of_second)
     clause = Clause(name(draw) if what.agent else things[0], what.verb)
     if what.preposition:
@@ -121,7 +156,8 @@ def pronoun_sentence(draw: Draw, means_second: bool) -> Clause:
     else:
         clause.object = things[1]
     clause.negated = what.degree == "too"
-    clause.modal = "can" if draw.chance(0.25) and clause.negated and what.verb is not FIT else ""
+    able = draw.chance(0.25) and clause.negated and what.verb is not FIT
+    clause.modal = "can" if able else ""
     if draw.chance(0.2):
         clause.time = draw.pick(TIMES["past"])
     meant, adjective = things[means_second], adjectives[means_second]
@@ -132,30 +168,33 @@ def pronoun_sentence(draw: Draw, means_second: bool) -> Clause:
 
 # book/10-3-scenes.ipynb, cell mentioned
 # what says nothing about the reason
-NEUTRAL = set("red blue green yellow black white brown gray beautiful expensive cheap new curious".split())
+NEUTRAL = set("red blue green yellow black white brown gray".split())
+NEUTRAL |= set("beautiful expensive cheap new curious".split())
 
 
 def mentioned(draw: Draw, noun: Noun, plural: bool) -> Thing:
     """A thing that a pronoun can refer to."""
-    thing = Thing(noun, plural, draw.weighted({"the": 0.75, "my": 0.1, "this": 0.1, "our": 0.05}))
-    if thing.determiner in ("my", "our") and not ownable(noun):
-        thing.determiner = "the"
+    determiner = draw.weighted({"the": 0.75, "my": 0.1, "this": 0.1, "our": 0.05})
+    if determiner in ("my", "our") and not ownable(noun):
+        determiner = "the"
     drawn = attributes(draw, noun, 0.15)
-    thing.adjectives = tuple(adjective for adjective in drawn if adjective.english in NEUTRAL)
-    return thing
+    neutral = tuple(each for each in drawn if each.english in NEUTRAL)
+    return Thing(noun, plural, determiner, adjectives=neutral)
 
 
 # book/10-3-scenes.ipynb, cell dependency
 def particle(draw: Draw, rich: float) -> Clause:
     """Somebody calls somebody up."""
     verb = draw.pick(PARTICLE)
-    return unrepeated(Clause(plain_thing(draw, verb.subjects, 0.1), verb, thing(draw, verb.objects, rich)))
+    who = plain_thing(draw, verb.subjects, 0.1)
+    return unrepeated(Clause(who, verb, thing(draw, verb.objects, rich)))
 
 
 def dependency(draw: Draw, span: int) -> Clause:
-    """A verb and, `span` words later, its particle or complement: call … up, make … more difficult."""
+    """A verb, and `span` words later what completes it: call … up, make … longer."""
     while True:
-        clause = making(draw, min(span, 8)) if draw.chance(0.5) else particle(draw, min(span, 8))
+        scene = making if draw.chance(0.5) else particle
+        clause = scene(draw, min(span, 8))
         assert clause.object
         if len(leaves(english.noun_phrase(clause.object, Notes(), 1))) == span:
             break
@@ -165,4 +204,6 @@ def dependency(draw: Draw, span: int) -> Clause:
 
 def leaves(tree: english.Tree) -> list[Word]:
     """The words of a tree, in order."""
-    return [tree] if isinstance(tree, Word) else [word for part in tree[1:] for word in leaves(part)]
+    if isinstance(tree, Word):
+        return [tree]
+    return [word for part in tree[1:] for word in leaves(part)]

@@ -34,7 +34,12 @@ from collections.abc import Callable, Sequence
 
 from aiayn.laboratory.grammar import adverbials, verbs
 from aiayn.laboratory.grammar.adverbials import Draw
-from aiayn.laboratory.grammar.circumstances import add_circumstances, cause, may_be_negated, own_thing
+from aiayn.laboratory.grammar.circumstances import (
+    add_circumstances,
+    cause,
+    may_be_negated,
+    own_thing,
+)
 from aiayn.laboratory.grammar.lexicon import BEINGS, CITIES, COMPARATIVES, Noun, select
 from aiayn.laboratory.grammar.meaning import Clause, Place, Thing
 from aiayn.laboratory.grammar.things import (
@@ -50,23 +55,32 @@ from aiayn.laboratory.grammar.things import (
 )
 
 PERSONS = select("person")
-DESTINATIONS = select("school church museum hotel library castle station beach market island lake square")
+DESTINATIONS = select(
+    "school church museum hotel library castle station beach market island lake square"
+)
 
 
 # book/10-3-scenes.ipynb, cell subject
 # gender, plural, person: I, we, he, she, they
-FREE_PRONOUNS = (("", False, 1), ("", True, 1), ("m", False, 3), ("f", False, 3), ("", True, 3))
+FREE_PRONOUNS = (
+    ("", False, 1),
+    ("", True, 1),
+    ("m", False, 3),
+    ("f", False, 3),
+    ("", True, 3),
+)
 
 
 def subject(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
-    """Who does it: a thing, now and then two, or I, we, he, she, they; now and then nobody."""
+    """Who does it: a thing, now and then two, or a free pronoun, or nobody."""
     if nouns[0].kind == "person" and len(nouns) > 9:
         if draw.chance(0.1):
-            gender, plural, person = draw.pick(FREE_PRONOUNS)
-            return Thing(pronoun="personal", plural=plural, gender=gender, person=person)
+            gender, many, person = draw.pick(FREE_PRONOUNS)
+            return Thing(pronoun="personal", plural=many, gender=gender, person=person)
         if draw.chance(0.05):
             first = name(draw)
-            second = name(draw) if draw.chance(0.5) else plain_thing(draw, PERSONS, 0.1, 0.0)
+            by_name = draw.chance(0.5)
+            second = name(draw) if by_name else plain_thing(draw, PERSONS, 0.1, 0.0)
             if second.name != first.name:
                 return Thing(members=(first, determined(second)))
     who = thing(draw, nouns, rich)
@@ -79,15 +93,17 @@ def subject(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
 def transitive(draw: Draw, rich: float) -> Clause:
     """Somebody does something to something."""
     verb = draw.pick(verbs.PARTICLE if draw.chance(0.22) else verbs.TRANSITIVE)
-    return unrepeated(Clause(subject(draw, verb.subjects, rich), verb, thing(draw, verb.objects, rich)))
+    who = subject(draw, verb.subjects, rich)
+    return unrepeated(Clause(who, verb, thing(draw, verb.objects, rich)))
 
 
 def unrepeated(clause: Clause) -> Clause:
-    """Without a relative clause of the same verb, or one that ends as the clause does: … woke up up."""
+    """Without relative clauses of the same verb, or that end alike: … woke up up."""
     for part in (clause.subject, clause.object):
         if part and part.relative:
             other = part.relative.verb
-            if other.english[0] == clause.verb.english[0] or (other.particle and clause.verb.particle):
+            same = other.english[0] == clause.verb.english[0]
+            if same or (other.particle and clause.verb.particle):
                 part.relative = None
     return clause
 
@@ -103,12 +119,13 @@ def ditransitive(draw: Draw, rich: float) -> Clause:
     verb = draw.pick(verbs.DITRANSITIVE)
     recipient = thing(draw, PERSONS, rich * 0.5)
     recipient.relative = None  # showing the child who slept ten coins
-    return Clause(subject(draw, verb.subjects, rich), verb, plain_thing(draw, verb.objects), recipient)
+    who = subject(draw, verb.subjects, rich)
+    return Clause(who, verb, plain_thing(draw, verb.objects), recipient)
 
 
 # book/10-3-scenes.ipynb, cell motion
 def motion(draw: Draw, rich: float) -> Clause:
-    """Somebody goes somewhere: to with the dative, into and through with the accusative."""
+    """Somebody goes somewhere: to takes the dative, into and through the accusative."""
     verb = draw.pick(verbs.MOTION)
     clause = Clause(subject(draw, verb.subjects, rich), verb)
     clause.place = destination(draw, verb.english[0], clause.subject.kind != "person")
@@ -118,9 +135,10 @@ def motion(draw: Draw, rich: float) -> Clause:
 def destination(draw: Draw, verb: str, wild: bool) -> Place:
     """Where one goes, or an animal."""
     if verb == "climb":
-        if draw.chance(0.2):
-            return Place(adverbials.OUT_OF, plain_thing(draw, select("car bus boat"), 0.2, 0.0))
-        return Place(adverbials.ONTO, plain_thing(draw, select("table bed sofa shelf"), 0.2, 0.0))
+        down = draw.chance(0.2)
+        direction = adverbials.OUT_OF if down else adverbials.ONTO
+        where = select("car bus boat" if down else "table bed sofa shelf")
+        return Place(direction, plain_thing(draw, where, 0.2, 0.0))
     if verb in ("travel", "drive", "fly") and draw.chance(0.5):
         return Place(adverbials.TO_CITY, Thing(name=draw.pick(CITIES), gender="n"))
     if verb in ("travel", "drive"):
@@ -151,8 +169,10 @@ def position(draw: Draw, rich: float) -> Clause:
     clause = Clause(subject(draw, verb.subjects, rich), verb)
     kind, sits = clause.subject.kind, verb.english[0] == "sit"
     if kind in ("tool", "text", "vessel", "clothing") or (sits and draw.chance(0.5)):
-        where = plain_thing(draw, adverbials.SEATS if sits else adverbials.SURFACES, 0.25, 0.05)
-        clause.place = Place(draw.pick((adverbials.ON, adverbials.UNDER, *BESIDE)), where)
+        nouns = adverbials.SEATS if sits else adverbials.SURFACES
+        where = plain_thing(draw, nouns, 0.25, 0.05)
+        preposition = draw.pick((adverbials.ON, adverbials.UNDER, *BESIDE))
+        clause.place = Place(preposition, where)
     elif draw.chance(0.4):
         clause.place = Place(draw.pick(BESIDE), plain_thing(draw, BIG, 0.2, 0.0))
     else:
@@ -162,9 +182,10 @@ def position(draw: Draw, rich: float) -> Clause:
 
 # book/10-3-scenes.ipynb, cell placing
 def placing(draw: Draw, rich: float) -> Clause:
-    """Somebody puts something somewhere: the same prepositions, now with the accusative."""
+    """Somebody puts something somewhere: the same prepositions with the accusative."""
     verb = draw.pick(verbs.PLACING)
-    clause = Clause(subject(draw, verb.subjects, rich), verb, plain_thing(draw, verb.objects))
+    who = subject(draw, verb.subjects, rich)
+    clause = Clause(who, verb, plain_thing(draw, verb.objects))
     if draw.chance(0.4):
         preposition, where = adverbials.INTO, select("bag box suitcase basket drawer")
     else:
@@ -178,7 +199,9 @@ def placing(draw: Draw, rich: float) -> Clause:
 WHAT_IS = (
     PERSONS,
     select(BEINGS),
-    select("tool vessel clothing device vehicle text room open drink fruit dish matter"),
+    select(
+        "tool vessel clothing device vehicle text room open drink fruit dish matter"
+    ),
 )
 
 
@@ -187,7 +210,8 @@ def being(draw: Draw, rich: float) -> Clause:
     clause = Clause(subject(draw, draw.pick(WHAT_IS), rich), verbs.BE)
     kind = clause.subject.kind
     fitting = predicates_of(clause.subject)
-    if not fitting or (kind not in ("room", "open", "matter", "drink") and draw.chance(0.3)):
+    movable = kind not in ("room", "open", "matter", "drink")
+    if not fitting or (movable and draw.chance(0.3)):
         clause.place = place(draw, kind)
     else:
         clause.predicate = draw.pick(fitting)
@@ -206,8 +230,10 @@ MADE = {
 
 def making(draw: Draw, rich: float) -> Clause:
     """Something makes something more difficult."""
-    by_thing = draw.chance(0.7)
-    who = determined(plain_thing(draw, verbs.MAKE.subjects, 0.15)) if by_thing else thing(draw, PERSONS, rich)
+    if draw.chance(0.7):
+        who = determined(plain_thing(draw, verbs.MAKE.subjects, 0.15))
+    else:
+        who = thing(draw, PERSONS, rich)
     comparative = draw.pick(tuple(COMPARATIVES))
     what = determined(thing(draw, select(MADE.get(comparative, "matter")), rich))
     return Clause(who, verbs.MAKE, what, comparative=comparative)
@@ -224,11 +250,10 @@ ACTIONS: dict[Callable[[Draw, float], Clause], float] = {
     being: 0.09,
     making: 0.05,
 }
-
-
 # what one can be on a Tuesday
 PASSING = set(
-    "tired hungry thirsty sick happy sad lonely nervous angry clean dirty wet dry cold hot empty full".split()
+    """tired hungry thirsty sick happy sad lonely nervous angry clean dirty wet dry cold
+    hot empty full""".split()
 )
 
 
@@ -236,8 +261,10 @@ def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
     """A clause with tense, and perhaps with not, how, where and when."""
     clause = draw.weighted(ACTIONS)(draw, rich)
     if clause.verb is verbs.BE:
-        passing = bool(clause.place or (clause.predicate and clause.predicate.english in PASSING))
-        choose_tense(draw, clause, TENSES["state" if passing else "quality"], 0.35 * extras * passing)
+        what = clause.predicate
+        passing = bool(clause.place or (what and what.english in PASSING))
+        tenses = TENSES["state" if passing else "quality"]
+        choose_tense(draw, clause, tenses, 0.35 * extras * passing)
     else:
         choose_tense(draw, clause, None, 0.35 * extras)
     if clause.subject.kind in ("person", "infant", "animal", "bird"):
@@ -245,9 +272,11 @@ def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
     happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
     if happens and not clause.time and draw.chance(0.05 * extras):
         clause.time = cause(draw)
-    if clause.object and clause.object.relative:  # what follows would seem to belong to that clause
+    if clause.object and clause.object.relative:
+        # What follows would seem to belong to that clause.
         clause.place = clause.manner = clause.time = None
     clause.negated = may_be_negated(clause) and draw.chance(0.13)
-    clause.fronted = bool(clause.time) and not isinstance(clause.time, Place) and draw.chance(0.25)
+    movable = bool(clause.time) and not isinstance(clause.time, Place)
+    clause.fronted = movable and draw.chance(0.25)
     own_thing(draw, clause)
     return clause

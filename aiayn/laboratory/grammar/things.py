@@ -60,7 +60,15 @@ from aiayn.laboratory.grammar.adverbials import (
     UNDER,
     Draw,
 )
-from aiayn.laboratory.grammar.lexicon import ADJECTIVES, CITIES, NAMES, THINGS, Adjective, Noun, select
+from aiayn.laboratory.grammar.lexicon import (
+    ADJECTIVES,
+    CITIES,
+    NAMES,
+    THINGS,
+    Adjective,
+    Noun,
+    select,
+)
 from aiayn.laboratory.grammar.meaning import Adverb, Clause, Place, Thing
 from aiayn.laboratory.grammar.verbs import BE, INTRANSITIVE, PARTICLE, TRANSITIVE, Verb
 
@@ -68,24 +76,24 @@ from aiayn.laboratory.grammar.verbs import BE, INTRANSITIVE, PARTICLE, TRANSITIV
 # of each group, a thing has one at most
 EXCLUSIVE = [
     set(group.split())
-    for group in """light red blue green yellow black white brown gray; happy sad lonely angry; new old young;
-        sick healthy strong weak tired; clean dirty; heavy light; rich poor; interesting boring; empty full;
-        wet dry; small big; cheap expensive; hot cold; wide narrow; sweet sour; difficult simple;
-        brave nervous; fresh ripe""".split(";")
+    for group in """light red blue green yellow black white brown gray; happy sad lonely
+    angry; new old young; sick healthy strong weak tired; clean dirty; heavy light; rich
+    poor; interesting boring; empty full; wet dry; small big; cheap expensive; hot cold;
+    wide narrow; sweet sour; difficult simple; brave nervous; fresh ripe""".split(";")
 ]
 
 
 @cache
 def adjectives_of(kind: str) -> tuple[Adjective, ...]:
     """The adjectives that can describe such a noun."""
-    return tuple(adjective for adjective in ADJECTIVES.values() if kind in adjective.kinds)
+    return tuple(each for each in ADJECTIVES.values() if kind in each.kinds)
 
 
 def predicates_of(thing: Thing) -> list[Adjective]:
     """What one can say of it that does not repeat or deny its attributes."""
     said = {adjective.english for adjective in thing.adjectives}
     taken = said.union(*(group for group in EXCLUSIVE if group & said))
-    return [adjective for adjective in adjectives_of(thing.kind) if adjective.english not in taken]
+    return [each for each in adjectives_of(thing.kind) if each.english not in taken]
 
 
 def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
@@ -96,7 +104,8 @@ def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
     first = draw.pick(fitting)
     if draw.chance(0.2):
         second = draw.pick(fitting)
-        if second is not first and not any({first.english, second.english} <= group for group in EXCLUSIVE):
+        pair = {first.english, second.english}
+        if second is not first and not any(pair <= group for group in EXCLUSIVE):
             first, second = sorted((first, second), key=rank)
             return (first, second)
     return (first,)
@@ -104,12 +113,26 @@ def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
 
 def rank(adjective: Adjective) -> int:
     """Where it stands among others: the big old red car."""
-    groups = ("big small long short", "new old young modern", "red blue green yellow black white brown gray")
-    return next((k for k, group in enumerate(groups, 1) if adjective.english in group.split()), 0)
+    groups = (
+        "big small long short",
+        "new old young modern",
+        "red blue green yellow black white brown gray",
+    )
+    for k, group in enumerate(groups, 1):
+        if adjective.english in group.split():
+            return k
+    return 0
 
 
 # book/10-3-scenes.ipynb, cell plain-thing
-SINGULAR = {"the": 0.56, "a": 0.27, "this": 0.06, "my": 0.06, "our": 0.03, "every": 0.02}
+SINGULAR = {
+    "the": 0.56,
+    "a": 0.27,
+    "this": 0.06,
+    "my": 0.06,
+    "our": 0.03,
+    "every": 0.02,
+}
 MASS = {"": 0.5, "the": 0.4, "my": 0.07, "this": 0.03}
 PLURAL = {
     "the": 0.42,
@@ -132,7 +155,10 @@ KIN = FAMILY + select("friend child teacher doctor guest")
 
 
 def plain_thing(
-    draw: Draw, nouns: Sequence[Noun], attribute_share: float = 0.3, plural_share: float = 0.25
+    draw: Draw,
+    nouns: Sequence[Noun],
+    attribute_share: float = 0.3,
+    plural_share: float = 0.25,
 ) -> Thing:
     """A noun with determiner and adjectives."""
     noun = draw.pick(nouns)
@@ -144,9 +170,11 @@ def plain_thing(
         kind = "my" if kind == "a" else "our"
     elif kind in ("", "some", "many", "count") and noun in FAMILY:
         kind = "my"
-    thing = Thing(noun, plural, kind, adjectives=attributes(draw, noun, attribute_share))
+    adjectives = attributes(draw, noun, attribute_share)
+    thing = Thing(noun, plural, kind, adjectives=adjectives)
     if kind == "count":
-        thing.determiner, thing.count = "", count(draw, 0.9 if noun.kind == "person" else 0.6)
+        words = 0.9 if noun.kind == "person" else 0.6
+        thing.determiner, thing.count = "", count(draw, words)
     return thing
 
 
@@ -165,8 +193,10 @@ def determined(thing: Thing) -> Thing:
 
 
 def count(draw: Draw, words: float) -> str:
-    """A number word up to twelve, or digits: nothing to translate, everything to copy."""
-    return draw.pick(COUNTS) if draw.chance(words) else str(13 + int(draw.random() * 987))
+    """A number word up to twelve, or digits: nothing to translate, only to copy."""
+    if draw.chance(words):
+        return draw.pick(COUNTS)
+    return str(13 + int(draw.random() * 987))
 
 
 def name(draw: Draw) -> Thing:
@@ -177,19 +207,26 @@ def name(draw: Draw) -> Thing:
 
 # book/10-3-scenes.ipynb, cell rich-thing
 def thing(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
-    """A noun phrase that may also have an owner, a place or a relative clause; `rich` times as often."""
+    """A noun phrase that may also have an owner, a place or a relative clause.
+
+    The last two come `rich` times as often.
+    """
     if nouns[0].kind == "person" and len(nouns) > 9 and draw.chance(0.2):
         return name(draw)
     phrase = plain_thing(draw, nouns, 0.3 * rich)
     noun = phrase.noun
     assert noun
-    if noun.kind in OWNED and phrase.determiner == "the" and draw.chance(0.16):
-        owner = name(draw) if draw.chance(0.4) else plain_thing(draw, select("person"), 0.15, 0.1)
+    definite = phrase.determiner == "the"
+    if definite and noun.kind in OWNED and draw.chance(0.16):
+        if draw.chance(0.4):
+            owner = name(draw)
+        else:
+            owner = plain_thing(draw, select("person"), 0.15, 0.1)
         owner.determiner, owner.count = "" if owner.name else "the", ""
         phrase.owner, phrase.determiner = owner, ""
     elif phrase.determiner in ("the", "a") and draw.chance(0.05 * rich):
         phrase.relative = relative(draw, phrase)
-    elif phrase.determiner == "the" and noun.kind in LOCATED and draw.chance(0.06 * rich):
+    elif definite and noun.kind in LOCATED and draw.chance(0.06 * rich):
         phrase.place = place(draw, noun.kind)
     return phrase
 
@@ -198,7 +235,8 @@ def thing(draw: Draw, nouns: Sequence[Noun], rich: float = 1.0) -> Thing:
 def place(draw: Draw, kind: str) -> Place:
     """Where it is: on the table if it can lie there, else in a room or at some spot."""
     if kind in ("tool", "text", "fruit", "vessel", "clothing") and draw.chance(0.6):
-        return Place(draw.pick((ON, UNDER, BEHIND, NEXT_TO)), plain_thing(draw, SURFACES, 0.15, 0.0))
+        preposition = draw.pick((ON, UNDER, BEHIND, NEXT_TO))
+        return Place(preposition, plain_thing(draw, SURFACES, 0.15, 0.0))
     if kind == "vehicle":
         return at(draw, select("street garage field barn square station"))
     if kind in ("furniture", "device"):
@@ -237,7 +275,8 @@ def relative(draw: Draw, antecedent: Thing) -> Clause | None:
     """A clause about a thing, in which a relative pronoun stands for it."""
     pronoun = Thing(pronoun="relative", plural=antecedent.plural, antecedent=antecedent)
     assert antecedent.noun
-    alone, others = verbs_with_subject(antecedent.noun), verbs_with_object(antecedent.noun)
+    alone = verbs_with_subject(antecedent.noun)
+    others = verbs_with_object(antecedent.noun)
     if others and (not alone or draw.chance(0.6)):
         verb = draw.pick(others)
         by_name = draw.chance(0.3) and verb.subjects[0].kind == "person"
@@ -253,18 +292,25 @@ def relative(draw: Draw, antecedent: Thing) -> Clause | None:
 
 # book/10-3-scenes.ipynb, cell tenses
 TENSES = {
-    "action": {"past": 0.46, "present": 0.2, "perfect": 0.14, "future": 0.1, "modal": 0.1},
+    "action": {
+        "past": 0.46,
+        "present": 0.2,
+        "perfect": 0.14,
+        "future": 0.1,
+        "modal": 0.1,
+    },
     "event": {"past": 0.55, "perfect": 0.2, "future": 0.15, "modal": 0.1},
     "state": {"past": 0.5, "present": 0.42, "perfect": 0.08},
     "quality": {"past": 0.55, "present": 0.45},
 }
-
-
 WILLING = ("person", "infant", "animal", "bird")
 
 
 def choose_tense(
-    draw: Draw, clause: Clause, tenses: dict[str, float] | None = None, time_share: float = 0.35
+    draw: Draw,
+    clause: Clause,
+    tenses: dict[str, float] | None = None,
+    time_share: float = 0.35,
 ) -> None:
     """Tense, modal verb and a time that goes with them."""
     verb = clause.verb
@@ -276,7 +322,8 @@ def choose_tense(
     timed = draw.chance(time_share)
     times: tuple[Adverb, ...] = TIMES.get(tense, ())
     if tense == "modal":
-        clause.modal = draw.pick(("can", "must", "want") if draw.chance(0.6) else ("should", "can"))
+        modals = ("can", "must", "want") if draw.chance(0.6) else ("should", "can")
+        clause.modal = draw.pick(modals)
         tense = "past" if clause.modal != "should" and draw.chance(0.5) else "present"
         times = PAST if tense == "past" else FUTURE
         if clause.modal == "want" and clause.subject.kind not in WILLING:
