@@ -145,8 +145,7 @@ PLACES = {
 def attention_of(
     model: TrainedModel, source: str, target: str | None = None
 ) -> SentenceAttention:
-    """The weights of all heads on one pair of sentences, in one teacher-forced pass
-    (figures 3 to 5).
+    """How all heads look at one pair of sentences, teacher-forced (figures 3 to 5).
 
     Parameters
     ----------

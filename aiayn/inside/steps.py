@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
 
 __all__ = [
     "STYLE",
+    "TOOLS",
     "SCRIPT",
     "Vectors",
     "AttentionSteps",
@@ -103,8 +104,7 @@ STYLE += """
 
 
 # book/11-11-pages-to-look-at.ipynb, cell steps-script
-SCRIPT = r"""(() => {
-const NAMES = ["dot products", "scale", "mask", "softmax", "weighted sum"];
+TOOLS = r"""
 const SVG = "http://www.w3.org/2000/svg";
 const add = (parent, tag, attributes = {}, text = "") => {
   const drawn = ["svg", "rect", "line"].includes(tag);
@@ -114,6 +114,16 @@ const add = (parent, tag, attributes = {}, text = "") => {
   parent.append(node);
   return node;
 };
+const bar = (parent, share, colour) => {
+  const svg = add(parent, "svg", { width: 50, height: 12, "aria-hidden": "true" });
+  add(svg, "rect", { width: 50 * share, height: 12, fill: `var(--${colour})` });
+};
+"""
+SCRIPT = (
+    "(() => {"
+    + TOOLS
+    + r"""
+const NAMES = ["dot products", "scale", "mask", "softmax", "weighted sum"];
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const number = (x) => x === -Infinity ? "−∞" : x.toFixed(2).replace("-", "−");
 
@@ -129,11 +139,8 @@ const strip = (parent, vector, colour, most) => {
   });
   add(svg, "line", { x1: 0, x2: width, y1: 14, y2: 14, stroke: "var(--line)" });
 };
-const bar = (parent, share, colour) => {
-  const svg = add(parent, "svg", { width: 50, height: 12, "aria-hidden": "true" });
-  add(svg, "rect", { width: 50 * share, height: 12, fill: `var(--${colour})` });
-};
 """
+)
 
 
 # book/11-11-pages-to-look-at.ipynb, cell steps-compute

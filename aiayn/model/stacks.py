@@ -67,7 +67,7 @@ class Residual(nn.Module):
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell encoder-layer
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network, in `Residual`s (section 3.1)."""
+    """Self-attention, then the feed-forward network, each residual (section 3.1)."""
 
     def __init__(
         self,
