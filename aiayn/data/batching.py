@@ -149,7 +149,7 @@ def group_by_length(
         The most on either side, padding counted: the paper's 25000. An example that is
         longer is a batch of its own.
     generator : numpy.random.Generator, optional
-        Draws anew who is whose neighbour among equals, and the order of the batches.
+        Shuffles pairs of equal lengths, and the order of the batches.
     """
     source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
     longer = np.maximum(source, target)

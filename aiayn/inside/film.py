@@ -29,7 +29,7 @@ from aiayn.model.transformer import Transformer
 FILM_STYLE = (
     STYLE.replace(".aiayn-steps", ".aiayn-film")
     + """
-.aiayn-film { --m: var(--aiayn-memory, #8250df); }
+.aiayn-film { --m: var(--aiayn-memory, #8250df); padding-left: 0.6em; }
 .aiayn-film p { margin: 0.4em 0; }
 .aiayn-film .st-say { min-height: 6em; }
 .aiayn-film table { table-layout: fixed; }

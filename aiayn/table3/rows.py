@@ -47,7 +47,7 @@ class Row:
     label_smoothing : float
         Share of a label that is spread.
     steps : int
-        Of training.
+        Training steps.
     """
 
     name: str

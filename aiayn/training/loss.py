@@ -87,7 +87,7 @@ class ProjectedLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        # They are scaled where they are, which would be wrong a second time.
+        # Scaled in place, so a second time would be wrong.
         if ctx.gradients is None:
             raise RuntimeError("projected_loss: its gradient can be taken once")
         (dx, dweight), ctx.gradients = (g.mul_(upstream) for g in ctx.gradients), None

@@ -110,7 +110,7 @@ UNSCALED = torch.amp.GradScaler("cpu", enabled=False)  # its factor is 1
 
 # book/05-training.ipynb, cell training-step
 class NotFinite(InputError):
-    """The loss or the gradient is no number any more."""
+    """The loss or the gradient is not finite."""
 
 
 def training_step(
@@ -131,7 +131,7 @@ def training_step(
     Raises
     ------
     NotFinite
-        If the loss or the gradient is no number; the weights are then as they were.
+        If the loss or the gradient is not finite; the weights are then as they were.
     """
     objective.train()
     sums = add_gradients(objective, work, step, config.seed, workers, scaler)

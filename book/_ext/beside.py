@@ -17,6 +17,9 @@ from docutils import nodes
 from notebooks import Notebook, before_parsing, code_cells
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
 
 
 @cache
@@ -82,7 +85,8 @@ class Beside(SphinxTransform):
             if entry and container.get("nb_element") == "cell_code":
                 address = entry["address"]
                 if address in self.document.ids:
-                    address += "-code"  # a heading has that name
+                    message = "beside.yml: #%s is a heading's address already"
+                    LOGGER.warning(message, address, location=self.env.docname)
                 container["ids"].append(address)
                 badge = container[0]
                 link = nodes.reference("", "link", refuri=f"#{address}", internal=True)

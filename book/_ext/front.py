@@ -6,11 +6,12 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from notebooks import code_cells
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-WORDS, LINES = 200, 20  # read in a minute: words of prose, or lines of code
+WORDS, LETTERS = 200, 800  # read in a minute: words of prose, or characters of code
+ASIDE = {"exercise", "solution", "check", "remove-cell"}
+TASK = re.compile(r"(## Exercises\n*)?> \*\*Exercise|<details><summary>Solution")
 
 
 class ReadingPath(SphinxDirective):
@@ -48,16 +49,17 @@ class ReadingPath(SphinxDirective):
 
 
 def minutes(notebook: Path) -> float:
-    """How long a chapter takes to read."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))
-    prose = [cell for cell in cells["cells"] if cell["cell_type"] == "markdown"]
-    words = sum(len("".join(cell["source"]).split()) for cell in prose)
-    lines = sum(
-        bool(line.strip())
-        for cell in code_cells(cells)
-        for line in "".join(cell["source"]).splitlines()
-    )
-    return words / WORDS + lines / LINES
+    """How long a chapter takes to read, without its exercises."""
+    words = letters = 0
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if ASIDE & set(cell["metadata"].get("tags", [])) or TASK.match(source):
+            continue
+        if cell["cell_type"] == "markdown":
+            words += len(source.split())
+        else:
+            letters += len("".join(source.split()))
+    return words / WORDS + letters / LETTERS
 
 
 def spoken(time: float) -> str:

@@ -1,14 +1,17 @@
 // Draws the page's charts, and again when the reader switches between light and dark.
-// The colours are those of book.css; a chart itself brings only the colours of its marks.
-// Those near the window come first; the others, of which a reader may print or search the page, when there is
-// nothing else to do. Until then Vega, which is most of a page's weight, is not loaded.
+// The colours are those of book.css; a chart itself brings only the colours of its
+// marks. Those near the window come first; the others, of which a reader may print or
+// search the page, when there is nothing else to do. Until then Vega, which is most of
+// a page's weight, is not loaded.
 (() => {
   const root = document.documentElement;
-  const library = new URL(document.currentScript.dataset.vega, document.currentScript.src);
+  const own = document.currentScript;
+  const library = new URL(own.dataset.vega, own.src);
   const dark = () => root.dataset.theme === "dark";
 
-  // The palette of aiayn.charts has to do for any ground. Here the ground is known: on light paper it is a little
-  // darker, on dark a little lighter, so that words have a contrast of 4.5 and marks of 3.
+  // The palette of aiayn.charts has to do for any ground. Here the ground is known: on
+  // light paper it is a little darker, on dark a little lighter, so that words have a
+  // contrast of 4.5 and marks of 3.
   const PALETTE = {
     "#0072b2": ["#0072b2", "#2b8abf"],
     "#d55e00": ["#be5400", "#dd6b14"],
@@ -24,14 +27,18 @@
     const fit = (colour) => PALETTE[colour.toLowerCase()]?.[Number(dark())] ?? colour;
     const fitted = text
       .replace(/"(#[0-9a-f]{6})"/gi, (_, colour) => `"${fit(colour)}"`)
-      .replace(/"(color|fill|stroke)":"gray"/g, (_, key) => `"${key}":"${fit("gray")}"`); // elsewhere it is a word
+      .replace(
+        /"(color|fill|stroke)":"gray"/g, // elsewhere it is a word
+        (_, key) => `"${key}":"${fit("gray")}"`,
+      );
     return JSON.parse(fitted);
   };
 
   function config() {
     const style = getComputedStyle(root);
     const colour = (name) => style.getPropertyValue(name).trim();
-    const [ink, muted, rule] = ["--aiayn-ink", "--aiayn-muted", "--aiayn-rule"].map(colour);
+    const names = ["--aiayn-ink", "--aiayn-muted", "--aiayn-rule"];
+    const [ink, muted, rule] = names.map(colour);
     const guide = { labelColor: muted, titleColor: ink };
     return {
       background: "transparent",
@@ -57,7 +64,8 @@
   async function draw(chart) {
     await vega();
     const spec = specification(chart);
-    delete spec.$schema; // Vega would only complain about a chart stored by an older Altair
+    // Vega would only complain about a chart stored by an older Altair.
+    delete spec.$schema;
     const view = chart.querySelector(".aiayn-view");
     const options = {
       actions: false,
@@ -73,7 +81,8 @@
     let drawn = await window.vegaEmbed(view, spec, options);
     const excess = view.querySelector("svg").width.baseVal.value - chart.clientWidth;
     if (narrow && excess > 0) {
-      // Take the missing width from the plot rather than scale its words down to what nobody can read.
+      // Take the missing width from the plot rather than scale its words down to what
+      // nobody can read.
       drawn.finalize();
       spec.width = Math.max(120, spec.width - excess);
       drawn = await window.vegaEmbed(view, spec, options);
@@ -89,16 +98,22 @@
     return draw(chart).catch((error) => {
       console.error(error);
       const still = chart.querySelector("noscript");
-      if (still) still.outerHTML = still.textContent; // the picture for readers without scripts
+      // The picture for readers without scripts.
+      if (still) still.outerHTML = still.textContent;
     });
   };
   const near = new IntersectionObserver(
-    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => begin(entry.target)),
+    (entries) =>
+      entries
+        .filter((entry) => entry.isIntersecting)
+        .forEach((entry) => begin(entry.target)),
     { rootMargin: "800px" },
   );
   charts.forEach((chart) => near.observe(chart));
 
-  const idle = () => new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done)); // Safari has none
+  // Safari has no requestIdleCallback.
+  const idle = () =>
+    new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done));
   addEventListener("load", async () => {
     for (const chart of charts) {
       await idle();

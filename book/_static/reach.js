@@ -1,5 +1,6 @@
-// What scrolls can be reached by keyboard: the theme sees to code and tables, this to formulas, once they are set.
-// And the sidebar, in which the theme puts its search and the book's name, is a landmark.
+// What scrolls can be reached by keyboard: the theme sees to code and tables, this to
+// formulas, once they are set. And the sidebar, in which the theme puts its search and
+// the book's name, is a landmark.
 addEventListener("load", async () => {
   document.getElementById("pst-primary-sidebar")?.setAttribute("role", "complementary");
   document.getElementById("pst-primary-sidebar")?.setAttribute("aria-label", "Book");

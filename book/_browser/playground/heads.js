@@ -1,4 +1,5 @@
-// Where the heads look: a small picture of each, with a switch; one of them large, with lines between words.
+// Where the heads look: a small picture of each, with a switch; one of them large, with
+// lines between words.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -22,12 +23,15 @@ globalThis.Laboratory ??= {};
     );
 
   Laboratory.Heads = class Heads {
-    // `onSwitch` is told when a reader has switched a head on or off; the model knows which are silent.
+    // `onSwitch` is told when a reader has switched a head on or off; the model knows
+    // which are silent.
     constructor(place, model, onSwitch) {
-      Object.assign(this, { model, chosen: `cross ${model.N - 1} 0`, word: 0, cells: new Map() });
+      const chosen = `cross ${model.N - 1} 0`;
+      Object.assign(this, { model, chosen, word: 0, cells: new Map() });
       const grid = make(place, "div", { class: "pg-heads" });
       for (const kind of Object.keys(KINDS)) {
-        const group = make(grid, "div", { role: "group", "aria-label": `${kind}: ${KINDS[kind]}` });
+        const name = `${kind}: ${KINDS[kind]}`;
+        const group = make(grid, "div", { role: "group", "aria-label": name });
         make(group, "p", { class: "pg-caption" }, kind);
         make(group, "p", { class: "pg-who" }, KINDS[kind]);
         this.layers(group, kind, onSwitch);
@@ -35,9 +39,18 @@ globalThis.Laboratory ??= {};
       this.title = make(place, "p", { class: "pg-caption" });
       this.said = make(place, "p", { class: "pg-said", "aria-live": "polite" });
       const large = make(place, "div", { class: "pg-large" });
-      this.from = make(large, "ul", { role: "listbox", "aria-label": "words that look" });
-      this.lines = make(large, "svg", { preserveAspectRatio: "none", "aria-hidden": "true" });
-      this.to = make(large, "ul", { class: "pg-seen", "aria-label": "words that are looked at" });
+      this.from = make(large, "ul", {
+        role: "listbox",
+        "aria-label": "words that look",
+      });
+      this.lines = make(large, "svg", {
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+      });
+      this.to = make(large, "ul", {
+        class: "pg-seen",
+        "aria-label": "words that are looked at",
+      });
       this.from.onkeydown = (event) => this.move(event);
     }
 
@@ -51,7 +64,8 @@ globalThis.Laboratory ??= {};
           const head = `${kind} ${layer} ${number}`;
           const cell = make(row, "div", { class: "pg-head" });
           const name = Laboratory.nameOf(head);
-          const picture = button(cell, "", () => this.choose(head), { "aria-label": name });
+          const choose = () => this.choose(head);
+          const picture = button(cell, "", choose, { "aria-label": name });
           const label = make(cell, "label");
           const said = `${number + 1}: ${name} is on`; // begins with what one sees
           const box = make(label, "input", { type: "checkbox", "aria-label": said });
@@ -66,11 +80,15 @@ globalThis.Laboratory ??= {};
       }
     }
 
-    // Show what the heads did with a sentence. The sides are its pieces: the source, what the decoder reads,
-    // and what it writes at the same places.
+    // Show what the heads did with a sentence. The sides are its pieces: the source,
+    // what the decoder reads, and what it writes at the same places.
     show(looks, { source, reads, writes }) {
       this.looks = looks;
-      this.sides = { encoder: [source, source], decoder: [writes, reads], cross: [writes, source] };
+      this.sides = {
+        encoder: [source, source],
+        decoder: [writes, reads],
+        cross: [writes, source],
+      };
       for (const [head, { cell, picture, box }] of this.cells) {
         const on = !this.model.silent.has(head);
         box.checked = on;
@@ -89,7 +107,8 @@ globalThis.Laboratory ??= {};
     // Show a head large.
     choose(head) {
       this.chosen = head;
-      for (const [each, { picture }] of this.cells) picture.setAttribute("aria-pressed", each === head);
+      for (const [each, { picture }] of this.cells)
+        picture.setAttribute("aria-pressed", each === head);
       const [queries, keys] = this.sides[head.split(" ")[0]];
       this.word = Math.min(this.word, queries.length - 1);
       const off = this.model.silent.has(head) ? " (switched off)" : "";
@@ -113,7 +132,8 @@ globalThis.Laboratory ??= {};
       this.look(this.word);
     }
 
-    // Show where one word looks, by lines, by shades and in a sentence; the lines of the others stay faint.
+    // Show where one word looks, by lines, by shades and in a sentence; the lines of
+    // the others stay faint.
     look(active) {
       const rows = this.rows(this.chosen);
       [...this.from.children].forEach((item, index) => {
@@ -130,31 +150,48 @@ globalThis.Laboratory ??= {};
       }));
       const words = [...this.to.children].map((item) => item.firstChild.textContent);
       [...this.to.children].forEach((item, j) => {
-        const weight = rows[active][j] ?? 0; // what is not written yet cannot be looked at
+        // What is not written yet cannot be looked at.
+        const weight = rows[active][j] ?? 0;
         item.style.setProperty("--seen", weight.toFixed(2));
         item.lastChild.textContent = weight < 0.05 ? "" : ` ${percent(weight)}`;
       });
-      const told = rows[active].map((weight, j) => [weight, words[j]]).filter(([weight]) => weight >= 0.05)
-        .sort((a, b) => b[0] - a[0]).slice(0, 4).map(([weight, word]) => `${word} ${percent(weight)}`);
-      this.said.textContent = `“${this.from.children[active].textContent}” looks at ${told.join(", ")}.`;
+      const told = rows[active]
+        .map((weight, j) => [weight, words[j]])
+        .filter(([weight]) => weight >= 0.05)
+        .sort((a, b) => b[0] - a[0])
+        .slice(0, 4)
+        .map(([weight, word]) => `${word} ${percent(weight)}`);
+      const looking = this.from.children[active].textContent;
+      this.said.textContent = `“${looking}” looks at ${told.join(", ")}.`;
     }
 
     move(event) {
       const last = this.from.children.length - 1;
-      const next = { ArrowDown: this.word + 1, ArrowUp: this.word - 1, Home: 0, End: last }[event.key];
+      const next = {
+        ArrowDown: this.word + 1,
+        ArrowUp: this.word - 1,
+        Home: 0,
+        End: last,
+      }[event.key];
       if (next === undefined) return;
       event.preventDefault(); // the page would scroll
       this.from.children[Math.min(last, Math.max(0, next))].focus();
     }
   };
 
-  // The small picture: a row for each piece that looks, a column for each that is looked at.
+  // The small picture: a row for each piece that looks, a column for each that is
+  // looked at.
   function draw(picture, rows, [queries, keys]) {
     picture.replaceChildren();
     const viewBox = `0 0 ${keys.length} ${queries.length}`;
-    const svg = make(picture, "svg", { viewBox, preserveAspectRatio: "none", "aria-hidden": "true" });
+    const svg = make(picture, "svg", {
+      viewBox,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    });
     rows.forEach((row, y) => row.forEach((opacity, x) => {
-      if (opacity > 0.05) make(svg, "rect", { x, y, width: 1, height: 1, opacity: opacity.toFixed(2) });
+      if (opacity > 0.05)
+        make(svg, "rect", { x, y, width: 1, height: 1, opacity: opacity.toFixed(2) });
     }));
   }
 }

@@ -1,13 +1,19 @@
-// The page: a sentence goes in, and its translation, the search, and the attention come out.
+// The page: a sentence goes in, and its translation, the search, and the attention come
+// out.
 "use strict";
 {
   const { make, button, writeMarked, nameOf, EOS, UNK } = Laboratory;
   const MOST = 60; // pieces: a picture of more cannot be read
-  const TOO_LONG = `This sentence is too long: the page has room for ${MOST} pieces. Try a shorter one.`;
+  const TOO_LONG =
+    `This sentence is too long: the page has room for ${MOST} pieces. ` +
+    "Try a shorter one.";
   const EMPTY = "There is no sentence yet. Type one, or choose an example.";
-  const CUT = "The search was stopped at its limit, the length of the sentence plus 50: this is no whole translation.";
+  const CUT =
+    "The search was stopped at its limit, the length of the sentence plus 50: " +
+    "this is no whole translation.";
   const TRYING = "Trying …";
-  const PAUSE = 140; // milliseconds between two steps, so that one can see the German grow
+  // Milliseconds between two steps, so that one can see the German grow.
+  const PAUSE = 140;
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
 
   for (const place of document.querySelectorAll(".aiayn-playground")) offer(place);
@@ -24,7 +30,8 @@
         place.replaceChildren();
         new Page(place, loaded);
       } catch (error) {
-        status.textContent = `${error.message} Is the connection there? Press the button to try again.`;
+        status.textContent =
+          `${error.message} Is the connection there? Press the button to try again.`;
         load.disabled = false;
       }
     }, { class: "pg-main" });
@@ -44,7 +51,9 @@
       make(result, "h2", {}, "The search");
       this.beam = new Laboratory.Beam(result);
       make(result, "h2", {}, "Where the heads look");
-      make(result, "p", {}, "Press a picture to see it large. Take the tick away to switch the head off.");
+      const how =
+        "Press a picture to see it large. Take the tick away to switch the head off.";
+      make(result, "p", {}, how);
       const row = make(result, "p", { class: "pg-row" });
       this.allOn = button(row, "Switch all heads on", () => this.silence([]));
       this.inTurn = button(row, "Switch off each head in turn", () => this.tryAll());
@@ -59,14 +68,24 @@
       const form = make(this.place, "form");
       make(form, "label", { for: "pg-source" }, "An English sentence");
       const row = make(form, "p", { class: "pg-row" });
-      const plain = { autocomplete: "off", spellcheck: "false", lang: "en" };
-      this.input = make(row, "input", { type: "text", id: "pg-source", value: examples[0][1], ...plain });
+      this.input = make(row, "input", {
+        type: "text",
+        id: "pg-source",
+        value: examples[0][1],
+        autocomplete: "off",
+        spellcheck: "false",
+        lang: "en",
+      });
       make(row, "button", { type: "submit", class: "pg-main" }, "Translate");
       form.onsubmit = (event) => {
         event.preventDefault();
         this.translate(true);
       };
-      const group = make(this.place, "div", { class: "pg-row", role: "group", "aria-label": "Examples" });
+      const group = make(this.place, "div", {
+        class: "pg-row",
+        role: "group",
+        "aria-label": "Examples",
+      });
       for (const [label, sentence] of examples)
         button(group, label, () => {
           this.input.value = sentence;
@@ -78,8 +97,10 @@
     async translate(growing) {
       const run = ++this.run; // a later one takes over
       const sentence = this.input.value;
-      const source = sentence.length > 20 * MOST ? null : this.vocabulary.encode(sentence);
-      if (growing || this.found.textContent === TRYING) this.found.replaceChildren(); // else it still holds
+      const endless = sentence.length > 20 * MOST;
+      const source = endless ? null : this.vocabulary.encode(sentence);
+      if (growing || this.found.textContent === TRYING)
+        this.found.replaceChildren(); // else it still holds
       if (source?.length === 1) return this.refuse(EMPTY);
       if (!source || source.length > MOST + 1) return this.refuse(TOO_LONG);
       const search = Laboratory.search(this.model, source, { nBest: 4 });
@@ -95,7 +116,8 @@
         const last = search.finished[0].tokens.length;
         for (let step = 1; step < last; step++) {
           this.beam.show(step);
-          this.german.textContent = this.vocabulary.decode(search.steps[step - 1].beam[0].tokens);
+          const { tokens } = search.steps[step - 1].beam[0];
+          this.german.textContent = this.vocabulary.decode(tokens);
           await new Promise((resolve) => setTimeout(resolve, PAUSE));
           if (run !== this.run) return;
         }
@@ -118,7 +140,8 @@
       writeMarked(this.german, text, this.whole);
       const off = [...this.model.silent].map(nameOf);
       if (off.length) {
-        this.before.append(`Without ${off.length > 4 ? `${off.length} heads` : off.join("; ")}. `);
+        const heads = off.length > 4 ? `${off.length} heads` : off.join("; ");
+        this.before.append(`Without ${heads}. `);
         if (text === this.whole) this.before.append("With all heads it is the same.");
         else {
           this.before.append("With all heads: ");
@@ -133,14 +156,21 @@
       const unknown = this.vocabulary.unknown(sentence);
       const notes = [];
       if (unknown.length)
-        notes.push(`The model has never seen: ${unknown.join(", ")}. It writes something all the same.`);
+        notes.push(
+          `The model has never seen: ${unknown.join(", ")}. ` +
+            "It writes something all the same.",
+        );
       if (this.vocabulary.wordsOf(sentence).length > this.longest)
-        notes.push(`No sentence that it was trained on has more than ${this.longest} words and marks.`);
+        notes.push(
+          "No sentence that it was trained on has more than " +
+            `${this.longest} words and marks.`,
+        );
       if (!this.ended) notes.push(CUT);
       return notes;
     }
 
-    // Say what there is to say. The German stands on the page already, so here it is for readers who listen.
+    // Say what there is to say. The German stands on the page already, so here it is
+    // for readers who listen.
     say(notes, german = "") {
       this.status.replaceChildren();
       for (const note of notes) make(this.status, "p", {}, note);
@@ -171,7 +201,8 @@
     lookAt(source, target) {
       this.ended = target.at(-1) === EOS;
       const looks = this.model.attentionOf(source, target);
-      const writes = [...this.pieces(target.filter((id) => id !== EOS)), ...(this.ended ? ["‹end›"] : [])];
+      const written = this.pieces(target.filter((id) => id !== EOS));
+      const writes = this.ended ? [...written, "‹end›"] : written;
       this.heads.show(looks, {
         source: [...this.pieces(source.slice(0, -1)), "‹end›"],
         reads: ["‹start›", ...writes.slice(0, -1)],
@@ -193,7 +224,8 @@
       const changed = [];
       this.found.textContent = TRYING;
       for (const head of all) {
-        await new Promise((resolve) => setTimeout(resolve)); // so that the page can be used meanwhile
+        // So that the page can be used meanwhile.
+        await new Promise((resolve) => setTimeout(resolve));
         if (run !== this.run) return;
         const text = this.without([head], source);
         if (text !== whole) changed.push([head, text]);
@@ -201,7 +233,8 @@
       const [some, rest] = [changed.length, all.length - changed.length];
       this.found.replaceChildren();
       const what = some
-        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by being off; ` +
+        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} ` +
+          "the translation by being off; " +
           `any one of the other ${rest} can be missed here.`
         : `Any one of the ${all.length} heads can be missed here.`;
       make(this.found, "p", {}, what);

@@ -1,4 +1,5 @@
-// Beam search: aiayn.translation.search for one sentence. It also keeps what the beam held at every step, to look at.
+// Beam search: aiayn.translation.search for one sentence. It also keeps what the beam
+// held at every step, to look at.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -32,8 +33,9 @@ globalThis.Laboratory ??= {};
     return best;
   }
 
-  // Gives { finished, steps }: the finished translations, best first, and for each step the prefixes in the
-  // beam, and what was finished by then. `source` is tokens with their end.
+  // Gives { finished, steps }: the finished translations, best first, and for each step
+  // the prefixes in the beam, and what was finished by then. `source` is tokens with
+  // their end.
   Laboratory.search = (model, source, options = {}) => {
     const { beam: size, alpha, extraLength, nBest } = { ...PAPER, ...options };
     const limit = Math.max(1, source.length - 1 + extraLength);
@@ -47,22 +49,27 @@ globalThis.Laboratory ??= {};
       finished = [...finished, { tokens, logProbability, score }];
       finished = finished.sort((a, b) => b.score - a.score).slice(0, size);
     };
-    // A prefix only loses probability by growing, and no length divides it by more than the limit does.
+    // A prefix only loses probability by growing, and no length divides it by more than
+    // the limit does.
     const complete = () =>
       finished.length >= nBest &&
       finished[nBest - 1].score >= beam[0].logProbability / lengthPenalty(limit, alpha);
 
     for (let length = 1; length <= limit; length++) {
-      for (const prefix of beam)
-        Object.assign(prefix, model.step(prefix.tokens.at(-1) ?? Laboratory.BOS, prefix.past, memory));
+      for (const prefix of beam) {
+        const last = prefix.tokens.at(-1) ?? Laboratory.BOS;
+        Object.assign(prefix, model.step(last, prefix.past, memory));
+      }
       const longer = expand(beam, size > 1 ? 2 * size : 1); // half of them may end here
       const ends = ({ tokens }) => tokens.at(-1) === Laboratory.EOS;
       longer.filter(ends).forEach(finish);
       beam = longer.filter((prefix) => !ends(prefix)).slice(0, size);
-      steps.push({ beam: beam.map(({ tokens, logProbability }) => ({ tokens, logProbability })), finished });
+      const held = ({ tokens, logProbability }) => ({ tokens, logProbability });
+      steps.push({ beam: beam.map(held), finished });
       if (!beam.length || complete()) break;
     }
-    if (!finished.length) beam.forEach(finish); // the limit is met with nothing finished: prefixes must do
+    // The limit is met with nothing finished: prefixes must do.
+    if (!finished.length) beam.forEach(finish);
     return { finished: finished.slice(0, nBest), steps };
   };
 }

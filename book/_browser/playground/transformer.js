@@ -1,9 +1,10 @@
-// The Transformer in plain JavaScript: aiayn.model.transformer for one sentence, one position at a time.
+// The Transformer in plain JavaScript: aiayn.model.transformer for one sentence, one
+// position at a time.
 //
-// A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows one after
-// another, and its name is that of the book's checkpoints. The model has the paper's form
-// (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one
-// matrix serves both languages and the softmax.
+// A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows
+// one after another, and its name is that of the book's checkpoints. The model has the
+// paper's form (chapter 3): sums are normalised after each sub-layer, positions are
+// sinusoids, and one matrix serves both languages and the softmax.
 "use strict";
 globalThis.Laboratory ??= {};
 {
@@ -14,7 +15,8 @@ globalThis.Laboratory ??= {};
     const y = new Float32Array(rows);
     for (let row = 0, at = 0; row < rows; row++) {
       let sum = bias ? bias.data[row] : 0;
-      for (let column = 0; column < columns; column++, at++) sum += data[at] * x[column];
+      for (let column = 0; column < columns; column++, at++)
+        sum += data[at] * x[column];
       y[row] = sum;
     }
     return y;
@@ -63,7 +65,9 @@ globalThis.Laboratory ??= {};
           const place = `${stack}.layers.${layer}`;
           return {
             own: attention(`${place}.self_attention`, stack, layer),
-            cross: stack === "decoder" && attention(`${place}.memory_attention`, "cross", layer),
+            cross:
+              stack === "decoder" &&
+              attention(`${place}.memory_attention`, "cross", layer),
             feedForward: {
               W_1: parts(`${place}.feed_forward.W_1`),
               W_2: parts(`${place}.feed_forward.W_2`),
@@ -73,24 +77,28 @@ globalThis.Laboratory ??= {};
             ),
           };
         });
-      Object.assign(this, { N, h, d_model, embeddings: tensors["target_embeddings.weight"] });
+      const embeddings = tensors["target_embeddings.weight"];
+      Object.assign(this, { N, h, d_model, embeddings });
       this.encoder = layers("encoder");
       this.decoder = layers("decoder");
       // Heads that are off, as "cross 1 2": kind, layer and head, from 0 on.
       this.silent = new Set();
     }
 
-    // A token's vector times sqrt(d_model), plus its position's sinusoids (sections 3.4, 3.5).
+    // A token's vector times sqrt(d_model), plus its position's sinusoids (sections
+    // 3.4, 3.5).
     embed(token, position) {
       const { d_model, embeddings } = this;
-      return embeddings.data.slice(token * d_model, (token + 1) * d_model).map((value, i) => {
+      const vector = embeddings.data.slice(token * d_model, (token + 1) * d_model);
+      return vector.map((value, i) => {
         const angle = position * 10000 ** (-(i - (i % 2)) / d_model);
         return value * Math.sqrt(d_model) + (i % 2 ? Math.cos(angle) : Math.sin(angle));
       });
     }
 
-    // Multi-head attention: where one position looks, among those whose keys and values are
-    // given, and what it gets (section 3.2). Of what a silent head gets nothing is passed on.
+    // Multi-head attention: where one position looks, among those whose keys and values
+    // are given, and what it gets (section 3.2). Of what a silent head gets nothing is
+    // passed on.
     attend({ kind, layer, Q, O }, x, { keys, values }, record) {
       const query = linear(Q, x);
       const d_k = this.d_model / this.h;
@@ -113,7 +121,8 @@ globalThis.Laboratory ??= {};
       return linear(O, heads);
     }
 
-    // Read the source. What the decoder needs are the memory's keys and values in each layer.
+    // Read the source. What the decoder needs are the memory's keys and values in each
+    // layer.
     encode(source, record) {
       let xs = source.map((token, position) => this.embed(token, position));
       for (const { own, feedForward: network, norms } of this.encoder) {
@@ -131,8 +140,9 @@ globalThis.Laboratory ??= {};
       return this.decoder.map(() => ({ keys: [], values: [] }));
     }
 
-    // Take one more target token, and score what may follow. The past is the keys and values
-    // of the target so far. It is not changed but given back longer: prefixes may share it.
+    // Take one more target token, and score what may follow. The past is the keys and
+    // values of the target so far. It is not changed but given back longer: prefixes
+    // may share it.
     step(token, past, memory, record) {
       let x = this.embed(token, past[0].keys.length);
       past = this.decoder.map(({ own, cross, feedForward: network, norms }, layer) => {
@@ -149,13 +159,14 @@ globalThis.Laboratory ??= {};
       return { logits: linear(this.embeddings, x), past };
     }
 
-    // Where every head looks while the model reads a source and writes that target, which ends
-    // with the end token: for each kind and layer, each position that looks, and each head, a
-    // weight for each position that is looked at. The decoder begins with the start token, and
-    // so it writes each token one place before it reads it.
+    // Where every head looks while the model reads a source and writes that target,
+    // which ends with the end token: for each kind and layer, each position that looks,
+    // and each head, a weight for each position that is looked at. The decoder begins
+    // with the start token, and so it writes each token one place before it reads it.
     attentionOf(source, target) {
       const looks = { encoder: [], decoder: [], cross: [] };
-      const record = (kind, layer, weights) => (looks[kind][layer] ??= []).push(weights);
+      const record = (kind, layer, weights) =>
+        (looks[kind][layer] ??= []).push(weights);
       const memory = this.encode(source, record);
       let past = this.start();
       for (const token of [Laboratory.BOS, ...target.slice(0, -1)])

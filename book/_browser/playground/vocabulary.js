@@ -1,23 +1,28 @@
-// Sentences cut into pieces, and put together again, as sentencepiece does it for aiayn.data.vocabulary.
+// Sentences cut into pieces, and put together again, as sentencepiece does it for
+// aiayn.data.vocabulary.
 "use strict";
 globalThis.Laboratory ??= {};
 {
   const [PAD, UNK, BOS, EOS] = [0, 1, 2, 3];
   const SPACE = "▁"; // sentencepiece writes a space so that it can be seen
-  const MARGIN = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
-  const WORD = /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
+  const MARGIN =
+    "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680" +
+    "\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+  const WORD =
+    /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
 
   Laboratory.Vocabulary = class Vocabulary {
-    // The pieces in the order of their numbers, which is the order in which they were learned; and the words
-    // of the training sentences.
+    // The pieces in the order of their numbers, which is the order in which they were
+    // learned; and the words of the training sentences.
     constructor(pieces, words) {
       this.pieces = pieces;
       this.ids = new Map(pieces.map((piece, id) => [piece, id]).slice(EOS + 1));
       this.known = new Set(words);
     }
 
-    // Byte-pair encoding: begin with single characters, and join what was learned first, as long as any two
-    // neighbours make a piece. The tokens end with the end of the sentence.
+    // Byte-pair encoding: begin with single characters, and join what was learned
+    // first, as long as any two neighbours make a piece. The tokens end with the end of
+    // the sentence.
     encode(sentence) {
       const parts = [...normalise(sentence)];
       for (;;) {
@@ -34,7 +39,8 @@ globalThis.Laboratory ??= {};
       return [...tokens.filter((id, i) => id !== UNK || tokens[i - 1] !== UNK), EOS];
     }
 
-    // Plain text again; special tokens vanish, and an unknown one is shown as sentencepiece shows it.
+    // Plain text again; special tokens vanish, and an unknown one is shown as
+    // sentencepiece shows it.
     decode(tokens) {
       let text = "";
       for (const id of tokens) {
@@ -45,21 +51,25 @@ globalThis.Laboratory ??= {};
       return text;
     }
 
-    // The words and marks of a sentence; the 's of a genitive counts as one, as it does in the laboratory.
+    // The words and marks of a sentence; the 's of a genitive counts as one, as it does
+    // in the laboratory.
     wordsOf(sentence) {
       return sentence.match(WORD) ?? [];
     }
 
     // The words of a sentence that no training sentence has.
     unknown(sentence) {
-      return [...new Set(this.wordsOf(sentence).filter((word) => !this.known.has(word)))];
+      const words = new Set(this.wordsOf(sentence));
+      return [...words].filter((word) => !this.known.has(word));
     }
   };
 
-  // What sentencepiece does before it looks at pieces: one space between words, and one before the first.
-  // The margins are cut as Python's strip() does it, which is not quite what trim() does.
+  // What sentencepiece does before it looks at pieces: one space between words, and one
+  // before the first. The margins are cut as Python's strip() does it, which is not
+  // quite what trim() does.
   function normalise(sentence) {
-    const text = sentence.toWellFormed().replace(new RegExp(`^${MARGIN}|${MARGIN}$`, "g"), "");
+    const margins = new RegExp(`^${MARGIN}|${MARGIN}$`, "g");
+    const text = sentence.toWellFormed().replace(margins, "");
     return text && (SPACE + text.replace(/ +/g, SPACE)).replace(/▁+$/, "");
   }
 

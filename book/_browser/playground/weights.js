@@ -1,13 +1,14 @@
 // The trained model, fetched when a reader asks for it.
 //
-// It comes as a script, made by book/_ext/playground.py: a script also loads from a page that was opened from
-// disk, where fetch() is forbidden. Inside are the pieces, the words, and the weights as a safetensors file
-// in base64.
+// It comes as a script, made by book/_ext/playground.py: a script also loads from a
+// page that was opened from disk, where fetch() is forbidden. Inside are the pieces,
+// the words, and the weights as a safetensors file in base64.
 "use strict";
 globalThis.Laboratory ??= {};
 {
   // Gives { model, vocabulary, longest }; asked twice, it loads once.
-  Laboratory.load = (address) => (loading ??= fetchScript(address).then(unpack).catch(forget));
+  Laboratory.load = (address) =>
+    (loading ??= fetchScript(address).then(unpack).catch(forget));
   let loading = null;
 
   function fetchScript(address) {
@@ -30,13 +31,16 @@ globalThis.Laboratory ??= {};
     const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
     delete Laboratory.file; // two megabytes that nobody needs any more
     const vocabulary = new Laboratory.Vocabulary(pieces, words);
-    return { model: new Laboratory.Transformer(config, readSafetensors(bytes.buffer)), vocabulary, longest };
+    const model = new Laboratory.Transformer(config, readSafetensors(bytes.buffer));
+    return { model, vocabulary, longest };
   }
 
-  // Eight bytes with the length of the header; the header, which says what lies where; the numbers.
+  // Eight bytes with the length of the header; the header, which says what lies where;
+  // the numbers.
   function readSafetensors(buffer) {
     const length = Number(new DataView(buffer).getBigUint64(0, true));
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+    const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
+    const header = JSON.parse(text);
     delete header.__metadata__;
     return Object.fromEntries(
       Object.entries(header).map(([name, { shape, data_offsets: [from, to] }]) => {
