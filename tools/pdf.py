@@ -43,7 +43,7 @@ TAKE = r"""
   article.querySelectorAll(unprinted).forEach((node) => node.remove());
   article.querySelectorAll("details").forEach((node) => { node.open = true; });
   for (const code of article.querySelectorAll("pre"))
-    if (code.textContent.split("\n").length > 20) {
+    if (code.textContent.split("\n").length > 12) {
       const box = code.closest(".cell_input") ?? code.closest("[class*='highlight-']");
       box?.classList.add("aiayn-long");
     }
