@@ -238,7 +238,7 @@ SCRIPT += r"""
     `The softmax turns scores into weights that sum to one. ${other} gets `
       + `${(100 * found.weights[row]).toFixed(1)}% of the attention of ${me}.`,
     "Each value is multiplied by its weight, and the sum is what this head passes on "
-      + `for ${me}. Most of it comes from “${words[best]}”.`,
+      + `for ${me}. The largest part comes from “${words[best]}”.`,
   ];
   view.say.textContent = all[step];
 };

@@ -29,6 +29,8 @@ from torch import Tensor, nn
 from aiayn.model.cache import KeyValueCache
 from aiayn.model.projections import HeadProjections
 
+# Shapes: *batch is any leading axes, #n is n or 1, _ is anything.
+
 
 # book/03-2-attention.ipynb, cell masks
 def causal_mask(
