@@ -98,12 +98,14 @@ def test_every_entry_leads_to_its_cell_and_source(module: Path) -> None:
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_badge_leads_to_source_and_reference(chapter: str) -> None:
     """Above an exported cell stand two links: to its text in the package, and to what
-    is said of it.
+    is said of it. Beside the paper there is a third, to the cell itself.
     """
     page = SITE.resolve() / chapter
     for badge in parsed(page).find_class("aiayn-badge"):
         cell = badge.getparent().get("id")
-        source, about = targets(page, badge.findall("a"))
+        source, about, *itself = targets(page, badge.findall("a"))
+        names = [node.get("id") for node in badge.getparent().findall("span")]
+        assert [place.partition("#")[2] for place in itself] == names
         assert source.startswith("../aiayn/")
         assert source.endswith(f"#{cell}")
         assert about.startswith("../api/")
