@@ -27,7 +27,7 @@ PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#8
 
 # book/11-4-from-cells-to-a-package.ipynb, cell rounded
 def rounded(value: Any) -> Any:
-    """`value` with every float in it cut to four significant digits."""
+    """`value` with every float in it rounded to four significant digits."""
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
