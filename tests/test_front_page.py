@@ -282,7 +282,7 @@ def test_each_claim_has_its_square(document: lxml.html.HtmlElement) -> None:
 
 def test_reading_takes_as_long_as_is_said(document: lxml.html.HtmlElement) -> None:
     hour, day, week = (time.text for time in document.find_class("aiayn-path-time"))
-    assert 45 <= int(hour.split()[0]) <= 75
+    assert 45 <= int(hour.split()[0]) <= 60
     assert 4 <= float(day.split()[0].replace("½", ".5")) <= 9  # without exercises
     assert 15 <= float(week.split()[0].replace("½", ".5")) <= 40
 
