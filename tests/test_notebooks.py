@@ -2,6 +2,7 @@
 more text than code.
 """
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ CLAIMS = {
     claim["id"]
     for claim in yaml.safe_load((BOOK / "claims.yml").read_text(encoding="utf-8"))
 }
+LONG_CELLS = Path(__file__).parent / "long_cells.json"
 INSTALL = f"""\
 import importlib.util
 import sys
@@ -111,18 +113,20 @@ def test_it_opens_with_the_install_cell_and_the_title(
     )
 
 
-def test_code_cells_are_short(code: list[Any]) -> None:
+def test_code_cells_are_short(path: Path, code: list[Any]) -> None:
+    """But for those that were wrapped to 88 columns and wait to be split: these are
+    listed with their lines, may not grow, and leave the list once they are short.
+    """
+    waiting = json.loads(LONG_CELLS.read_text(encoding="utf-8")).get(path.stem, {})
     # An exported class or function cannot be cut in two, and its docstring belongs to
     # the package.
-    room = {
-        cell.id: 60 if "export" in "".join(cell.metadata.get("tags", [])) else 40
-        for cell in code
-    }
-    assert not {
+    long = {
         cell.id: n
         for cell in code
-        if (n := len(cell.source.splitlines())) > room[cell.id]
+        if (n := len(cell.source.splitlines()))
+        > (45 if "export" in "".join(cell.metadata.get("tags", [])) else 30)
     }
+    assert long == waiting
 
 
 def test_there_is_more_prose_than_code(cells: list[Any], code: list[Any]) -> None:
