@@ -39,10 +39,10 @@ from aiayn.model.base import EncoderDecoder
 from aiayn.model.registry import build
 from aiayn.table3.rows import parameters
 from aiayn.training import TrainingConfig, recipe
-from aiayn.training.loop import training_batches, validation_batches
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preparation import Corpus, prepare
 from aiayn.training.step import NotFinite, Objective, training_step, validation_loss
+from aiayn.training.supply import training_batches, validation_batches
 from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator, bleu
 
@@ -113,7 +113,7 @@ def train(config: TrainingConfig) -> tuple[EncoderDecoder, list[list[float]], fl
         Objective(model, config.label_smoothing),
         make_optimizer(model),
     )
-    batches = training_batches(corpus().train, config, Workers())
+    batches = training_batches(corpus(), config, Workers())
     snapshots: deque[dict[str, torch.Tensor]] = deque(maxlen=MEAN)
     seconds, curve = 0.0, []
     for step in range(1, config.steps + 1):
@@ -255,9 +255,7 @@ def timing(seed: int) -> dict[str, Any]:
         )
     found: dict[str, Any] = {"seed": seed}
     sources = {
-        "short": training_batches(
-            corpus().train, recipe("laboratory", seed=seed), Workers()
-        )
+        "short": training_batches(corpus(), recipe("laboratory", seed=seed), Workers())
     }
     for kind, batches in (sources | {"long": joined_batches(seed)}).items():
         spent = {name: 0.0 for name in MODELS}

@@ -134,7 +134,8 @@ def global_batch(
     pieces = [make_batch(pairs[i::parts], multiple=8).to(device) for i in range(parts)]
     positions = sum(piece.source.numel() + piece.target.numel() for piece in pieces)
     words, both = int(lengths[:, 1].sum()), int(lengths.sum())
-    return GlobalBatch(pieces, words, both, positions, np.arange(len(pairs)))
+    numbers = np.arange(len(pairs))
+    return GlobalBatch(pieces, words, both, positions, numbers, lengths)
 
 
 def synchronize(device: torch.device) -> None:

@@ -21,7 +21,8 @@ from aiayn.training.run import Run
 
 
 def batch(words: int, tokens: int, positions: int) -> GlobalBatch:
-    return GlobalBatch([], words, tokens, positions, np.arange(1))
+    lengths = np.array([[tokens - words, words]])
+    return GlobalBatch([], words, tokens, positions, np.arange(1), lengths)
 
 
 @pytest.fixture

@@ -174,11 +174,10 @@ def group_by_length(
 class Batches:
     """The global batch of any step, by its number: 1, 2, 3 and on for ever.
 
-    What is learned from in a step depends on `examples`, whose `lengths` are those of
-    `lengths_of` or `Encoded.lengths`, on `tokens` a side, `seed` and the step, and on
-    nothing else. It is cut into `micro_batches` pieces, dealt out to `world_size`
-    workers; an InputError says if that is uneven. This worker is number `rank`. Widths
-    are padded to multiples of `multiple`.
+    What is learned from in a step depends on `examples`, whose `lengths` `lengths_of`
+    or `Encoded` gives, on `tokens` a side, `seed` and the step, and on nothing else. It
+    is cut into `micro_batches` pieces for `world_size` workers, of which this is number
+    `rank`, or an InputError says why not. Widths are multiples of `multiple`.
     """
 
     def __init__(
@@ -205,13 +204,18 @@ class Batches:
         generator = np.random.default_rng([self.seed, epoch])
         return group_by_length(self.lengths, self.tokens, generator)
 
-    def __getitem__(self, step: int) -> "GlobalBatch":
+    def group(self, step: int) -> np.ndarray:
+        """Which examples a step learns from."""
         if step < 1:
             raise InputError(f"step {step}: there is no such step, the first is 1")
         epoch, place = divmod(step - 1, self.steps_per_epoch)
         if epoch != self.epoch:
             self.epoch, self.groups = epoch, self.draw(epoch)
-        return shared_out(self, self.groups[place])
+        return self.groups[place]
+
+    def __getitem__(self, step: int) -> "GlobalBatch":
+        group = self.group(step)
+        return shared_out(self, group, self.examples, self.lengths[group])
 
 
 # book/05-1-data-and-batching.ipynb, cell global-batch
@@ -229,18 +233,27 @@ class GlobalBatch:
     """The same with padding."""
     numbers: np.ndarray
     """Which examples they are, counted from 0."""
+    lengths: Integer[np.ndarray, "examples 2"]
+    """Tokens of source and target of each of them."""
 
 
-def shared_out(batches: Batches, group: np.ndarray) -> GlobalBatch:
-    """A group of examples as a global batch, in pieces of neighbours in length."""
-    pieces = np.array_split(group, batches.micro_batches)
-    mine = pieces[batches.rank :: batches.world_size]
-    shares = [micro_batch(batches, piece, group) for piece in mine]
-    lengths = batches.lengths[group].astype(int)
-    filled = [batches.lengths[piece] for piece in pieces if len(piece)]
-    positions = sum(padded_positions(piece, batches.multiple) for piece in filled)
+def shared_out(
+    batches: Batches,
+    group: np.ndarray,
+    examples: "Examples",
+    lengths: Integer[np.ndarray, "examples 2"],
+) -> GlobalBatch:
+    """A group of examples as a global batch, in pieces of neighbours in length.
+
+    `lengths` are those of the group, `examples` have their numbers in the corpus.
+    """
+    number, multiple = batches.micro_batches, batches.multiple
+    mine = np.array_split(group, number)[batches.rank :: batches.world_size]
+    shares = [micro_batch(examples, piece, group, multiple) for piece in mine]
+    filled = [piece for piece in np.array_split(lengths, number) if len(piece)]
+    positions = sum(padded_positions(piece, multiple) for piece in filled)
     words, tokens = int(lengths[:, 1].sum()), int(lengths.sum())
-    return GlobalBatch(shares, words, tokens, positions, group)
+    return GlobalBatch(shares, words, tokens, positions, group, lengths)
 
 
 # book/05-1-data-and-batching.ipynb, cell micro-batch
@@ -253,11 +266,12 @@ class Examples(Protocol):
     def __getitem__(self, index: int, /) -> Example: ...
 
 
-def micro_batch(batches: Batches, piece: np.ndarray, group: np.ndarray) -> Batch:
+def micro_batch(
+    examples: Examples, piece: np.ndarray, group: np.ndarray, multiple: int
+) -> Batch:
     """The examples of a piece; of an empty one, a pair with nothing to predict."""
     chosen = piece if len(piece) else group[:1]
-    examples = [batches.examples[index] for index in chosen.tolist()]
-    batch = make_batch(examples, batches.multiple)
+    batch = make_batch([examples[index] for index in chosen.tolist()], multiple)
     if len(piece):
         return batch
     return replace(batch, labels=torch.full_like(batch.labels, PAD_ID))

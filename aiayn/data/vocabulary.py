@@ -14,6 +14,7 @@ __all__ = [
     "Vocabulary",
     "train_vocabulary",
     "processor",
+    "check_size",
     "why_not",
     "load_vocabulary",
 ]
@@ -29,6 +30,7 @@ from typing import overload
 import sentencepiece
 
 from aiayn.data.files import open_file, write_atomically
+from aiayn.data.normalization import normalization
 from aiayn.data.text import LONGEST
 from aiayn.errors import InputError
 
@@ -91,40 +93,39 @@ def train_vocabulary(
     size: int,
     symbols: Iterable[str] = (),
     byte_fallback: bool = False,
+    lowercase: bool = False,
 ) -> Vocabulary:
     """Learn a vocabulary of `size` pieces, the special ones and the `symbols` included.
 
     A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
-    pieces are bytes, for letters that are not in the text. Of more than `SENTENCES`
-    sentences so many are drawn, always the same; the rest is read and forgotten, so an
-    iterator will do. Too few pieces or too many letters are an `InputError`.
+    pieces are bytes, for letters that are not in the text; with `lowercase` all letters
+    become small. Of more than `SENTENCES` sentences so many are drawn,
+    always the same; the rest is read and forgotten, so an iterator will do. Too few
+    pieces or too many letters are an `InputError`.
     """
-    if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
-        few = "the special tokens alone are four; ask for more"
-        raise InputError(f"a vocabulary of {size}: {few}")
-    if size > LARGEST:
-        many = f"{LARGEST} pieces are the most; ask for fewer"
-        raise InputError(f"a vocabulary of {size}: {many}")
+    check_size(size)
     model = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.Train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=size,
-            input_sentence_size=SENTENCES,
-            shuffle_input_sentence=True,  # otherwise it would take the first
-            character_coverage=1.0,
-            normalization_rule_name="identity",  # what is read is what is scored
-            max_sentence_length=LONGEST,  # longer ones would be left out silently
-            pad_id=PAD_ID,
-            unk_id=UNK_ID,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
-            byte_fallback=byte_fallback,
-            minloglevel=2,
-        )
+        with normalization(lowercase) as rules:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                model_type="bpe",
+                vocab_size=size,
+                input_sentence_size=SENTENCES,
+                shuffle_input_sentence=True,  # otherwise it would take the first
+                character_coverage=1.0,
+                normalization_rule_name="identity",  # what is read is what is scored
+                normalization_rule_tsv=rules,
+                max_sentence_length=LONGEST,  # longer ones would be left out silently
+                pad_id=PAD_ID,
+                unk_id=UNK_ID,
+                bos_id=BOS_ID,
+                eos_id=EOS_ID,
+                user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
+                byte_fallback=byte_fallback,
+                minloglevel=2,
+            )
     except RuntimeError as error:
         why = f"cannot be learned: {why_not(str(error))}"
         raise InputError(f"a vocabulary_size of {size} {why}") from None
@@ -168,6 +169,16 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 # book/05-1-data-and-batching.ipynb, cell load-vocabulary
+def check_size(size: int) -> None:
+    """Refuse vocabularies that nobody can use."""
+    if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
+        few = "the special tokens alone are four; ask for more"
+        raise InputError(f"a vocabulary of {size}: {few}")
+    if size > LARGEST:
+        many = f"{LARGEST} pieces are the most; ask for fewer"
+        raise InputError(f"a vocabulary of {size}: {many}")
+
+
 def why_not(error: str) -> str:
     """What sentencepiece means, in words for people."""
     if most := re.search(r"value <= (\d+)", error):

@@ -7,9 +7,6 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 __all__ = [
     "LOG_STEPS",
     "GENTLE",
-    "training_batches",
-    "validation_batches",
-    "upcoming",
     "hardware_peak",
     "Trainer",
     "Initial",
@@ -21,8 +18,6 @@ __all__ = [
 
 # book/11-7-many-workers.ipynb, cell imports
 import math
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -33,16 +28,8 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops, training_dtype
-from aiayn.data.batching import (
-    Batch,
-    Batches,
-    GlobalBatch,
-    check_shares,
-    group_by_length,
-    make_batch,
-)
+from aiayn.data.batching import Batch, Batches, check_shares
 from aiayn.data.corpora import Pairs
-from aiayn.data.encoded import Encoded
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
@@ -52,65 +39,20 @@ from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preparation import Corpus, prepare
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
+from aiayn.training.regularization import RegularizedObjective
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
-    Objective,
     gradient_scaler,
     training_step,
     validation_loss,
 )
+from aiayn.training.supply import training_batches, upcoming, validation_batches
 from aiayn.training.workers import Workers, join_workers
 
 LOG_STEPS = 50  # from one line of the metrics to the next
 # A trained model goes on with other text at this share of the learning rate.
 GENTLE = 0.1
-
-
-# book/11-7-many-workers.ipynb, cell loop-batches
-def training_batches(
-    examples: Encoded, config: TrainingConfig, workers: Workers
-) -> Batches:
-    """The batches of all steps, of which each worker has its share."""
-    on_gpu = workers.device.type == "cuda"
-    return Batches(
-        examples,
-        examples.lengths,
-        config.batch_tokens,
-        config.seed,
-        micro_batches=config.micro_batches or workers.world_size,
-        rank=workers.rank,
-        world_size=workers.world_size,
-        multiple=8 if on_gpu else 1,  # tensor cores want widths of eight
-    )
-
-
-def validation_batches(
-    examples: Encoded, tokens: int, device: torch.device
-) -> list[Batch]:
-    """All examples on the device, in batches of so many tokens a side, short first."""
-    groups = group_by_length(examples.lengths, tokens)
-    return [
-        make_batch([examples[i] for i in group.tolist()]).to(device) for group in groups
-    ]
-
-
-# book/11-7-many-workers.ipynb, cell upcoming
-def upcoming(
-    batches: Batches, first: int, last: int, device: torch.device
-) -> Iterator[tuple[int, GlobalBatch]]:
-    """Batches of steps on the device, each made and copied while the last is used."""
-
-    def ready(step: int) -> GlobalBatch:
-        work = batches[step]
-        moved = [batch.to(device) for batch in work.micro_batches]
-        return replace(work, micro_batches=moved)
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(ready, first)
-        for step in range(first, last + 1):
-            work, waiting = waiting.result(), pool.submit(ready, min(step + 1, last))
-            yield step, work
 
 
 # book/11-7-many-workers.ipynb, cell hardware-peak
@@ -196,7 +138,8 @@ class Trainer:
         """Take the steps from where the run stands to the last, or as time allows."""
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
         optimizer, scaler = self.optimizer, self.scaler
-        objective: Any = Objective(self.model, config.label_smoothing)
+        asked = RegularizedObjective(self.model, config)
+        objective: Any = asked
         if workers.world_size > 1:
             objective = DistributedDataParallel(objective)
         missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
@@ -206,6 +149,7 @@ class Trainer:
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             steps = upcoming(batches, run.step + 1, config.steps, workers.device)
             for step, work in steps:
+                asked.step = step
                 votes = partial(self.votes, step, signals, saved, end)
                 try:
                     found = training_step(
@@ -215,7 +159,8 @@ class Trainer:
                     self.save(step - 1, due=False)
                     advice = f"step {step - 1} is saved; begin anew with a lower rate"
                     raise NotFinite(f"{error}; {advice}") from None
-                flops = batch_flops(config.model, batches.lengths[work.numbers])
+                passes = 2 if config.r_drop_at(step) else 1
+                flops = passes * batch_flops(config.model, work.lengths)
                 meter.add(found, work, flops)
                 self.progress.step(step, meter.line(), end - meter.minutes)
                 over = found["stopped"] or found["out_of_time"] or step == config.steps
@@ -342,7 +287,7 @@ def train_model(
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
         if workers.anyone(patient):  # or else it had ended already
-            batches = training_batches(corpus.train, config, workers)
+            batches = training_batches(corpus, config, workers)
             tokens = min(config.batch_tokens, 4096)
             valid = validation_batches(corpus.valid, tokens, workers.device)
             Trainer(config, model, optimizer, run, workers, shown).fit(batches, valid)

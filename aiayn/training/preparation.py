@@ -7,8 +7,9 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 __all__ = [
     "LOG",
     "Corpus",
-    "learn_vocabulary",
     "checksum",
+    "learn_vocabulary",
+    "encode_texts",
     "prepare",
 ]
 
@@ -16,6 +17,7 @@ __all__ = [
 # book/11-7-many-workers.ipynb, cell preparation-imports
 import hashlib
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,7 +34,6 @@ from aiayn.training.recipes import TrainingConfig
 LOG = logging.getLogger(__name__)  # the command line shows what it says
 
 
-# book/11-7-many-workers.ipynb, cell learned-vocabulary
 @dataclass(frozen=True)
 class Corpus:
     """What a model is trained on: tokens, and the vocabulary that numbers them."""
@@ -42,8 +43,18 @@ class Corpus:
     valid: Encoded  # the split `val`
 
 
+def checksum(content: bytes) -> str:
+    """What a damaged file is known by."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+# book/11-7-many-workers.ipynb, cell learned-vocabulary
 def learn_vocabulary(
-    pairs: Pairs, trees: bool, size: int, byte_fallback: bool = False
+    pairs: Pairs,
+    trees: bool,
+    size: int,
+    byte_fallback: bool = False,
+    lowercase: bool = False,
 ) -> Vocabulary:
     """A text's vocabulary, learned once and cached; others wait for who learns it.
 
@@ -52,7 +63,8 @@ def learn_vocabulary(
     InputError
         As `train_vocabulary` does; if the cache cannot be used.
     """
-    key = text_key(pairs, size, trees, *["bytes"] * byte_fallback)
+    kinds = ["bytes"] * byte_fallback + ["lowercase"] * lowercase
+    key = text_key(pairs, size, trees, *kinds)
     folder = cache_folder() / "vocabularies" / key
     subject = f"vocabulary of {size:,} pieces"
     with cache_lock(folder):
@@ -66,14 +78,33 @@ def learn_vocabulary(
             vocabulary = train_vocabulary(pairs.source, size, brackets, byte_fallback)
         else:
             words = chain(pairs.source, pairs.target)
-            vocabulary = train_vocabulary(words, size, byte_fallback=byte_fallback)
+            vocabulary = train_vocabulary(words, size, (), byte_fallback, lowercase)
         vocabulary.save(folder / f"{checksum(vocabulary.model)}.model")
         return vocabulary
 
 
-def checksum(content: bytes) -> str:
-    """What a damaged file is known by."""
-    return hashlib.sha256(content).hexdigest()[:16]
+# book/11-7-many-workers.ipynb, cell encode-texts
+def encode_texts(
+    vocabulary: Vocabulary,
+    texts: Iterable[Pairs],
+    longest: int,
+    drop_too_long: bool,
+    progress: bool,
+) -> Iterator[Encoded]:
+    """Texts as tokens; says how many pairs were left out of each."""
+    for pairs in texts:
+        found = encode_corpus(
+            vocabulary, pairs, longest, drop_too_long, progress=progress
+        )
+        if dropped := found.dropped:
+            LOG.info(
+                "%s: %s of %s pairs are left out, a side has more than %s tokens",
+                pairs.source_name,
+                f"{dropped:,}",
+                f"{len(pairs):,}",
+                longest,
+            )
+        yield found
 
 
 # book/11-7-many-workers.ipynb, cell prepare
@@ -95,6 +126,8 @@ def prepare(
     InputError
         As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
     """
+    if kind_of(pair) == "parsing" and config.lowercase:
+        raise InputError("lowercase: the names of brackets are capitals; leave it out")
     texts = (
         [load_pairs(data, str(pair), s) for s in ("train", "val")]
         if isinstance(data, str)
@@ -106,22 +139,12 @@ def prepare(
     learned = (
         load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
     )
-    learned = learned or learn_vocabulary(texts[0], trees, size, config.byte_fallback)
+    how = config.byte_fallback, config.lowercase
+    learned = learned or learn_vocabulary(texts[0], trees, size, *how)
     if len(learned) != size:
         raise InputError(
             f"{vocabulary}: {len(learned)} pieces, not {size}; go on as the run began,"
             " --vocabulary-size and --init included, or choose another --out"
         )
-    longest = min(config.max_length, config.model.longest or config.max_length)
-    encoded = []
-    for pairs in texts:
-        encoded.append(
-            encode_corpus(learned, pairs, longest, drop_too_long, progress=progress)
-        )
-        if dropped := encoded[-1].dropped:
-            counts = (pairs.source_name, f"{dropped:,}", f"{len(pairs):,}", longest)
-            LOG.info(
-                "%s: %s of %s pairs are left out, a side has more than %s tokens",
-                *counts,
-            )
+    encoded = encode_texts(learned, texts, config.longest, drop_too_long, progress)
     return Corpus(learned, *encoded)

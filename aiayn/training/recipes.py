@@ -6,7 +6,9 @@ https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 
 __all__ = [
     "MOST",
+    "LittleText",
     "TrainingConfig",
+    "check_training",
     "RECIPES",
     "recipe",
 ]
@@ -29,9 +31,26 @@ MOST |= {"batch_tokens": 10**8, "max_length": 10**6, "keep": 10**6, "average": 1
 MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
 
 
+# book/11-1-runs-that-survive.ipynb, cell little-text
+@dataclass(frozen=True, kw_only=True)
+class LittleText:
+    """What a recipe may do about little text; it does none of it unless told."""
+
+    # share of the merges that are skipped when a word is cut into pieces
+    bpe_dropout: float = 0.0
+    word_dropout: float = 0.0  # share of the tokens that are read as unknown
+    r_drop: float = 0.0  # weight of what two passes with other dropout disagree
+    r_drop_after: int = 0  # steps without it
+    lowercase: bool = False  # read and write small letters only
+
+    def r_drop_at(self, step: int) -> float:
+        """The weight of R-Drop at a step."""
+        return self.r_drop if step > self.r_drop_after else 0.0
+
+
 # book/11-1-runs-that-survive.ipynb, cell training-config
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(LittleText):
     """All that fixes a run but its data; by default the paper's base run (section 5).
 
     An `InputError` names a setting that is no number, or one that makes no sense.
@@ -65,18 +84,36 @@ class TrainingConfig:
     seed: int = 1  # of the weights, the order of batches, and dropout
 
     def __post_init__(self) -> None:
-        bounds: dict[str, tuple[float, float]]
-        bounds = {name: (1, most) for name, most in MOST.items()}
-        bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
-        check_fields(self, bounds, usual=(0, math.inf))
-        smoothing, factor = self.label_smoothing, self.rate_factor
-        if not smoothing < 1 or not 0 < factor < math.inf:
-            given = f"label_smoothing={smoothing}, rate_factor={factor}"
-            wanted = "the one must be less than 1, the other more than 0, and finite"
-            raise InputError(f"{given}: {wanted}")
-        if self.average > self.keep:
-            fault = f"more checkpoints than the keep={self.keep} that stay"
-            raise InputError(f"average={self.average}: {fault}")
+        check_training(self)
+
+    @property
+    def longest(self) -> int:
+        """Tokens that a sentence may have, for the recipe and for its model."""
+        return min(self.max_length, self.model.longest or self.max_length)
+
+
+# book/11-1-runs-that-survive.ipynb, cell check-training
+def check_training(config: TrainingConfig) -> None:
+    """Refuse a setting that is no number, or one that makes no sense.
+
+    Raises
+    ------
+    InputError
+        It names the setting.
+    """
+    bounds: dict[str, tuple[float, float]]
+    bounds = {name: (1, most) for name, most in MOST.items()}
+    bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
+    bounds |= dict.fromkeys(("bpe_dropout", "word_dropout"), (0, 0.9))
+    check_fields(config, bounds, usual=(0, math.inf))
+    smoothing, factor = config.label_smoothing, config.rate_factor
+    if not smoothing < 1 or not 0 < factor < math.inf:
+        given = f"label_smoothing={smoothing}, rate_factor={factor}"
+        wanted = "the one must be less than 1, the other more than 0, and finite"
+        raise InputError(f"{given}: {wanted}")
+    if config.average > config.keep:
+        fault = f"more checkpoints than the keep={config.keep} that stay"
+        raise InputError(f"average={config.average}: {fault}")
 
 
 # book/11-1-runs-that-survive.ipynb, cell recipes

@@ -1,0 +1,36 @@
+"""Little text (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+"""
+
+__all__ = [
+    "normalization",
+]
+
+
+# book/11-13-little-text.ipynb, cell normalization
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+@contextmanager
+def normalization(lowercase: bool) -> Iterator[str]:
+    """A file that tells sentencepiece to make letters small; no name if it must not."""
+    if not lowercase:
+        yield ""
+        return
+    letters = (chr(code) for code in range(sys.maxunicode + 1))
+    table = ((letter, letter.lower()) for letter in letters)
+    rules = (
+        f"{ord(old):X}\t{' '.join(f'{ord(part):X}' for part in new)}\n"
+        for old, new in table
+        if old != new
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "lowercase.tsv"
+        path.write_text("".join(rules), encoding="ascii")
+        yield str(path)

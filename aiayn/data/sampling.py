@@ -1,0 +1,113 @@
+"""Little text (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+"""
+
+__all__ = [
+    "BPEDropout",
+    "SampledBatches",
+]
+
+
+# book/11-13-little-text.ipynb, cell sampled
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from operator import add
+from random import Random
+from typing import Any
+
+from aiayn.data.batching import (
+    Batches,
+    Example,
+    GlobalBatch,
+    Tokens,
+    lengths_of,
+    shared_out,
+)
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
+
+
+class BPEDropout:
+    """Cuts words into other pieces: each merge is skipped with probability p.
+
+    BPE-dropout (Provilkov and others, 2020), for the tokens of a vocabulary.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, p: float) -> None:
+        self.p = p
+        self.texts = vocabulary.pieces(list(range(len(vocabulary))))
+        self.tokens = {text: token for token, text in enumerate(self.texts)}
+        score = vocabulary.processor.GetScore
+        self.rank = {text: -score(token) for text, token in self.tokens.items()}
+        self.usual = lru_cache(1 << 20)(self.without_chance)
+
+    def without_chance(self, word: str) -> list[str]:
+        """A word's pieces if nothing is skipped; none if a letter is unknown."""
+        known = all(letter in self.tokens for letter in word)
+        return self.pieces(word, 0.0, Random(0)) if known else []
+
+    def __call__(self, sentence: Tokens, generator: Random) -> list[int]:
+        """The sentence in other pieces, drawn from the generator."""
+        found = list[str]()
+        for word in self.words(sentence):
+            if word == self.usual("".join(word)):
+                word = self.pieces("".join(word), self.p, generator)
+            found += word
+        return [self.tokens[piece] for piece in found]
+
+    # book/11-13-little-text.ipynb, cell sampled-pieces
+    def words(self, sentence: Tokens) -> Iterator[list[str]]:
+        """The pieces of each word; ▁ marks where one begins."""
+        word = list[str]()
+        for token in sentence:
+            text = self.texts[token]
+            if text.startswith("▁") or token <= EOS_ID:
+                yield word
+                word = []
+            word.append(text)
+        yield word
+
+    def pieces(self, word: str, p: float, generator: Random) -> list[str]:
+        """Letters, merged while two neighbours make a piece that is not skipped."""
+        pieces = list(word)
+        while True:
+            best, place = math.inf, -1
+            for k, pair in enumerate(map(add, pieces, pieces[1:])):
+                rank = self.rank.get(pair, math.inf)
+                if rank < best and generator.random() >= p:
+                    best, place = rank, k
+            if place < 0:
+                return pieces
+            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+
+
+# book/11-13-little-text.ipynb, cell sampled-batches
+class SampledBatches(Batches):
+    """`Batches` whose sentences are in other pieces each time.
+
+    Their `tokens` a side count the usual pieces; a sentence that would have more than
+    `longest` keeps these. The other parameters are those of `Batches`.
+    """
+
+    def __init__(
+        self, dropout: BPEDropout, longest: int, *known: Any, **rest: Any
+    ) -> None:
+        super().__init__(*known, **rest)
+        self.dropout, self.longest = dropout, longest
+
+    def __getitem__(self, step: int) -> GlobalBatch:
+        generator = Random(self.seed << 32 | step)
+
+        def drawn(sentence: Tokens) -> Tokens:
+            other = self.dropout(sentence, generator)
+            return other if len(other) <= self.longest else sentence
+
+        examples: dict[int, Example] = {}
+        group = self.group(step)
+        for index in group.tolist():
+            source, target = self.examples[index]
+            examples[index] = drawn(source), drawn(target)
+        lengths = lengths_of(list(examples.values()))
+        return shared_out(self, group, examples, lengths)

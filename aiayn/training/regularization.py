@@ -1,0 +1,131 @@
+"""Little text (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+"""
+
+__all__ = [
+    "hide_words",
+    "r_drop_loss",
+    "ProjectedRDrop",
+    "RegularizedObjective",
+]
+
+
+# book/11-13-little-text.ipynb, cell regularization-imports
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from aiayn.data.batching import Batch
+from aiayn.data.vocabulary import EOS_ID, PAD_ID, UNK_ID
+from aiayn.model.base import EncoderDecoder
+from aiayn.training.loss import CHUNK, label_smoothed_loss
+from aiayn.training.recipes import TrainingConfig
+from aiayn.training.step import Objective
+
+
+def hide_words(batch: Batch, p: float) -> Batch:
+    """Tokens that are read become unknown, each with probability p; labels stay."""
+    if p == 0:
+        return batch
+
+    def hidden(tokens: Tensor) -> Tensor:
+        chosen = torch.rand(tokens.shape, device=tokens.device) < p
+        return tokens.masked_fill(chosen & (tokens > EOS_ID), UNK_ID)
+
+    return replace(batch, source=hidden(batch.source), target=hidden(batch.target))
+
+
+# book/11-13-little-text.ipynb, cell r-drop-loss
+def r_drop_loss(
+    logits: Float[Tensor, "2 tokens vocabulary"],
+    labels: Int[Tensor, " tokens"],
+    epsilon: float,
+    alpha: float,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Mean of the smoothed losses of two passes, and what they disagree.
+
+    R-Drop (Wu and others, 2021), halved. Gives sums over tokens, as
+    `label_smoothed_loss`: what is minimised, and -log p of both passes' mean.
+    """
+    loss, nll = label_smoothed_loss(logits.flatten(0, 1), labels.repeat(2), epsilon)
+    log_p, log_q = logits.log_softmax(dim=-1)
+    # D(p || q) + D(q || p), term by term
+    apart = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum()
+    return loss / 2 + alpha / 4 * apart, nll / 2
+
+
+# book/11-13-little-text.ipynb, cell projected-r-drop
+class ProjectedRDrop(torch.autograd.Function):
+    """`r_drop_loss` of projections, whose gradients are made a portion at a time."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        both: Float[Tensor, "2 tokens d_model"],
+        weight: Float[Tensor, "vocabulary d_model"],
+        labels: Int[Tensor, " tokens"],
+        epsilon: float,
+        alpha: float,
+        chunk: int,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.gradients = torch.empty_like(both), torch.zeros_like(weight)
+        sums = weight.new_zeros(2, dtype=torch.float32)
+        rows = max(1, chunk // (2 * len(weight)))
+        portions = (t.split(rows, -2) for t in (both, ctx.gradients[0]))
+        for part, gradient, label in zip(*portions, labels.split(rows), strict=True):
+            with torch.enable_grad():
+                x, w = part.detach().requires_grad_(), weight.detach().requires_grad_()
+                logits = (x @ w.T).float()
+                loss, nll = r_drop_loss(logits, label, epsilon, alpha)
+                found, dweight = torch.autograd.grad(loss, (x, w))
+            gradient.copy_(found)
+            ctx.gradients[1].add_(dweight)
+            sums += torch.stack([loss.detach(), nll])
+        loss, nll = sums
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        dx, dweight = (gradient * upstream for gradient in ctx.gradients)
+        return dx, dweight, None, None, None, None
+
+
+# book/11-13-little-text.ipynb, cell regularized-objective
+class RegularizedObjective(Objective):
+    """`Objective` with the recipe's word dropout and R-Drop.
+
+    Attributes
+    ----------
+    step : int
+        The one that is being taken, on which it depends whether there is R-Drop.
+    """
+
+    def __init__(self, model: EncoderDecoder, config: TrainingConfig) -> None:
+        super().__init__(model, config.label_smoothing)
+        self.config, self.step = config, 0
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Loss and -log p, summed over the words of a batch."""
+        alpha, hidden = self.config.r_drop_at(self.step), self.config.word_dropout
+        if not alpha:
+            return super().forward(hide_words(batch, hidden))
+        sides = (batch.source, batch.target, batch.labels)
+        twice = hide_words(Batch(*(torch.cat([side, side]) for side in sides)), hidden)
+        vectors = self.model.decode(
+            twice.target, self.model.encode(twice.source), twice.source
+        )
+        words = batch.labels != PAD_ID
+        both = torch.stack([half[words] for half in vectors.chunk(2)])
+        weight = self.model.target_embeddings.weight
+        chunk = CHUNK.get(both.device.type, CHUNK["cuda"])
+        how = self.epsilon, alpha, chunk
+        loss, nll = ProjectedRDrop.apply(both, weight, batch.labels[words], *how)
+        return loss, nll

@@ -1,0 +1,346 @@
+"""Text that looks different each time: other pieces, hidden words, two passes."""
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_runs import (
+    NUMBERS,
+    QUICK,
+    TINY,
+    ZAHLEN,
+    complaint,
+    finish,
+    same_end,
+    small_train,
+    start,
+    start_workers,
+    tensors,
+    timeless,
+    wait_for,
+    write_corpus,
+)
+
+from aiayn.data import Pairs, train_vocabulary
+from aiayn.data.batching import encode_pairs, lengths_of, make_batch
+from aiayn.data.sampling import BPEDropout, SampledBatches
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from aiayn.model import Transformer
+from aiayn.training import TrainingConfig, recipe, train_model
+from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.preparation import prepare
+from aiayn.training.regularization import (
+    ProjectedRDrop,
+    RegularizedObjective,
+    hide_words,
+    r_drop_loss,
+)
+from aiayn.training.step import batch_loss
+
+WORDS = [*NUMBERS, *ZAHLEN]
+# All of it from the first step, but for R-Drop, which begins in the middle.
+LITTLE = replace(
+    QUICK,
+    steps=30,
+    checkpoint_steps=1,
+    bpe_dropout=0.2,
+    word_dropout=0.1,
+    r_drop=5.0,
+    r_drop_after=12,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr("aiayn.training.loop.hardware_peak", lambda workers: 1e9)
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Pairs:
+    draw = random.Random(3)
+    rows = [[draw.randrange(10) for _ in range(draw.randint(1, 9))] for _ in range(90)]
+    sides = [
+        [" ".join(words[k] for k in row) for row in rows] for words in (NUMBERS, ZAHLEN)
+    ]
+    return Pairs(*sides)
+
+
+# Other pieces
+
+
+def test_without_a_chance_to_skip_the_pieces_are_the_usual(pairs: Pairs) -> None:
+    text = [*pairs.source, *pairs.target]
+    vocabulary = train_vocabulary(text, 60)
+    dropout = BPEDropout(vocabulary, 0.0)
+    for tokens in vocabulary.encode(text):
+        assert dropout(tokens, random.Random(1)) == tokens
+        assert dropout(np.array(tokens, np.uint16), random.Random(1)) == tokens
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_other_pieces_spell_the_same_text(p: float, pairs: Pairs) -> None:
+    text = [*pairs.source, *pairs.target]
+    vocabulary = train_vocabulary(text, 60)
+    dropout, draw = BPEDropout(vocabulary, p), random.Random(1)
+    usual = vocabulary.encode(text)
+    other = [dropout(tokens, draw) for tokens in usual]
+    assert vocabulary.decode(other) == text
+    assert other != usual and sum(map(len, other)) > sum(map(len, usual))
+    again = random.Random(1)
+    assert other == [dropout(tokens, again) for tokens in usual]
+
+
+def test_a_word_is_cut_as_often_as_the_probabilities_say() -> None:
+    """Into letters if the first look skips all merges, not at all if none does."""
+    vocabulary = train_vocabulary(["ten ten ten en en en"], 12)
+    usual = vocabulary.encode("ten")
+    assert vocabulary.pieces(usual) == ["▁ten", "</s>"]
+    merges = [pair in BPEDropout(vocabulary, 0.3).tokens for pair in ("▁t", "te", "en")]
+    dropout, draw = BPEDropout(vocabulary, 0.3), random.Random(1)
+    drawn = [len(dropout(usual, draw)) - 1 for _ in range(20_000)]
+    assert drawn.count(4) / 20_000 == pytest.approx(0.3 ** sum(merges), abs=0.01)
+    assert 0.7**3 - 0.01 < drawn.count(1) / 20_000 < 0.7
+    assert set(drawn) == {1, 2, 3, 4}
+
+
+def test_what_is_no_usual_word_is_left_alone() -> None:
+    """Unknown letters, bytes, symbols of one's own."""
+    unknown = train_vocabulary(WORDS, 40)
+    tokens = unknown.encode("one жtwo")
+    assert UNK_ID in tokens
+    other = BPEDropout(unknown, 0.9)(tokens, random.Random(1))
+    assert other.count(UNK_ID) == tokens.count(UNK_ID)
+    spelled = train_vocabulary(WORDS, 310, byte_fallback=True)
+    tokens = spelled.encode("one 🪲 two")
+    other = BPEDropout(spelled, 0.9)(tokens, random.Random(1))
+    assert spelled.decode([other]) == ["one 🪲 two"] and len(other) > len(tokens)
+    trees = train_vocabulary(WORDS, 60, symbols=["(NP", "NP)"])
+    tokens = trees.encode("(NP one NP)")
+    other = BPEDropout(trees, 0.9)(tokens, random.Random(1))
+    brackets = [token for token in tokens if "NP" in trees.pieces([token])[0]]
+    assert [token for token in other if token in brackets] == brackets
+
+
+def test_sampled_batches_are_those_of_any_number_of_workers(pairs: Pairs) -> None:
+    vocabulary = train_vocabulary([*pairs.source, *pairs.target], 60)
+    examples = encode_pairs(vocabulary, pairs, 100)
+    known = BPEDropout(vocabulary, 0.3), 100, examples, lengths_of(examples), 60, 7
+
+    def rows(work):
+        return [
+            [token for token in (*source, -1, *label) if token != PAD_ID]
+            for batch in work.micro_batches
+            for source, label in zip(
+                batch.source.tolist(), batch.labels.tolist(), strict=True
+            )
+            if any(label)
+        ]
+
+    alone = SampledBatches(*known, micro_batches=4)
+    workers = [
+        SampledBatches(*known, micro_batches=4, rank=rank, world_size=2)
+        for rank in range(2)
+    ]
+    for step in (1, 2, alone.steps_per_epoch + 1, 2):  # in any order
+        whole, parts = alone[step], [worker[step] for worker in workers]
+        assert sorted(rows(whole)) == sorted([*rows(parts[0]), *rows(parts[1])])
+        assert {part.words for part in parts} == {whole.words}
+        assert whole.tokens == sum(len(row) - 1 for row in rows(whole))
+        assert whole.lengths.sum() == whole.tokens
+    assert rows(alone[1]) != rows(alone[1 + alone.steps_per_epoch])
+
+
+def test_a_sentence_that_would_be_too_long_keeps_its_pieces(pairs: Pairs) -> None:
+    vocabulary = train_vocabulary([*pairs.source, *pairs.target], 60)
+    examples = encode_pairs(vocabulary, pairs, 100)
+    longest = int(lengths_of(examples).max())
+    known = examples, lengths_of(examples), 60, 7
+    batches = SampledBatches(BPEDropout(vocabulary, 0.9), longest, *known)
+    steps = range(1, batches.steps_per_epoch + 1)
+    assert max(int(batches[step].lengths.max()) for step in steps) == longest
+
+
+# Hidden words
+
+
+def test_hidden_words_are_read_as_unknown_and_still_asked_for() -> None:
+    draw = random.Random(1)
+    batch = make_batch(
+        [
+            ([*(draw.randrange(4, 60) for _ in range(n)), EOS_ID],) * 2
+            for n in (90, 100, 80) * 10
+        ]
+    )
+    assert hide_words(batch, 0.0) is batch
+    torch.manual_seed(1)
+    hidden = hide_words(batch, 0.2)
+    assert torch.equal(hidden.labels, batch.labels)
+    for before, after in ((batch.source, hidden.source), (batch.target, hidden.target)):
+        assert set(after[after != before].tolist()) == {UNK_ID}
+        for special in (PAD_ID, BOS_ID, EOS_ID):
+            assert torch.equal(before == special, after == special)
+        words = before > EOS_ID
+        assert (after[words] == UNK_ID).double().mean().item() == pytest.approx(
+            0.2, abs=0.03
+        )
+
+
+# Passes that agree
+
+
+@pytest.mark.parametrize("chunk", [1, 130, 10**6])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 5.0])
+def test_r_drop_in_portions_is_r_drop(alpha: float, chunk: int) -> None:
+    torch.manual_seed(0)
+    both = torch.randn(2, 11, 8, requires_grad=True)
+    weight = torch.randn(20, 8, requires_grad=True)
+    labels = torch.randint(20, (11,))
+    loss, nll = r_drop_loss(both @ weight.T, labels, 0.1, alpha)
+    found, surprise = ProjectedRDrop.apply(both, weight, labels, 0.1, alpha, chunk)
+    torch.testing.assert_close((found, surprise), (loss, nll))
+    wanted = torch.autograd.grad(3 * loss, (both, weight))
+    torch.testing.assert_close(torch.autograd.grad(3 * found, (both, weight)), wanted)
+
+
+def test_r_drop_is_the_divergence_in_both_directions() -> None:
+    torch.manual_seed(0)
+    logits, labels = torch.randn(2, 5, 9, dtype=torch.float64), torch.arange(5)
+    p, q = logits.softmax(-1)
+    kl = torch.nn.functional.kl_div
+    apart = kl(q.log(), p, reduction="sum") + kl(p.log(), q, reduction="sum")
+    plain, _ = r_drop_loss(logits, labels, 0.1, 0.0)
+    loss, nll = r_drop_loss(logits, labels, 0.1, 3.0)
+    torch.testing.assert_close(loss - plain, 3 / 4 * apart)
+    right = [probabilities[range(5), labels].log().sum() for probabilities in (p, q)]
+    torch.testing.assert_close(nll, -sum(right) / 2)
+
+
+def test_r_drop_begins_after_its_step_and_agrees_with_itself_without_dropout() -> None:
+    batch = make_batch([([5, 6, EOS_ID], [7, EOS_ID]), ([8, EOS_ID], [9, 6, EOS_ID])])
+    for dropout in (0.0, 0.3):
+        model = Transformer(replace(TINY, dropout=dropout))
+        config = TrainingConfig(model.config, r_drop=5.0, r_drop_after=3)
+        objective = RegularizedObjective(model, config)
+        losses = {}
+        for step in (3, 4):
+            objective.step = step
+            torch.manual_seed(1)
+            losses[step], _ = objective(batch)
+        torch.manual_seed(1)
+        assert torch.equal(losses[3], batch_loss(model, batch, 0.1)[0])
+        if dropout == 0:
+            torch.testing.assert_close(losses[3], losses[4])
+        else:
+            assert losses[4] > losses[3]
+
+
+# Whole trainings
+
+
+def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) -> None:
+    """Before R-Drop begins and after; the weights are then the same to the last bit."""
+    whole, out, draw = tmp_path / "whole", tmp_path / "run", random.Random(1)
+    train_model(LITTLE, str(corpus), "en-de", whole)
+
+    def newest() -> int:
+        return max((int(p.name[5:]) for p in out.glob("checkpoints/step-*")), default=0)
+
+    options = {"resume": True}
+    for least in (1, 8, 16, 22):
+        process = start(
+            small_train, LITTLE, corpus, out, log=tmp_path / "log", options=options
+        )
+        wait_for(lambda least=least: newest() >= least, process)
+        time.sleep(draw.uniform(0, 0.05))
+        process.kill()
+        assert finish(process) == -signal.SIGKILL
+    train_model(LITTLE, str(corpus), "en-de", out, resume=True)
+    assert list_checkpoints(out)[-1].name == "step-0000030" and same_end(out, whole)
+
+
+def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -> None:
+    config = replace(LITTLE, steps=6, r_drop_after=3, micro_batches=4, batch_tokens=100)
+    one = start(small_train, config, corpus, tmp_path / "one", log=tmp_path / "log")
+    workers = start_workers(2, config, corpus, tmp_path / "two")
+    assert [finish(process) for process in (one, *workers)] == [0, 0, 0]
+    found, wanted = tensors(tmp_path / "two"), tensors(tmp_path / "one")
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    both = zip(timeless(tmp_path / "two"), timeless(tmp_path / "one"), strict=True)
+    for mine, theirs in both:
+        assert mine == pytest.approx(theirs, rel=2e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"bpe_dropout": 0.1}, {"word_dropout": 0.1}, {"r_drop": 1.0}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_each_remedy_changes_the_training(
+    changes: dict[str, float], corpus: Path, tmp_path: Path
+) -> None:
+    train_model(QUICK, str(corpus), "en-de", tmp_path / "plain")
+    train_model(replace(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
+    assert not same_end(tmp_path / "plain", tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"bpe_dropout": 1.0}, "bpe_dropout=1.0: must be at most 0.9"),
+        ({"word_dropout": -0.1}, "word_dropout=-0.1: must be at least 0"),
+        ({"r_drop": float("nan")}, "r_drop=nan: must be"),
+        ({"r_drop_after": -1}, "r_drop_after=-1: must be at least 0"),
+    ],
+)
+def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> None:
+    assert complaint(recipe, "multi30k", **changes).startswith(said)
+
+
+# Small letters
+
+
+def test_a_vocabulary_of_small_letters(tmp_path: Path) -> None:
+    text = ["Der Ärger BEGINNT", "Straße und STRASSE", "ÉMILE isst İzmir-Köfte"] * 9
+    vocabulary = train_vocabulary(text, 60, lowercase=True)
+    for line in text:
+        assert vocabulary.decode([vocabulary.encode(line)]) == [line.lower()]
+    vocabulary.save(tmp_path / "vocabulary.model")
+    assert not any(
+        piece.lower() != piece for piece in vocabulary.pieces(list(range(4, 60)))
+    )
+
+
+def test_the_recipe_asks_for_small_letters(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus")
+    for split in ("train", "val"):
+        path = corpus / f"{split}.de"
+        path.write_text(path.read_text().title())
+    for lowercase, first in ((True, "zwei"), (False, "Zwei")):
+        config = replace(QUICK, lowercase=lowercase)
+        vocabulary = prepare(config, str(corpus), "en-de").vocabulary
+        assert vocabulary.decode([vocabulary.encode("Zwei")]) == [first]
+
+
+def test_brackets_have_no_small_letters() -> None:
+    pairs = Pairs(["one two"], ["(S (CD one) (CD two))"])
+    said = complaint(
+        prepare, replace(QUICK, lowercase=True), (pairs, pairs), "en-trees"
+    )
+    assert said.startswith("lowercase: ")
