@@ -2,7 +2,7 @@
 SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf zip export notebooks check test serve address clean stage lint units colab tracked
+.PHONY: help setup book pdf zip export notebooks models check test serve address clean stage lint units colab tracked
 
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -10,7 +10,6 @@ VENV := .venv/bin
 READY := .venv/.ready
 STAGE := _build/book
 TRACKED := _build/tracked
-LABORATORY := _build/.laboratory-model _build/.laboratory-parser
 
 # The chapters in reading order, the copies of them that `make book` runs, and what else the site is made of.
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
@@ -44,22 +43,10 @@ book: $(READY) ## Run every chapter that changed and build the site in _build/ht
 
 # A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes.
-$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py book/runs/*)
+$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml \
+    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*)
 	@mkdir -p $(@D)
 	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
-
-# The models that chapters look into: trained before they run, not by the first that asks for them, and side by
-# side, each with half the cores. Models so small are not twice as fast with twice the threads.
-$(RAN): | $(LABORATORY)
-
-_build/.laboratory-model: ASKS := aiayn.laboratory_model laboratory_model
-_build/.laboratory-parser: ASKS := aiayn.laboratory_model laboratory_parser
-$(LABORATORY): $(READY) $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py)
-	@mkdir -p $(@D)
-	@echo "$(lastword $(ASKS)): read from the cache, or trained in three to five minutes"
-	@OMP_NUM_THREADS=$$((($(JOBS) + 1) / 2)) $(VENV)/python -c "from aiayn.fast_paths import keep_heap; \
-	  from $(firstword $(ASKS)) import $(lastword $(ASKS)) as model; keep_heap(); model()"
-	@touch $@
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
 # (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
@@ -92,6 +79,9 @@ notebooks: $(READY) ## Run every chapter in place, in order (for authors: change
 	  OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; \
 	done
 
+models: $(READY) ## Train the two models of the laboratory that the package carries, and put them into it
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/models.py
+
 lint: $(READY)
 	@printf '\n== Lint ==\n'
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check .
@@ -108,7 +98,7 @@ check: lint units ## Check all but the chapters' runs and the site: lint, types,
 
 # First, side by side, what has use for one core alone.
 test: $(READY) ## Check everything: also run every chapter, here and as in Colab, and open the site in a browser
-	@$(MAKE) --no-print-directory -j$(JOBS) lint tracked $(LABORATORY) colab
+	@$(MAKE) --no-print-directory -j$(JOBS) lint tracked colab
 	@$(MAKE) --no-print-directory units
 	@printf '\n== Chapters, run again and compared ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
@@ -123,7 +113,7 @@ colab: $(READY)
 	@printf '\n== An environment like that of Colab ==\n'
 	@$(VENV)/pytest -m colab -k wheel
 
-tracked: $(READY) _build/.laboratory-model # which the playground shows
+tracked: $(READY)
 	@printf '\n== Site of the tracked chapters ==\n'
 	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)

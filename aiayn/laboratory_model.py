@@ -6,12 +6,17 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 
 __all__ = [
     "source_path",
+    "DOCUMENTED",
     "without_docstrings",
     "parsed",
     "imported",
     "PARSING",
+    "TRAINING",
+    "MODEL",
+    "own_settings",
     "fingerprint",
     "cached_model",
+    "shipped_model",
     "laboratory_model",
     "laboratory_parser",
     "pronouns_right",
@@ -22,12 +27,17 @@ __all__ = [
 # book/00-1-laboratory.ipynb, cell model-imports
 import ast
 import hashlib
+import io
 import shutil
 import tempfile
+import tokenize
+from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from filelock import FileLock
 
@@ -36,6 +46,8 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.laboratory.corpus import Pair, sample
 from aiayn.model.base import EncoderDecoder
+from aiayn.training.checkpoint import load_checkpoint
+from aiayn.training.description import read_description
 from aiayn.training.loop import train_model
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig, recipe
@@ -54,14 +66,21 @@ def source_path(module: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin else None
 
 
-def without_docstrings(tree: ast.Module) -> str:
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def without_docstrings(source: str, tree: ast.Module) -> str:
     """What a module does, for a checksum: neither comments nor docstrings count."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
     for node in ast.walk(tree):
-        if isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        ):
-            del node.body[: ast.get_docstring(node) is not None]
-    return ast.dump(tree)
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno - 1, node.body[0].end_lineno or 0
+            lines[first:last] = [""] * (last - first)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 # Once, since Python 3.11 fails where two threads parse at the same time.
@@ -73,7 +92,7 @@ def parsed(source: str) -> tuple[str, list[str]]:
         if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "aiayn.":
             names += [f"{node.module}.{alias.name}" for alias in node.names]
             names.append(str(node.module))
-    return without_docstrings(tree), names
+    return without_docstrings(source, tree), names
 
 
 def imported(module: str, found: dict[str, str]) -> dict[str, str]:
@@ -86,14 +105,27 @@ def imported(module: str, found: dict[str, str]) -> dict[str, str]:
     return found
 
 
+# book/00-1-laboratory.ipynb, cell checksum
 PARSING = Lock()
+TRAINING = ("aiayn.training.loop",)  # with all that it imports
+MODEL = ("aiayn.laboratory.corpus", "aiayn.model.registry")
 
 
-def fingerprint(config: TrainingConfig) -> str:
+def own_settings(config: Any) -> dict[str, Any]:
+    """The fields of a configuration that are not as usual."""
+    usual = type(config)()
+    pairs = ((field.name, getattr(config, field.name)) for field in fields(config))
+    return {name: value for name, value in pairs if value != getattr(usual, name)}
+
+
+def fingerprint(config: TrainingConfig, modules: Sequence[str] = TRAINING) -> str:
     """A checksum of what makes the model: code (the data, too) and configuration."""
+    sources = dict[str, str]()
     with PARSING:
-        sources = sorted(imported("aiayn.training.loop", {}).items())
-    return hashlib.sha256(repr((sources, config)).encode()).hexdigest()[:16]
+        for module in modules:
+            imported(module, sources)
+    made_of = sorted(sources.items()), own_settings(config)
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
 
 
 # book/00-1-laboratory.ipynb, cell cached-model
@@ -142,17 +174,40 @@ def cached_model(
 
 
 # book/00-1-laboratory.ipynb, cell laboratory-model
+def shipped_model(
+    config: TrainingConfig, pair: str
+) -> tuple[EncoderDecoder, Vocabulary] | None:
+    """The model that comes with the package; None if another is asked for.
+
+    Also if the code that draws the sentences or computes the model is not what it was.
+    """
+    package = source_path("aiayn.laboratory")
+    folder = package.with_name("trained") / pair if package else Path(pair)
+    try:
+        description = read_description(folder)
+    except InputError:
+        return None
+    if description.training.get("fingerprint") != fingerprint(config, MODEL):
+        return None
+    return load_checkpoint([folder], description)
+
+
 def laboratory_model(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
-    """The model that the book looks into, English to German; see `cached_model`."""
-    return cached_model(recipe("laboratory", seed=seed), "en-de")
+    """The model that the book looks into, English to German; see `cached_model`.
+
+    With seed 1 it comes with the package.
+    """
+    config = recipe("laboratory", seed=seed)
+    return shipped_model(config, "en-de") or cached_model(config, "en-de")
 
 
 def laboratory_parser(seed: int = 1) -> tuple[EncoderDecoder, Vocabulary]:
-    """The parser of the recipe `parser`: trained, in a few minutes, or from the cache.
+    """The parser of the recipe `parser`, with seed 1 as it comes with the package.
 
     As for `laboratory_model`; an InputError says if the cache cannot be written to.
     """
-    return cached_model(recipe("parser", seed=seed), "en-trees")
+    config = recipe("parser", seed=seed)
+    return shipped_model(config, "en-trees") or cached_model(config, "en-trees")
 
 
 # book/00-1-laboratory.ipynb, cell scores

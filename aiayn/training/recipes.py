@@ -8,7 +8,7 @@ __all__ = [
     "MOST",
     "LittleText",
     "TrainingConfig",
-    "check_training",
+    "check_recipe",
     "RECIPES",
     "recipe",
 ]
@@ -84,7 +84,7 @@ class TrainingConfig(LittleText):
     seed: int = 1  # of the weights, the order of batches, and dropout
 
     def __post_init__(self) -> None:
-        check_training(self)
+        check_recipe(self)
 
     @property
     def longest(self) -> int:
@@ -92,8 +92,8 @@ class TrainingConfig(LittleText):
         return min(self.max_length, self.model.longest or self.max_length)
 
 
-# book/11-1-runs-that-survive.ipynb, cell check-training
-def check_training(config: TrainingConfig) -> None:
+# book/11-1-runs-that-survive.ipynb, cell check-recipe
+def check_recipe(config: TrainingConfig) -> None:
     """Refuse a setting that is no number, or one that makes no sense.
 
     Raises
