@@ -32,6 +32,7 @@ import shutil
 import tempfile
 import tokenize
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from importlib.util import find_spec
@@ -59,10 +60,9 @@ from aiayn.translation.translator import Translator
 # book/00-1-laboratory.ipynb, cell fingerprint
 def source_path(module: str) -> Path | None:
     """The file of a module of this package; None if there is no module of that name."""
-    try:
+    spec = None
+    with suppress(ModuleNotFoundError):  # its would-be package may be a module
         spec = find_spec(module)
-    except ModuleNotFoundError:
-        return None  # aiayn.data.corpora.InputError: its would-be package is a module
     return Path(spec.origin) if spec and spec.origin else None
 
 

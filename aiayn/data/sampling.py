@@ -10,13 +10,15 @@ __all__ = [
 ]
 
 
-# book/11-13-little-text.ipynb, cell sampled
+# book/11-13-little-text.ipynb, cell sampling-imports
 import math
 from collections.abc import Iterator
 from functools import lru_cache
 from operator import add
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from aiayn.data.batching import (
     Batches,
@@ -29,6 +31,7 @@ from aiayn.data.batching import (
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 
 
+# book/11-13-little-text.ipynb, cell sampled
 class BPEDropout:
     """Cuts words into other pieces: each merge is skipped with probability p.
 
@@ -105,9 +108,10 @@ class SampledBatches(Batches):
             return other if len(other) <= self.longest else sentence
 
         examples: dict[int, Example] = {}
-        group = self.group(step)
-        for index in group.tolist():
+        for index in self.group(step).tolist():
             source, target = self.examples[index]
             examples[index] = drawn(source), drawn(target)
         lengths = lengths_of(list(examples.values()))
-        return shared_out(self, group, examples, lengths)
+        order = lengths.max(axis=1).argsort(kind="stable")  # neighbours in length again
+        group = np.array(list(examples))[order]
+        return shared_out(self, group, examples, lengths[order])

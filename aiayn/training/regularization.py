@@ -50,7 +50,7 @@ def r_drop_loss(
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Mean of the smoothed losses of two passes, and what they disagree.
 
-    R-Drop (Wu and others, 2021), halved. Gives sums over tokens, as
+    R-Drop (Liang and others, 2021), halved. Gives sums over tokens, as
     `label_smoothed_loss`: what is minimised, and -log p of both passes' mean.
     """
     loss, nll = label_smoothed_loss(logits.flatten(0, 1), labels.repeat(2), epsilon)
