@@ -254,7 +254,14 @@ def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_re
         path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("*.py")
     }
     results = {f"aiayn/runs/{path.name}" for path in (ROOT / "book" / "runs").iterdir()}
-    assert names == modules | results | {"aiayn/py.typed"}
+    trained = ROOT / "aiayn" / "laboratory" / "trained"
+    models = {
+        path.relative_to(ROOT).as_posix()
+        for path in trained.rglob("*")
+        if path.is_file()
+    }
+    assert len(models) == 6
+    assert names == modules | results | models | {"aiayn/py.typed"}
 
 
 @pytest.mark.parametrize("chapter", NOTEBOOKS, ids=lambda path: path.stem)
