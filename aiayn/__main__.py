@@ -53,6 +53,7 @@ class Recipe:
     rate_factor: float | None = None
     # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
     rates: str = ""
+    depth: float | None = None  # of the paper's numbers of layers; all unless given
     dropout: float | None = None  # of rows that do not change it, if not the recipe's
     vocabulary_size: int | None = None  # pieces, if not the recipe's
 

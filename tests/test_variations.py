@@ -120,6 +120,17 @@ def test_widths_are_scaled_and_nothing_else(scale: float) -> None:
         assert scaled == replace(whole, **widths)
 
 
+def test_the_depth_multiplies_the_layers_and_nothing_else() -> None:
+    layers = {"base": 3, "C N=2": 1, "C N=4": 2, "C N=8": 4, "A h=1": 3}
+    for name, N in layers.items():
+        whole = row_config(ROWS[name], 0.25)
+        assert row_config(ROWS[name], 0.25, depth=0.5) == replace(whole, N=N)
+    said = complaint(row_config, ROWS["C N=2"], depth=0.25)
+    assert said.startswith("depth=0.25: row C N=2 would have N=0.5")
+    changed = sweep_config(ROWS["C N=2"], "laboratory", seed=1, depth=0.5)
+    assert changed.model.N == 1
+
+
 @pytest.mark.parametrize(
     "scale", [0.1, 1 / 3, 1 / 32, 0.0, -0.25, float("nan"), float("inf")]
 )
@@ -213,6 +224,7 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
         "scale": 1 / 32,
         "vocabulary_size": 60,
         "steps": 4,
+        "N": 6,
     }
     assert record.items() >= settings.items()
     assert record.keys() >= {

@@ -45,7 +45,7 @@ def sweep_config(
         Which row, on what, with which seed, and how wide (see `row_config`).
     **changes
         What is not the recipe's, if not None: fields of `TrainingConfig`,
-        `vocabulary_size`, or `dropout` where the row itself does not change it. Big
+        `vocabulary_size`, `depth`, or `dropout` where no row changes it. Big
         takes three times the `steps`, as in the table.
     """
     recipe = SWEEPS.get(data, SWEEPS["multi30k"])
@@ -56,7 +56,7 @@ def sweep_config(
     }
     if "dropout" in row.changes:
         model["dropout"] = row.changes["dropout"]
-    shape = row_config(row, scale, **model)
+    shape = row_config(row, scale, depth=given.pop("depth", 1.0), **model)
     steps = given.pop("steps", recipe.steps) * row.steps // ROWS["base"].steps
     given |= {
         "steps": steps,

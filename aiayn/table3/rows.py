@@ -132,6 +132,7 @@ def row_config(
     row: Row,
     scale: float = 1.0,
     form: Form = "paper",
+    depth: float = 1.0,
     **changes: Any,
 ) -> TransformerConfig:
     """The shape of a row's model.
@@ -141,25 +142,28 @@ def row_config(
     row : Row
         One of `ROWS`.
     scale : float
-        Multiplies d_model, d_ff, d_k and d_v. N, h and dropout stay.
+        Multiplies d_model, d_ff, d_k and d_v. h and dropout stay.
     form : str
         `paper`, or `t2t` for what the authors' program had: biases in attention, and
         40960 embeddings.
+    depth : float
+        Multiplies N.
     **changes
         Further fields, such as the vocabulary's size.
 
     Raises
     ------
     InputError
-        If a width would be no whole number.
+        If one of these would be no whole number.
     """
-    shape = WIDTHS | row.changes
-    for name in WIDTHS:
-        width = float(shape[name] * scale)
-        if width < 1 or not width.is_integer():
-            would = f"scale={scale}: row {row.name} would have {name}={width:g}"
+    shape = {"N": 6} | WIDTHS | row.changes
+    factors = dict.fromkeys(WIDTHS, scale) | {"N": depth}
+    for name, factor in factors.items():
+        size, kind = float(shape[name] * factor), "depth" if name == "N" else "scale"
+        if size < 1 or not size.is_integer():
+            would = f"{kind}={factor}: row {row.name} would have {name}={size:g}"
             raise InputError(f"{would}; try 0.5 or 0.25")
-        shape[name] = int(width)
+        shape[name] = int(size)
     return config("base", **(FORMS[form] | shape | changes))
 
 

@@ -253,7 +253,7 @@ def sweep(
     settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
     training = "steps", "batch_tokens", "warmup", "rate_factor"
     settings |= {name: getattr(base, name) for name in training}
-    model = "vocabulary_size", "dropout"
+    model = "vocabulary_size", "dropout", "N"
     settings |= {name: getattr(base.model, name) for name in model}
     with workplace(out) as work:
         record = open_record(out, settings)
