@@ -415,7 +415,8 @@ def test_a_worker_that_ends_without_a_word(
 FATE = """\
 import os, signal, sys, time
 rank, ends = int(os.environ["RANK"]), dict(pair.split("=") for pair in sys.argv[1:])
-print("aiayn: a word of rank", rank, flush=True)
+# whole, since what several workers print in parts may mix
+sys.stdout.write(f"aiayn: a word of rank {rank}\\n")
 assert os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "120"
 end = ends.get(str(rank), "")
 if end.startswith("-"):
