@@ -22,6 +22,7 @@ __all__ = [
 
 
 # book/12-since-2017.ipynb, cell imports
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
