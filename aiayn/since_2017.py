@@ -22,7 +22,6 @@ __all__ = [
 
 
 # book/12-since-2017.ipynb, cell imports
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -117,7 +116,7 @@ class PlainEmbeddings(Embeddings):
         return self.dropout(self.weight[tokens])
 
 
-# book/12-since-2017.ipynb, cell grouped
+# book/12-since-2017.ipynb, cell cache
 @dataclass
 class Cache:
     """Keys and values of one attention for all tokens so far, in their groups."""
@@ -143,6 +142,7 @@ class Cache:
             self.K, self.V = self.K[:, :, :length], self.V[:, :, :length]
 
 
+# book/12-since-2017.ipynb, cell grouped
 class GroupedQueryAttention(nn.Module):
     """h heads in groups; those of a group share keys and values (Ainslie, 2023)."""
 
@@ -171,7 +171,7 @@ class GroupedQueryAttention(nn.Module):
         return self.W_O(attention(Q, K, V, visible).transpose(1, 2).flatten(2))
 
 
-# book/12-since-2017.ipynb, cell language-model
+# book/12-since-2017.ipynb, cell block
 class Block(nn.Module):
     """A layer of a language model: attention to the past, and a gated network."""
 
@@ -191,6 +191,7 @@ class Block(nn.Module):
         return transform(x, self.feed_forward)
 
 
+# book/12-since-2017.ipynb, cell language-model
 class LanguageModel(nn.Module):
     """A decoder alone: from the tokens of a text, logits of what follows each."""
 

@@ -42,7 +42,8 @@ SHAPE = {"N": 2, "d_model": 64, "d_ff": 256, "h": 4, "dropout": 0.0}
 SPLITS = ("test", "novel", "long")
 SENTENCES = 1000
 CHAPTER = records.RUNS.parent / "12-since-2017.ipynb"
-CELLS = ("design", "encoder-decoder", "unbiased", "rotary-attention", "steps")
+CELLS = ("design", "layer", "encoder-decoder", "encoder-decoder-passes")
+CELLS += ("unbiased", "rotary-attention", "steps")
 WORK = records.RUNS.parent.parent / "runs" / "since-2017"
 
 

@@ -85,3 +85,63 @@ def test_what_is_no_address_is_refused(url: str) -> None:
         [sys.executable, address.__file__, url], capture_output=True, text=True
     )
     assert done.returncode != 0 and done.stderr.startswith("usage: make address URL=")
+
+
+@pytest.mark.parametrize(
+    "remote",
+    [
+        "https://github.com/someone/their-copy",
+        "https://x-access-token:abc@github.com/someone/their-copy.git",
+        "git@github.com:someone/their-copy.git",
+    ],
+)
+def test_the_first_push_sets_the_address_once(tmp_path: Path, remote: str) -> None:
+    """What `.github/workflows/address.yml` does, in a clone without this address."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"],
+        cwd=address.ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (address.ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(address.ROOT / name, tmp_path / name)
+    placeholder = "https://github.com/OWNER/aiayn"
+    tool = [sys.executable, "tools/address.py"]
+    for command in (
+        ["git", "init", "--quiet"],
+        [*tool, placeholder],
+        ["git", "remote", "add", "origin", remote],
+        [*tool, "--first"],
+        ["git", "remote", "set-url", "origin", "https://github.com/other/fork"],
+        [*tool, "--first"],
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    left = subprocess.run(
+        ["grep", "-rlE", "--exclude-dir=.git", r"\bOWNER(/|\.github\.io)", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert set(left) <= {"./tests/test_address.py"}  # this very text
+    for name in ("README.md", "pyproject.toml", "CITATION.cff", "_config.yml"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "github.com/someone/their-copy" in text and "other/fork" not in text
+
+
+def test_without_a_remote_there_is_no_first_address(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    shutil.copy(address.__file__, tmp_path / "tools")
+    project = '[project.urls]\nRepository = "https://github.com/OWNER/aiayn"\n'
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    done = subprocess.run(
+        [sys.executable, "tools/address.py", "--first"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0 and done.stderr.startswith("usage: make address URL=")
+    assert (tmp_path / "pyproject.toml").read_text(encoding="utf-8") == project

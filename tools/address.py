@@ -1,6 +1,7 @@
 """Write the repository's address wherever it stands.
 
-python tools/address.py https://github.com/OWNER/NAME
+python tools/address.py https://github.com/someone/their-copy
+python tools/address.py --first    # that of git's remote, unless an address is there
 
 pyproject.toml says what the address is now. Badges, Colab links, install cells and the
 address of the pages contain it, or its owner and name, so replacing text is enough;
@@ -17,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = re.compile(
     r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)"
 )
+# How git names a repository on GitHub: with a token, or through SSH.
+REMOTE = re.compile(r"(?:https://(?:[^/@]+@)?|(?:ssh://)?git@)github\.com[:/](.+)")
+NOBODY = "OWNER"  # until somebody has pushed the book
 
 
 def current() -> str:
@@ -46,14 +50,26 @@ def replaced(text: str, old: str, new: str) -> str:
     return text
 
 
+def pushed_to() -> str:
+    """The address that git pushes to; nothing if there is none on GitHub."""
+    command = ["git", "remote", "get-url", "origin"]
+    remote = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = REMOTE.fullmatch(remote.stdout.strip())
+    return f"https://github.com/{found[1]}" if found else ""
+
+
 def main() -> None:
     """Replace the address in every text file, also in the chapters' twins, which git
     ignores.
     """
-    new = sys.argv[1].removesuffix("/").removesuffix(".git")
+    old, given = current(), "".join(sys.argv[1:])
+    if given == "--first":
+        if old.split("/")[-2] != NOBODY:
+            sys.exit(0)  # the address that was chosen stays
+        given = pushed_to()
+    new = given.removesuffix("/").removesuffix(".git")
     if not ADDRESS.fullmatch(new):
-        sys.exit("usage: make address URL=https://github.com/OWNER/NAME")
-    old = current()
+        sys.exit("usage: make address URL=https://github.com/someone/their-copy")
     for path in [*files(), *(ROOT / "book").glob("*.py")]:
         before = path.read_bytes()
         try:
