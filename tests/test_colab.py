@@ -35,7 +35,7 @@ ROOT = address.ROOT
 # the one of constraints.txt stands in, because indexes have it without CUDA.
 PINNED = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 TORCH = next(line for line in PINNED if line.startswith("torch=="))
-COLAB = [TORCH, "numpy==2.1.*", "altair==5.5.*", "ipykernel"]
+COLAB = [TORCH, "numpy==2.1.*", "altair==5.5.*", "transformers==4.57.*", "ipykernel"]
 # Run by IPython when a kernel starts. A line magic of this name is all that the install
 # cell needs of Colab.
 STARTUP = """\
