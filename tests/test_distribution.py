@@ -279,7 +279,11 @@ small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys
 
 
 def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[str]:
-    """Two workers, which are started again once if one of them dies."""
+    """Two workers, which are started again if one of them dies.
+
+    Three times at most: gloo's threads may abort a worker at its very end, after its
+    last checkpoint ("terminate called without an active exception", seen once).
+    """
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [
         sys.executable,
@@ -289,7 +293,7 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
         "--nproc-per-node=2",
     ]
     command += [
-        "--max-restarts=1",
+        "--max-restarts=3",
         "script.py",
         str(Path(__file__).parent),
         str(corpus),

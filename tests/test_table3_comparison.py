@@ -170,8 +170,10 @@ def test_a_record_is_shown_beside_the_paper() -> None:
         "E, seed 0: too high",
         "big, seed 2: no luck",
     ]
-    assert lines[1].split() == "base 2 1,000 2.55 ± 0.07 4.92 25.50 ± 0.71 25.8".split()
-    assert lines[2].split() == ["big", "1", "1,000", "2.90", "4.33", "29.00", "26.4"]
+    assert lines[1].split() == (
+        "base 2 1,000 2.550 ± 0.071 4.92 25.50 ± 0.71 25.8".split()
+    )
+    assert lines[2].split() == ["big", "1", "1,000", "2.900", "4.33", "29.00", "26.4"]
 
 
 def test_gains_over_base_with_intervals_and_verdicts() -> None:

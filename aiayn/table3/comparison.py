@@ -145,10 +145,10 @@ def judge(record: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Fin
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell report
-def spread(values: list[float]) -> str:
+def spread(values: list[float], digits: int) -> str:
     """Mean, and standard deviation if there are several."""
-    deviation = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{mean(values):.2f}{deviation}"
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
 
 
 def report(record: dict[str, Any]) -> str:
@@ -159,8 +159,8 @@ def report(record: dict[str, Any]) -> str:
     ]
     for row in ROWS.values():
         if runs := runs_of(record, row.name):
-            perplexity = spread([run["perplexity"] for run in runs])
-            score = spread([run["bleu"] for run in runs])
+            perplexity = spread([run["perplexity"] for run in runs], 3)
+            score = spread([run["bleu"] for run in runs], 2)
             lines.append(
                 f"{row.name:16}{len(runs):5}{runs[0]['parameters']:12,}"
                 f"{perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}"
