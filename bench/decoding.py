@@ -102,7 +102,9 @@ def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
     import ctranslate2
 
     with tempfile.TemporaryDirectory() as folder:
-        write_ctranslate2(random_model(config), vocabulary, Path(folder, "model"))
+        model = Transformer(config)
+        model.load_state_dict(random_model(config).state_dict())
+        write_ctranslate2(model, vocabulary, Path(folder, "model"))
         program = ctranslate2.Translator(
             str(Path(folder, "model")),
             compute_type="float32",
