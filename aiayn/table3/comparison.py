@@ -56,9 +56,8 @@ def gate(record: dict[str, Any]) -> str:
         return f"less than six checkpoints of base on {data}: misses the gate"
     fall = mean(1 - run["validations"][-1] / run["validations"][-6] for run in runs)
     if fall >= FLAT:
-        return (
-            f"base's perplexity on {data} fell by {fall:.1%} at the end: misses the gate"
-        )
+        shown = f"perplexity on {data} fell by {fall:.1%} at the end"
+        return f"base's {shown}: misses the gate"
     return ""
 
 
