@@ -93,7 +93,8 @@ class GatedFeedForward(nn.Module):
 def rotate(x: Tensor, start: int = 0) -> Tensor:
     """Turn queries or keys, (…, length, d_k), by their positions, counted from `start`.
 
-    Component i forms a pair with component i + d_k / 2 (Su and others, 2021).
+    Rotary positions (Su and others, 2021), in the order of transformers: component i is
+    paired with i + d_k / 2.
     """
     length, d_k = x.shape[-2:]
     divisors = 10000 ** (torch.arange(0, d_k, 2, device=x.device) / d_k)
@@ -225,8 +226,8 @@ class LanguageModel(nn.Module):
 def joined(pairs: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]:
     """Each pair as one text, and what to predict, both (batch, length), padded.
 
-    A text is source, BOS and target, whose last token, EOS, is only predicted. Where
-    a source token is read, nothing is: the label is PAD.
+    A text is source, BOS and target, whose last token, EOS, is only predicted. Nothing
+    is predicted where a source token is read: the label is PAD.
     """
     texts = [torch.tensor([*source, BOS, *target[:-1]]) for source, target in pairs]
     labels = [torch.tensor([PAD] * len(source) + target) for source, target in pairs]

@@ -2,10 +2,11 @@
 
 python bench/since_2017.py [--workers 2]    # about 80 minutes on two quiet cores
 
-What is measured, and when a run is good enough to judge, was fixed before it ran, and
-stands in the chapter. The steps are the chapter's own cells. Each model first tries
-three learning rates with seed 0; its seeds get the one whose validation perplexity is
-least. What is done stays in runs/since-2017: called again, it goes on.
+What is measured, and when a run is good enough to judge, stands in the chapter; it was
+fixed before the results were read. The steps are the chapter's own cells. Each model
+first tries three learning rates with seed 0, and more until the best has a worse one on
+either side; its seeds get the one whose validation perplexity is least. What is done
+stays in runs/since-2017: called again, it goes on.
 """
 
 import argparse
