@@ -2,8 +2,10 @@
 and nothing moved.
 """
 
+import gc
+import weakref
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -22,12 +24,14 @@ from test_translation import SOURCES, assert_same, tiny
 from torch import Tensor, nn
 
 import aiayn.translation.engine
+import aiayn.translation.products
 from aiayn.data.batching import pad
 from aiayn.data.vocabulary import EOS_ID, PAD_ID
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
 from aiayn.model.configuration import PRESETS
 from aiayn.model.kernels import recorded_attention
+from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import SearchConfig, beam_search
 from aiayn.translation.engine import (
     SHORT,
@@ -38,6 +42,13 @@ from aiayn.translation.engine import (
     lengthen,
     stack_beams,
     unstack_beams,
+)
+from aiayn.translation.products import (
+    EightBitProduct,
+    PackedProduct,
+    has_vnni,
+    packs,
+    prepared,
 )
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -314,3 +325,164 @@ def test_the_padding_of_a_narrow_batch_changes_nothing(
     monkeypatch.setattr(aiayn.translation.engine, "SHORT", 1)
     for padded, plain in zip(found, beam_search(engine, pad(SOURCES)), strict=True):
         assert_same(padded, plain)
+
+
+# Products made ready
+
+
+WIDE = TransformerConfig(
+    vocabulary_size=300, N=2, d_model=128, d_ff=256, h=4, dropout=0.0
+)
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"norm": "pre"},
+    {"attention_bias": True},
+    {"share_embeddings": False},
+    {"positions": "relative"},
+    {"d_k": 24, "d_v": 40},
+    {"score": "general"},
+]
+
+
+def wide(**changes: Any) -> Transformer:
+    model = Transformer(replace(WIDE, **changes)).float().eval()
+    with torch.no_grad():
+        for number, weight in enumerate(model.parameters()):
+            noise = torch.Generator().manual_seed(number)
+            weight += 0.1 * torch.randn(weight.shape, generator=noise)
+    return model
+
+
+@pytest.mark.skipif(not packs(), reason="no packed products here")
+@pytest.mark.parametrize("change", VARIANTS, ids=str)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_weights_in_order_find_the_same(change: dict[str, Any], beam: int) -> None:
+    model = wide(**change)
+    search = SearchConfig(beam, extra_length=12, n_best=beam)
+    engine = engine_for(model)
+    assert isinstance(engine, Engine)
+    assert any(isinstance(part, PackedProduct) for part in engine.model.modules())
+    assert_close_searches(engine, model, search)
+
+
+def assert_close_searches(
+    engine: Any, model: Transformer, search: SearchConfig
+) -> None:
+    source = pad(SOURCES)
+    for ours, theirs in zip(
+        beam_search(engine, source, search),
+        beam_search(model, source, search),
+        strict=True,
+    ):
+        assert [each.tokens for each in ours] == [each.tokens for each in theirs]
+        for one, other in zip(ours, theirs, strict=True):
+            assert abs(one.score - other.score) < 1e-4
+
+
+@pytest.mark.skipif(not packs(), reason="no packed products here")
+def test_a_product_of_any_rows_and_strides() -> None:
+    linear = nn.Linear(64, 96)
+    packed = PackedProduct(linear.weight, linear.bias)
+    whole = torch.randn(3, 70, 128)
+    with torch.inference_mode():
+        for x in (
+            whole[..., :64],
+            whole[:, -1, :64],
+            whole[:0, 0, 64:],
+            whole[0, 0, 64:],
+        ):
+            torch.testing.assert_close(packed(x), linear(x), rtol=0, atol=1e-5)
+
+
+@pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
+def test_eight_bits_are_off_by_what_rounding_explains() -> None:
+    """Each rounding is off by half a step at most, which is (max - min) / 510 of x."""
+    torch.manual_seed(3)
+    linear, x = nn.Linear(256, 512), torch.randn(40, 256)
+    product = EightBitProduct(linear.weight, linear.bias)
+    weight = linear.weight.detach()
+    step, steps = (x.max() - x.min()) / 255, weight.abs().amax(dim=1) / 127
+    bound = weight.abs().sum(dim=1) * step / 2
+    bound = (
+        bound + x.abs().sum(dim=1, keepdim=True) * steps / 2 + 256 * step * steps / 4
+    )
+    apart = (product(x) - linear(x)).abs().detach()
+    assert bool((apart <= 1.01 * bound).all()) and float(apart.mean()) < 0.01
+
+
+@pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
+@torch.inference_mode()
+def test_an_engine_in_eight_bits_scores_nearly_as_the_model() -> None:
+    model = wide()
+    engine = engine_for(model, "int8")
+    assert isinstance(engine, Engine) and engine is engine_for(model, "int8")
+    kinds = {type(part) for part in engine.model.modules()}
+    assert EightBitProduct in kinds and not kinds & {PackedProduct, nn.Linear}
+    source, target = sentences(7, 1, 4), sentences(8, 8, 8)
+    state = engine.start(source)
+    found = engine.step(target, state).log_softmax(-1)
+    wanted = model(source, target)[:, -1].log_softmax(-1)
+    assert 1e-5 < float((found - wanted).abs().mean()) < 0.1
+
+
+def test_without_vnni_it_says_so_and_stays_in_float32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aiayn.translation.products, "has_vnni", lambda: False)
+    model = wide()
+    with pytest.warns(UserWarning, match="VNNI.*as usual"):
+        engine = engine_for(model, "int8")
+    assert not any(
+        isinstance(p, EightBitProduct) for p in cast(Engine, engine).model.modules()
+    )
+    assert_close_searches(engine, model, SearchConfig(4, extra_length=8))
+
+
+def test_other_models_have_no_eight_bits() -> None:
+    other = moved(RECURRENT)
+    with pytest.warns(UserWarning, match="int8 needs a Transformer"):
+        assert engine_for(other, "int8") is other
+
+
+def test_narrow_and_double_models_are_left_as_they_are() -> None:
+    for model in (wide(d_model=64, d_ff=64), wide().double()):
+        assert cast(Engine, engine_for(model)).model is model
+
+
+@pytest.mark.skipif(not packs(), reason="no packed products here")
+def test_an_engine_is_kept_until_a_weight_changes() -> None:
+    model = wide()
+    first = engine_for(model)
+    assert engine_for(model) is first
+    optimizer = make_optimizer(model)
+    model(sentences(3), sentences(3)).sum().backward()
+    set_rate(optimizer, 1e-3)
+    optimizer.step()
+    second = engine_for(model)
+    assert second is not first
+    model.decoder.layers[0].feed_forward.W_1.weight.data[0] = 0
+    third = engine_for(model)
+    assert third is not second and engine_for(model) is third
+    assert_close_searches(third, model, SearchConfig(1, extra_length=8))
+    model.load_state_dict(wide(norm="post").state_dict())
+    assert engine_for(model) is not third
+
+
+@pytest.mark.skipif(not packs(), reason="no packed products here")
+def test_a_kept_engine_does_not_keep_its_model() -> None:
+    model = wide()
+    engine_for(model)
+    known = weakref.ref(model)
+    del model
+    gc.collect()
+    assert known() is None
+
+
+def test_a_prepared_copy_shares_what_it_does_not_make() -> None:
+    model = wide()
+    copy = prepared(model, PackedProduct if packs() else EightBitProduct)
+    assert copy.source_embeddings.weight is model.source_embeddings.weight
+    assert copy.decoder.layers[0].residuals[0].norm.weight is (
+        model.decoder.layers[0].residuals[0].norm.weight
+    )
+    assert model.decoder.layers[0].self_attention.W_O.weight.shape == (128, 128)

@@ -460,7 +460,7 @@ def test_a_parser_is_evaluated_by_its_brackets(
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
         (
             ["evaluate", "RUN", "--forms"],
-            "a parser, which F1 is for; leave out --pair, --forms and --against",
+            "F1 is for; leave out --pair, --forms, --against and --int8",
         ),
         (["translate", "RUN"], "a parser; use `aiayn parse`"),
     ],

@@ -45,6 +45,7 @@ from aiayn.translation.bleu_scores import (
     check_lines,
     measure,
 )
+from aiayn.translation.products import Compute
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation.translator import TooLong, Translator
 
@@ -133,6 +134,7 @@ def score(
     progress: bool = False,
     device: str | None = None,
     against: Path | None = None,
+    compute: Compute = "float32",
 ) -> dict[str, Any]:
     """Translate a test set with the model of a run, and score it (section 6.1).
 
@@ -154,16 +156,15 @@ def score(
     sets = load_test(data, pair, split)
     test = next(iter(sets.values()))
     theirs = others(against, search, test, progress, device) if against else None
-    ours = translate_test(Translator(*run.load(device), search), test, progress)
+    translator = Translator(*run.load(device), search, compute=compute)
+    ours = translate_test(translator, test, progress)
     forms = language in MOSES if forms is None else forms
     found = scores_of(ours, sets, language, forms)
+    what = {"kind": run.kind, "run": str(run.folder), "data": data, "pair": pair}
+    how = {"beam": search.beam, "alpha": search.alpha, "compute": compute}
     return {
-        "kind": run.kind,
-        "run": str(run.folder),
-        "data": data,
-        "pair": pair,
-        "beam": search.beam,
-        "alpha": search.alpha,
+        **what,
+        **how,
         "checkpoints": [folder.name for folder in run.checkpoints],
         "minutes": run.description.minutes,
         "device": device_name(device),

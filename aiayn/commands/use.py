@@ -35,6 +35,7 @@ from aiayn.inside.view import write_attention
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.products import Compute
 from aiayn.translation.search import SearchConfig
 from aiayn.translation.translator import TooLong, Translator
 
@@ -55,6 +56,12 @@ class ModelOptions:
     average: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
+    int8: bool = False  # weights in eight bits: nearly the same, sooner, on a processor
+
+    @property
+    def compute(self) -> Compute:
+        """In what numbers."""
+        return "int8" if self.int8 else "float32"
 
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
         """The run, and the paper's search for its kind, changed as the flags say."""
@@ -107,7 +114,7 @@ def translate(
     if run.kind == "parsing":
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
-    translator = Translator(*run.load(model.device), search)
+    translator = Translator(*run.load(model.device), search, compute=model.compute)
     lines = read_lines()
     with reporting_too_long():
         found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
@@ -136,7 +143,8 @@ def parse(
     if run.kind != "parsing":
         raise InputError(f"{model.run}: no parser; use `aiayn translate`")
     keep_heap()
-    parser = Parser(Translator(*run.load(model.device), search), constrained)
+    known = run.load(model.device)
+    parser = Parser(Translator(*known, search, compute=model.compute), constrained)
     lines = read_lines()
     with reporting_too_long():
         for tree in parser(lines, progress=sys.stderr.isatty()):
@@ -191,12 +199,13 @@ def evaluate(
         A file to write the scores to, with all that belongs to them.
     """
     run, search = model.read()
-    if run.kind == "parsing" and (pair or forms or against):
-        advice = "leave out --pair, --forms and --against"
+    if run.kind == "parsing" and (pair or forms or against or model.int8):
+        advice = "leave out --pair, --forms, --against and --int8"
         raise InputError(f"{model.run}: a parser, which F1 is for; {advice}")
     keep_heap()
     bar = sys.stderr.isatty()
-    record = score(run, search, data, pair, split, forms, bar, model.device, against)
+    where = model.device, against, model.compute
+    record = score(run, search, data, pair, split, forms, bar, *where)
     print(report(record))
     # A run from elsewhere may name any folder.
     if data is None and record["data"] not in CORPORA:

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 
 __all__ = [
     "bleu",
+    "Compute",
     "SearchConfig",
     "beam_search",
     "Translation",
@@ -15,6 +16,7 @@ __all__ = [
 
 # book/11-10-searching-and-scoring.ipynb, cell translation-front
 from aiayn.translation.bleu_scores import bleu as bleu
+from aiayn.translation.products import Compute
 from aiayn.translation.search import SearchConfig as SearchConfig
 from aiayn.translation.search import beam_search as beam_search
 from aiayn.translation.translator import Translation as Translation

@@ -20,6 +20,7 @@ from aiayn.data.batching import group_by_length, lengths_of, pad
 from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
 from aiayn.translation.engine import engine_for
+from aiayn.translation.products import Compute
 from aiayn.translation.search import Allowed, Hypothesis, SearchConfig, beam_search
 
 
@@ -37,13 +38,14 @@ def search_in_batches(
     allowed: Callable[[list[int]], Allowed | None] = lambda _: None,
     engine: bool = True,
     progress: bool = False,
+    compute: Compute = "float32",
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each source, best first; none if it is empty or too long.
 
     Sentences of similar length are searched together, `batch_tokens` at a time. One of
     more than `longest` tokens is left out, with the warning `TooLong`. `allowed` is
     asked for each batch, with the rows of its sentences, for what `beam_search` is told
-    to allow. Without the `engine`, the model itself is searched.
+    to allow. Without the `engine`, which may `compute` in int8, the model is searched.
     """
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
@@ -57,7 +59,7 @@ def search_in_batches(
     lengths = lengths_of([(sources[row], sources[row]) for row in wanted])
     found: list[list[Hypothesis]] = [[] for _ in sources]
     device = next(model.parameters()).device
-    decoder = engine_for(model) if engine else model
+    decoder = engine_for(model, compute) if engine else model
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
     with bar, fast_products(device, model.config.d_model):
         for group in group_by_length(lengths, batch_tokens) if wanted else []:

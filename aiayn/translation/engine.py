@@ -17,19 +17,23 @@ __all__ = [
     "over_words",
     "own_positions",
     "Engine",
+    "has_known_parts",
+    "state_of",
     "engine_for",
 ]
 
 
 # book/11-2-a-fast-decoder.ipynb, cell imports
 import math
+import warnings
 from functools import partial
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from aiayn.fast_paths import small_products
 from aiayn.model.attention import (
@@ -45,6 +49,7 @@ from aiayn.model.kernels import unscaled_dot_product
 from aiayn.model.positions import RelativeAttention
 from aiayn.model.stacks import DecoderLayer
 from aiayn.model.transformer import Transformer
+from aiayn.translation.products import Compute, prepared, product_for
 
 
 # book/11-2-a-fast-decoder.ipynb, cell stack-beams
@@ -162,8 +167,8 @@ class EngineState:
         if alive.shape[1] < 2 * most + 32:
             return ancestry
         positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
-        for cache in self.target:
-            cache.pick(positions)
+        for kept in self.target:
+            kept.pick(positions)
         return ancestry.take_along_dim(positions[:, None], dim=2)
 
 
@@ -237,11 +242,16 @@ def own_positions(
 
 # book/11-2-a-fast-decoder.ipynb, cell engine
 class Engine:
-    """Decodes with a trained Transformer: what the model itself would find, sooner."""
+    """Decodes with a trained Transformer: what the model itself would find, sooner.
 
-    def __init__(self, model: Transformer) -> None:
-        self.model, self.config = model, model.config
-        self.layers: list[Any] = list(model.decoder.layers)
+    In `int8` it finds nearly the same, sooner still.
+    """
+
+    def __init__(self, model: Transformer, compute: Compute = "float32") -> None:
+        make = product_for(model, compute)
+        self.model = model if make is None else prepared(model, make)
+        self.config = model.config
+        self.layers: list[Any] = list(self.model.decoder.layers)
 
     def start(self, source: Int[Tensor, "batch n"]) -> EngineState:
         """Encode the source, with keys and values for the decoder; `step` goes on."""
@@ -269,18 +279,50 @@ class Engine:
         return self.model.logits(self.model.decoder.norm(x[:, -1]))
 
 
-def engine_for(model: EncoderDecoder) -> StepByStep:
-    """An engine for a Transformer of this book's own parts; else the model itself."""
+# book/11-2-a-fast-decoder.ipynb, cell known-parts
+def has_known_parts(model: EncoderDecoder) -> bool:
+    """Whether a model is a Transformer of this book's own parts."""
     if type(model) is not Transformer:
-        return model
+        return False
     for layer in model.decoder.layers:
         if type(layer) is not DecoderLayer:
-            return model
+            return False
         own, other = layer.self_attention, layer.memory_attention
         if not (type(own) is type(other) is MultiHeadAttention):
-            return model
+            return False
         if type(own.attention) not in (Attention, FusedAttention, RelativeAttention):
-            return model
+            return False
         if type(other.attention) not in (Attention, FusedAttention):
-            return model
-    return Engine(model)
+            return False
+    return True
+
+
+# book/11-2-a-fast-decoder.ipynb, cell engine-for
+_KEPT: WeakKeyDictionary[nn.Module, tuple[object, Engine]] = WeakKeyDictionary()
+
+
+def state_of(model: nn.Module) -> object:
+    """Something that differs once a weight has been changed or exchanged."""
+    weights = [w.detach() for w in model.parameters()]
+    versions = [0 if w.is_inference() else w._version for w in weights]
+    total = float(sum(w.sum() for w in weights))  # a change of .data has no version
+    return [w.data_ptr() for w in weights], versions, total
+
+
+def engine_for(model: EncoderDecoder, compute: Compute = "float32") -> StepByStep:
+    """An engine for a Transformer of this book's own parts; else the model itself."""
+    if not has_known_parts(model):
+        if compute == "int8":
+            warnings.warn("int8 needs a Transformer: computing as usual", stacklevel=2)
+        return model
+    model = cast(Transformer, model)
+    if next(model.parameters()).device.type != "cpu":
+        return Engine(model, compute)  # which has nothing to put in order
+    state = compute, state_of(model)
+    kept = _KEPT.get(model)
+    if kept and kept[0] == state:
+        return kept[1]
+    engine = Engine(model, compute)
+    if engine.model is not model:  # else it would keep its own key alive
+        _KEPT[model] = state, engine
+    return engine

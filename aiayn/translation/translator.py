@@ -30,6 +30,7 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import TooLong as TooLong
 from aiayn.translation.batches import search_in_batches
 from aiayn.translation.bleu_scores import bleu as bleu
+from aiayn.translation.products import Compute
 from aiayn.translation.search import (
     PAPER_SEARCH,
     Hypothesis,
@@ -87,6 +88,8 @@ class Translator:
         Whether the `aiayn.translation.engine` decodes: the same translations, sooner.
     training : dict, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
+    compute : str
+        `int8` lets the engine round weights to eight bits: nearly the same, sooner.
     """
 
     def __init__(
@@ -96,9 +99,11 @@ class Translator:
         search: SearchConfig = PAPER_SEARCH,
         engine: bool = True,
         training: dict[str, Any] | None = None,
+        compute: Compute = "float32",
     ) -> None:
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search, self.engine, self.training = search, engine, training or {}
+        self.search, self.engine, self.compute = search, engine, compute
+        self.training = training or {}
 
     @classmethod
     def load(
@@ -107,11 +112,14 @@ class Translator:
         average: int | None = None,
         search: SearchConfig = PAPER_SEARCH,
         device: torch.device | str | None = None,
+        compute: Compute = "float32",
     ) -> "Translator":
         """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
         run = TrainedRun.read(folder, average)
-        return cls(*run.load(device), search, training=run.description.training)
+        training = run.description.training
+        return cls(*run.load(device), search, training=training, compute=compute)
 
+    # book/11-10-searching-and-scoring.ipynb, cell translate-text
     def __call__(
         self,
         text: str | Iterable[str],
