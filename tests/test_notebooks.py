@@ -183,3 +183,14 @@ def test_every_viewer_can_render_the_prose(cells: list[Any]) -> None:
                     r"\{[\w:.+-]+\}$", before.content
                 )
                 assert not role, f"{cell.id}: {before.content}`{after.content}`"
+
+
+def test_a_misread_box_names_who_misreads(path: Path, cells: list[Any]) -> None:
+    boxes = [
+        part
+        for cell in cells
+        for part in cell.source.split("\n\n")
+        if part.startswith("> **Misread.**")
+    ]
+    if path.stem != "00-how-this-book-works":  # which explains the box
+        assert all("](http" in box for box in boxes)
