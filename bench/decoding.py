@@ -1,29 +1,39 @@
 """Decoding speed: aiayn, CTranslate2, MarianMT, a plain loop of torch.nn.Transformer.
 
-python bench/decoding.py [--shapes small base] [--beams 1 4] [--rounds 3]
-                         [--run FOLDER] [--record]
+python bench/decoding.py [--shapes small base] [--beams 1 4] [--batches 1 8 32 128]
+                         [--rounds 3] [--run FOLDER] [--record]
 
-200 sentences of Multi30k's test set in batches of 32, in float32 on the CPU; models are
-random, and all write 40 tokens for each sentence, so that only the speed differs. aiayn
-and CTranslate2 have the same weights and must find the same translations. Each system
-is a process of its own; they take a pass one after another, in turn, another one first
-in each round. The plain loop keeps nothing from step to step, and is so slow that it
-gets one batch, once.
+Sentences of Multi30k's test set in the order of the file, so that a batch has short
+and long ones and padding, in float32 and in eight bits. Models are random, and all
+write 40 tokens for each sentence, so that only the speed differs. aiayn and CTranslate2
+have the same weights and, in float32, must find the same translations. Each system is a
+process of its own; they take a pass one after another, in turn, another one first in
+each round. MarianMT and the plain loop run in batches of 32 only; the loop keeps
+nothing from step to step, and is so slow that it gets one batch, once.
 
 With --run, also the whole test set with the trained model of that folder, where
 sentences end when they end. Translations may differ there: CTranslate2 stops a search
 by another rule. Ours must then be the likelier one.
+
+The record holds one entry for each kind of processor. One with AVX2 only is imitated by
+ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 and, for
+CTranslate2, CT2_FORCE_CPU_ISA=AVX2.
 """
 
 import argparse
 import contextlib
+import json
 import multiprocessing
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import records
 import torch
@@ -32,19 +42,24 @@ from training import SHAPES, TorchTransformer
 
 from aiayn.data import Vocabulary, load_pairs, train_vocabulary
 from aiayn.data.batching import pad
+from aiayn.data.files import write_atomically
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.fast_paths import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.translation import SearchConfig, Translator, beam_search
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.engine import Engine
+from aiayn.translation.products import Compute, has_vnni
 from aiayn.translation.search import expand
 
-SENTENCES, BATCH, LENGTH = 200, 32, 40
+LENGTH = 40  # tokens of each translation
+SENTENCES = {1: 16, 8: 64, 32: 128, 128: 128}  # by size of the batch
+USUAL = 32  # the batch of those that are slow
 TOKENS = 8000  # of a batch, where sentences end when they end
 # Of a batch of sources, with so many beams.
 Decode = Callable[[Tensor, int], list[list[int]]]
 Found = tuple[str, float]  # a translation and its log probability
+Figures = dict[str, float]
 
 
 def learn_vocabulary() -> Vocabulary:
@@ -53,18 +68,11 @@ def learn_vocabulary() -> Vocabulary:
     return train_vocabulary([*pairs.source, *pairs.target], 8000)
 
 
-def test_batches(vocabulary: Vocabulary) -> list[Tensor]:
-    """Sources of similar length; each is lengthened with its own words, so that none
-    needs padding.
-    """
-    sentences = load_pairs("multi30k", "en-de", "test_2016_flickr").source[:SENTENCES]
-    sources = sorted((row[:-1] for row in vocabulary.encode(list(sentences))), key=len)
-    batches = []
-    for at in range(0, len(sources), BATCH):
-        rows = sources[at : at + BATCH]
-        n = min(len(rows[-1]), LENGTH - 1)
-        batches.append(pad([[*(row * n)[:n], EOS_ID] for row in rows]))
-    return batches
+def test_batches(vocabulary: Vocabulary, size: int) -> list[Tensor]:
+    """The first sources of the test set, so many at a time."""
+    sentences = load_pairs("multi30k", "en-de", "test_2016_flickr").source
+    sources = vocabulary.encode(list(sentences[: SENTENCES[size]]))
+    return [pad(sources[at : at + size]) for at in range(0, len(sources), size)]
 
 
 class Endless(Transformer):
@@ -83,21 +91,25 @@ def random_model(config: TransformerConfig) -> Endless:
     return Endless(config).eval()
 
 
-def aiayn(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+def aiayn(
+    config: TransformerConfig, vocabulary: Vocabulary, compute: Compute = "float32"
+) -> Decode:
     """This package."""
-    model = Engine(random_model(config))
+    model = Engine(random_model(config), compute)
+    # A limit for all sentences, however long they are.
+    model.config = SimpleNamespace(longest=LENGTH, pad_id=PAD_ID)
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
-        extra = LENGTH - (source.shape[1] - 1)
-        found = beam_search(
-            model, source, SearchConfig(beams, alpha=0.0, extra_length=extra)
-        )
+        search = SearchConfig(beams, alpha=0.0, extra_length=LENGTH)
+        found = beam_search(model, source, search)
         return [hypotheses[0].tokens for hypotheses in found]
 
     return decode
 
 
-def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
+def ctranslate2(
+    config: TransformerConfig, vocabulary: Vocabulary, compute: Compute = "float32"
+) -> Decode:
     """CTranslate2 with the same weights."""
     import ctranslate2
 
@@ -107,7 +119,7 @@ def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
         write_ctranslate2(model, vocabulary, Path(folder, "model"))
         program = ctranslate2.Translator(
             str(Path(folder, "model")),
-            compute_type="float32",
+            compute_type=compute,
             intra_threads=torch.get_num_threads(),
         )
     numbers = {
@@ -117,7 +129,7 @@ def ctranslate2(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
 
     def decode(source: Tensor, beams: int) -> list[list[int]]:
         found = program.translate_batch(
-            [vocabulary.pieces(row[:-1]) for row in source.tolist()],
+            [vocabulary.pieces(row[: row.index(EOS_ID)]) for row in source.tolist()],
             beam_size=beams,
             min_decoding_length=LENGTH,
             max_decoding_length=LENGTH,
@@ -176,12 +188,24 @@ def plain_loop(config: TransformerConfig, vocabulary: Vocabulary) -> Decode:
     return decode
 
 
-SYSTEMS = {
+SYSTEMS: dict[str, Callable[[TransformerConfig, Vocabulary], Decode]] = {
     "aiayn": aiayn,
+    "ctranslate2": ctranslate2,
+    "aiayn int8": partial(aiayn, compute="int8"),
+    "ctranslate2 int8": partial(ctranslate2, compute="int8"),
     "marian": marian,
     "torch.nn": plain_loop,
-    "ctranslate2": ctranslate2,
 }
+SLOW = ("marian", "torch.nn")
+
+
+def systems(size: int) -> list[str]:
+    """Who takes part with batches of that size."""
+    return [
+        name
+        for name in SYSTEMS
+        if (size == USUAL or name not in SLOW) and (has_vnni() or name != "aiayn int8")
+    ]
 
 
 @torch.inference_mode()
@@ -189,26 +213,26 @@ def work(
     name: str,
     config: TransformerConfig,
     vocabulary: Vocabulary,
-    batches: list[Tensor],
     connection: Connection,
 ) -> None:
-    """Be one of the systems: with so many beams, tell how long a pass took and what was
-    written.
+    """Be one of the systems: tell how long a pass took and what was written, with so
+    many beams and sentences at a time.
     """
     keep_heap()
     fast = (
         fast_products(torch.device("cpu"), config.d_model)
-        if name == "aiayn"
+        if name.startswith("aiayn")
         else contextlib.nullcontext()
     )
     with fast:
         decode = SYSTEMS[name](config, vocabulary)
-        while beams := connection.recv():
-            began = time.perf_counter()
-            found = [
-                decode(batch, beams)
-                for batch in (batches[:1] if name == "torch.nn" else batches)
+        while (asked := connection.recv()) is not None:
+            beams, size = asked
+            batches = test_batches(vocabulary, size)[
+                : 1 if name == "torch.nn" else None
             ]
+            began = time.perf_counter()
+            found = [decode(batch, beams) for batch in batches]
             seconds = time.perf_counter() - began
             tokens = [row for rows in found for row in rows]
             assert all(len(row) == LENGTH for row in tokens)
@@ -232,31 +256,24 @@ def processes(
     return ends
 
 
-def race(
-    config: TransformerConfig,
-    vocabulary: Vocabulary,
-    batches: list[Tensor],
-    beams: int,
-    rounds: int,
-) -> dict[str, float]:
+def race(ends: dict[str, Connection], beams: int, size: int, rounds: int) -> Figures:
     """Output tokens per second of each system; and the share of equal translations."""
-    ends = processes(SYSTEMS, work, config, vocabulary, batches)
-    seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
-    counts, written, names = {}, {}, list(SYSTEMS)
+    names = systems(size)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    counts, written = {}, {}
     for number in range(rounds + 1):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
             once = name == "torch.nn"
             if once and number:
                 continue
-            ends[name].send(beams)
+            ends[name].send((beams, size))
             took, written[name] = ends[name].recv()
             counts[name] = len(written[name]) * LENGTH
             if number or once:  # the first round warms up
                 seconds[name].append(took)
-    for end in ends.values():
-        end.send(0)
-    found = {
-        name: round(counts[name] / statistics.median(seconds[name])) for name in SYSTEMS
+    found: Figures = {
+        name: round(counts[name] / statistics.median(seconds[name])) for name in names
     }
     pairs = zip(written["aiayn"], written["ctranslate2"], strict=True)
     equal = sum(one == other for one, other in pairs) / len(written["aiayn"])
@@ -355,51 +372,80 @@ def real_work(run: Path, rounds: int) -> dict[str, float]:
     }
 
 
+def kind() -> dict[str, Any]:
+    """Which processor this is, or which it is told to be."""
+    return {
+        "machine": f"{records.processor()}, {os.cpu_count()} cores",
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "vnni": has_vnni(),
+    }
+
+
+def shape_rows(shape: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """The figures of one shape, printed as they come."""
+    vocabulary, rows = learn_vocabulary(), []
+    ends = processes(systems(USUAL), work, SHAPES[shape], vocabulary)
+    for beams in arguments.beams:
+        for size in arguments.batches:
+            found = race(ends, beams, size, arguments.rounds)
+            rows.append({"shape": shape, "beam": beams, "batch": size} | found)
+            print(f"{shape} beam {beams} batch {size:<4}", end="")
+            for name in SYSTEMS:
+                shown = f"{found[name]:,}" if name in found else "–"
+                print(f"{shown:>17}", end="")
+            ratio = found["aiayn"] / found["ctranslate2"]
+            print(f"   {ratio:.2f}", end="")
+            if "aiayn int8" in found:
+                ratio = found["aiayn int8"] / found["ctranslate2 int8"]
+                print(f", int8 {ratio:.2f}", end="")
+            print(f" x ctranslate2; {found['as ctranslate2']:.0%} the same", flush=True)
+    for end in ends.values():
+        end.send(None)
+    return rows
+
+
+def write_record(findings: dict[str, Any]) -> None:
+    """Add it to those of other kinds of processors."""
+    path = records.RUNS / "decoding-speed.json"
+    known = json.loads(path.read_text(encoding="utf-8"))["kinds"]
+    same = ("machine", "instructions")
+    others = [k for k in known if any(k[name] != findings[name] for name in same)]
+    text = json.dumps({"kinds": [*others, findings]}, indent=1, ensure_ascii=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
 def main() -> None:
     """Measure, print, and record on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES)
-    )
+    shapes, sizes = list(SHAPES), list(SENTENCES)
+    parser.add_argument("--shapes", nargs="+", choices=shapes, default=shapes)
     parser.add_argument("--beams", nargs="+", type=int, default=[1, 4])
+    parser.add_argument("--batches", nargs="+", type=int, choices=sizes, default=sizes)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--run", type=Path, help="a folder with a model trained on Multi30k"
     )
     parser.add_argument(
-        "--record", action="store_true", help="write book/runs/decoding-speed.json"
+        "--record", action="store_true", help="add to book/runs/decoding-speed.json"
     )
     arguments = parser.parse_args()
     records.check_peers()
     keep_heap()
-    vocabulary = learn_vocabulary()
-    batches, fixed = test_batches(vocabulary), []
     print(
-        f"{'':10}" + "".join(f"{name:>13}" for name in SYSTEMS) + "   output tokens/s"
+        f"{kind()}\n{'output tokens/s':22}",
+        *(f"{name:>17}" for name in SYSTEMS),
+        sep="",
     )
-    for shape in arguments.shapes:
-        for beams in arguments.beams:
-            found = race(SHAPES[shape], vocabulary, batches, beams, arguments.rounds)
-            fixed.append({"shape": shape, "beam": beams} | found)
-            print(
-                f"{shape} {beams:<4} "
-                + "".join(f"{found[name]:>13,}" for name in SYSTEMS),
-                end="   ",
-            )
-            peers = (found["aiayn"] / found[name] for name in ("marian", "ctranslate2"))
-            print("{:.2f} x marian, {:.2f} x ctranslate2,".format(*peers), end=" ")
-            print(f"{found['as ctranslate2']:.0%} the same", flush=True)
-    findings = {
-        "sentences": SENTENCES,
-        "batch": BATCH,
-        "length": LENGTH,
-        "fixed": fixed,
-    }
+    findings: dict[str, Any] = records.START | kind() | {"length": LENGTH}
+    findings["sentences"] = SENTENCES
+    findings["fixed"] = [
+        row for shape in arguments.shapes for row in shape_rows(shape, arguments)
+    ]
     if arguments.run is not None:
         findings["real"] = real_work(arguments.run, arguments.rounds)
         print("the whole test set, sentences/s:", findings["real"])
     if arguments.record:
-        records.write("decoding-speed", findings)
+        write_record(findings)
 
 
 if __name__ == "__main__":

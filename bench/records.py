@@ -24,12 +24,12 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.machine()
-    names = {
-        line.partition(":")[2].strip()
-        for line in lines
-        if line.startswith("model name")
-    }
-    return ", ".join(sorted(names)) or platform.machine()
+    wanted = ("model name", "cpu family", "model")
+    found = (line.partition(":") for line in lines)
+    parts = {name.strip(): value.strip() for name, _, value in found}
+    name, *numbers = (parts.get(each, "") for each in wanted)
+    family = " (family {}, model {})".format(*numbers) if all(numbers) else ""
+    return f"{name}{family}" if name else platform.machine()
 
 
 def check_peers() -> None:

@@ -5,7 +5,7 @@ and nothing moved.
 import gc
 import weakref
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 import torch
@@ -26,13 +26,13 @@ from torch import Tensor, nn
 import aiayn.translation.engine
 import aiayn.translation.products
 from aiayn.data.batching import pad
-from aiayn.data.vocabulary import EOS_ID, PAD_ID
+from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
 from aiayn.model.configuration import PRESETS
 from aiayn.model.kernels import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
-from aiayn.translation import SearchConfig, beam_search
+from aiayn.translation import SearchConfig, Translator, beam_search
 from aiayn.translation.engine import (
     SHORT,
     Engine,
@@ -44,6 +44,7 @@ from aiayn.translation.engine import (
     unstack_beams,
 )
 from aiayn.translation.products import (
+    Compute,
     EightBitProduct,
     PackedProduct,
     has_vnni,
@@ -486,3 +487,14 @@ def test_a_prepared_copy_shares_what_it_does_not_make() -> None:
         model.decoder.layers[0].residuals[0].norm.weight
     )
     assert model.decoder.layers[0].self_attention.W_O.weight.shape == (128, 128)
+
+
+@pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
+def test_a_translator_in_eight_bits_uses_them() -> None:
+    vocabulary = train_vocabulary(["the cat sleeps", "die Katze schläft"] * 20, 60)
+    model = wide(vocabulary_size=len(vocabulary))
+    usual, rounded = (
+        Translator(model, vocabulary, compute=kind).n_best(["the cat"], 1)[0][0].score
+        for kind in get_args(Compute)
+    )
+    assert 1e-6 < abs(usual - rounded) < 0.5

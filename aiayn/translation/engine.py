@@ -16,6 +16,9 @@ __all__ = [
     "over_memory",
     "over_words",
     "own_positions",
+    "PARTS",
+    "ENOUGH",
+    "remember",
     "Engine",
     "has_known_parts",
     "state_of",
@@ -240,6 +243,31 @@ def own_positions(
     return kept[:, None].take_along_dim(index, dim=3).flatten(0, 1)
 
 
+# book/11-2-a-fast-decoder.ipynb, cell remember
+PARTS, ENOUGH = 4, 8  # into which a batch is cut at most; sentences of a part at least
+
+
+def remember(model: Transformer, source: Int[Tensor, "batch n"]) -> list[list[Tensor]]:
+    """Keys and values of the encoded source, for each layer of the decoder."""
+    words, n = (source != model.config.pad_id).sum(dim=1), source.shape[1]
+    parts = 1 if source.is_cuda else max(1, min(PARTS, len(source) // ENOUGH))
+    layers: list[Any] = list(model.decoder.layers)
+    kept: list[list[Tensor]] = [[] for _ in layers]
+    for rows in words.argsort(stable=True).chunk(parts):
+        width = n if parts == 1 else max(int(words[rows].max()), min(SHORT, n))
+        memory = model.encode(source[rows, :width])
+        for layer, rooms in zip(layers, kept, strict=True):
+            found = layer.memory_attention.projections.project(memory, slice(1, 3))
+            if not rooms:
+                rooms += [
+                    f.new_zeros(len(source), *f.shape[1:2], n, f.shape[3])
+                    for f in found
+                ]
+            for room, new in zip(rooms, found, strict=True):
+                room[rows, :, :width] = new
+    return kept
+
+
 # book/11-2-a-fast-decoder.ipynb, cell engine
 class Engine:
     """Decodes with a trained Transformer: what the model itself would find, sooner.
@@ -256,13 +284,8 @@ class Engine:
     def start(self, source: Int[Tensor, "batch n"]) -> EngineState:
         """Encode the source, with keys and values for the decoder; `step` goes on."""
         source = lengthen(source, self.config)
-        memory = self.model.encode(source)
-        parts = [
-            layer.memory_attention.projections.project(memory, slice(1, 3))
-            for layer in self.layers
-        ]
-        kept = [[part.contiguous() for part in layer] for layer in parts]
-        return EngineState(kept, padding_mask(source, self.config.pad_id))
+        memory = remember(self.model, source)
+        return EngineState(memory, padding_mask(source, self.config.pad_id))
 
     def step(
         self, tokens: Int[Tensor, "rows m"], state: EngineState

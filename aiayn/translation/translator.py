@@ -158,6 +158,7 @@ class Translator:
             longest,
             engine=self.engine,
             progress=progress,
+            compute=self.compute,
         )
         written = [each.tokens for hypotheses in found for each in hypotheses]
         texts = iter(self.vocabulary.decode(written))
