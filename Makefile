@@ -113,7 +113,7 @@ colab: $(READY)
 	@printf '\n== An environment like that of Colab ==\n'
 	@$(VENV)/pytest -m colab -k wheel
 
-tracked: $(READY)
+tracked: $(READY) ## Build the site from the chapters as they are, without running them
 	@printf '\n== Site of the tracked chapters ==\n'
 	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)
