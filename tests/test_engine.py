@@ -33,16 +33,13 @@ from aiayn.model.configuration import PRESETS
 from aiayn.model.kernels import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import SearchConfig, Translator, beam_search
-from aiayn.translation.engine import (
-    SHORT,
-    Engine,
+from aiayn.translation.beams import (
     EngineState,
     GrowingCache,
-    engine_for,
-    lengthen,
     stack_beams,
     unstack_beams,
 )
+from aiayn.translation.engine import SHORT, Engine, engine_for, lengthen
 from aiayn.translation.products import (
     Compute,
     EightBitProduct,
