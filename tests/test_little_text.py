@@ -113,8 +113,8 @@ def test_a_word_is_cut_as_often_as_the_probabilities_say() -> None:
     usual = vocabulary.encode("ten")
     assert vocabulary.pieces(usual) == ["▁ten", "</s>"]
     merges = [pair in BPEDropout(vocabulary, 0.3).tokens for pair in ("▁t", "te", "en")]
-    dropout, draw = BPEDropout(vocabulary, 0.3), random.Random(1)
-    drawn = [len(dropout(usual, draw)) - 1 for _ in range(20_000)]
+    dropout, word = BPEDropout(vocabulary, 0.3), tuple(usual[:-1])
+    drawn = [len(dropout.draw(word, k)) for k in range(20_000)]
     assert drawn.count(4) / 20_000 == pytest.approx(0.3 ** sum(merges), abs=0.01)
     assert 0.7**3 - 0.01 < drawn.count(1) / 20_000 < 0.7
     assert set(drawn) == {1, 2, 3, 4}

@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
 """
 
 __all__ = [
+    "VARIANTS",
     "BPEDropout",
     "SampledBatches",
 ]
@@ -14,6 +15,7 @@ __all__ = [
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from operator import add
 from random import Random
 from typing import Any
@@ -30,12 +32,15 @@ from aiayn.data.batching import (
 )
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 
-
 # book/11-13-little-text.ipynb, cell sampled
+VARIANTS = 16  # draws of a word that are kept, to be used again
+
+
 class BPEDropout:
     """Cuts words into other pieces: each merge is skipped with probability p.
 
-    BPE-dropout (Provilkov and others, 2020), for the tokens of a vocabulary.
+    BPE-dropout (Provilkov and others, 2020), for the tokens of a vocabulary. A word
+    that comes again takes one of `VARIANTS` draws.
     """
 
     def __init__(self, vocabulary: Vocabulary, p: float) -> None:
@@ -44,33 +49,35 @@ class BPEDropout:
         self.tokens = {text: token for token, text in enumerate(self.texts)}
         score = vocabulary.processor.GetScore
         self.rank = {text: -score(token) for text, token in self.tokens.items()}
-        self.usual = lru_cache(1 << 20)(self.without_chance)
-
-    def without_chance(self, word: str) -> list[str]:
-        """A word's pieces if nothing is skipped; none if a letter is unknown."""
-        known = all(letter in self.tokens for letter in word)
-        return self.pieces(word, 0.0, Random(0)) if known else []
+        marked = (
+            token for token, text in enumerate(self.texts) if text.startswith("▁")
+        )
+        self.begins = {*range(EOS_ID + 1), *marked}
+        self.variant = lru_cache(1 << 20)(self.draw)
 
     def __call__(self, sentence: Tokens, generator: Random) -> list[int]:
         """The sentence in other pieces, drawn from the generator."""
-        found = list[str]()
+        found = list[int]()
         for word in self.words(sentence):
-            if word == self.usual("".join(word)):
-                word = self.pieces("".join(word), self.p, generator)
-            found += word
-        return [self.tokens[piece] for piece in found]
+            found += self.variant(word, int(VARIANTS * generator.random()))
+        return found
 
     # book/11-13-little-text.ipynb, cell sampled-pieces
-    def words(self, sentence: Tokens) -> Iterator[list[str]]:
-        """The pieces of each word; ▁ marks where one begins."""
-        word = list[str]()
-        for token in sentence:
-            text = self.texts[token]
-            if text.startswith("▁") or token <= EOS_ID:
-                yield word
-                word = []
-            word.append(text)
-        yield word
+    def words(self, sentence: Tokens) -> Iterator[tuple[int, ...]]:
+        """The tokens of each word; ▁ marks where one begins."""
+        starts = [k for k, token in enumerate(sentence) if token in self.begins]
+        for start, end in pairwise([0, *starts, len(sentence)]):
+            yield tuple(sentence[start:end])
+
+    def draw(self, word: tuple[int, ...], k: int) -> list[int]:
+        """The tokens of a word at its k-th draw."""
+        usual = [self.texts[token] for token in word]
+        text = "".join(usual)
+        known = all(letter in self.tokens for letter in text)
+        if not known or self.pieces(text, 0.0, Random(0)) != usual:
+            return list(word)
+        drawn = self.pieces(text, self.p, Random(f"{k} {text}"))
+        return [self.tokens[piece] for piece in drawn]
 
     def pieces(self, word: str, p: float, generator: Random) -> list[str]:
         """Letters, merged while two neighbours make a piece that is not skipped."""

@@ -42,10 +42,15 @@ class LittleText:
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
+    cooldown: int = 0  # last steps, in which the learning rate falls to nothing
 
     def r_drop_at(self, step: int) -> float:
         """The weight of R-Drop at a step."""
         return self.r_drop if step > self.r_drop_after else 0.0
+
+    def cooled(self, left: int) -> float:
+        """What the learning rate is multiplied by when so many steps are left."""
+        return min(1.0, left / self.cooldown) if self.cooldown else 1.0
 
 
 # book/11-1-runs-that-survive.ipynb, cell training-config

@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
 __all__ = [
     "hide_words",
     "r_drop_loss",
+    "r_drop_gradient",
     "ProjectedRDrop",
     "RegularizedObjective",
 ]
@@ -60,6 +61,31 @@ def r_drop_loss(
     return loss / 2 + alpha / 4 * apart, nll / 2
 
 
+# book/11-13-little-text.ipynb, cell r-drop-gradient
+def r_drop_gradient(
+    log_p: Float[Tensor, "2 tokens vocabulary"],
+    labels: Int[Tensor, " tokens"],
+    epsilon: float,
+    alpha: float,
+) -> tuple[Float[Tensor, "2 tokens vocabulary"], Tensor, Tensor]:
+    """`r_drop_loss` by its logits, the loss, and -log p; `log_p` is used up."""
+    row, V = torch.arange(len(labels), device=labels.device), log_p.shape[-1]
+    nll, smooth = -log_p[:, row, labels].sum(), -log_p.mean(dim=-1).sum()
+    apart = log_p[0] - log_p[1]
+    p = log_p.exp_()
+    gradient = p * apart
+    gradient[1].neg_()
+    divergence = gradient.sum(dim=-1, keepdim=True)
+    share = alpha / 4
+    gradient.mul_(share).addcmul_(p, 0.5 + share * (1 - divergence))
+    gradient[0].sub_(p[1], alpha=share)
+    gradient[1].sub_(p[0], alpha=share)
+    gradient.sub_(epsilon / V / 2)
+    gradient[:, row, labels] -= (1 - epsilon) / 2
+    loss = ((1 - epsilon) * nll + epsilon * smooth) / 2 + share * divergence.sum()
+    return gradient, loss, nll / 2
+
+
 # book/11-13-little-text.ipynb, cell projected-r-drop
 class ProjectedRDrop(torch.autograd.Function):
     """`r_drop_loss` of projections, whose gradients are made a portion at a time."""
@@ -74,19 +100,19 @@ class ProjectedRDrop(torch.autograd.Function):
         alpha: float,
         chunk: int,
     ) -> tuple[Tensor, Tensor]:
-        ctx.gradients = torch.empty_like(both), torch.zeros_like(weight)
-        sums = weight.new_zeros(2, dtype=torch.float32)
-        rows = max(1, chunk // (2 * len(weight)))
+        dweight, rows = torch.zeros_like(weight), max(1, chunk // (2 * len(weight)))
+        ctx.gradients, sums = (
+            (torch.empty_like(both), dweight),
+            both.new_zeros(2).float(),
+        )
         portions = (t.split(rows, -2) for t in (both, ctx.gradients[0]))
         for part, gradient, label in zip(*portions, labels.split(rows), strict=True):
-            with torch.enable_grad():
-                x, w = part.detach().requires_grad_(), weight.detach().requires_grad_()
-                logits = (x @ w.T).float()
-                loss, nll = r_drop_loss(logits, label, epsilon, alpha)
-                found, dweight = torch.autograd.grad(loss, (x, w))
-            gradient.copy_(found)
-            ctx.gradients[1].add_(dweight)
-            sums += torch.stack([loss.detach(), nll])
+            log_p = (part @ weight.T).float().log_softmax(dim=-1)
+            found, *losses = r_drop_gradient(log_p, label, epsilon, alpha)
+            found = found.to(weight.dtype)
+            gradient.copy_(found @ weight)
+            dweight.addmm_(found.flatten(0, 1).T, part.flatten(0, 1))
+            sums += torch.stack(losses)
         loss, nll = sums
         ctx.mark_non_differentiable(nll)
         return loss, nll

@@ -152,6 +152,7 @@ def training_step(
         )
     taken = step + config.steps_before
     rate = learning_rate(taken, config.model.d_model, config.warmup, config.rate_factor)
+    rate *= config.cooled(left=config.steps - step + 1)
     set_rate(optimizer, rate)
     if finite:
         optimizer.step()
