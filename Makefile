@@ -2,7 +2,7 @@
 SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf zip export notebooks models check test serve address clean stage lint units colab tracked
+.PHONY: help setup book pdf zip export notebooks models check test nightly serve address clean stage lint units colab tracked
 
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -46,7 +46,7 @@ book: $(READY) ## Run every chapter that changed and build the site in _build/ht
 $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml \
     $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*)
 	@mkdir -p $(@D)
-	OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
+	@ALL="$(CHAPTERS)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
 # (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
@@ -60,7 +60,8 @@ stage:
 # Always built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass then.
 _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	@rm -rf _build/html _build/.doctrees
-	$(VENV)/jupyter-book build -q -W -n --keep-going --path-output . $(STAGE)
+	@echo "All chapters ran; now their pages (a minute or two)"
+	@$(VENV)/jupyter-book build -q -W -n --keep-going --path-output . $(STAGE)
 	@touch $@
 
 pdf: book ## Print the book as _build/aiayn.pdf
@@ -76,7 +77,7 @@ export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 
 notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/*.ipynb)
 	@for chapter in $(CHAPTERS); do \
-	  OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; \
+	  ALL="$(CHAPTERS)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; \
 	done
 
 models: $(READY) ## Train the two models of the laboratory that the package carries, and put them into it
@@ -92,21 +93,28 @@ lint: $(READY)
 
 units: $(READY)
 	@printf '\n== Tests ==\n'
-	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser and not colab" -n $(JOBS) --dist loadfile
+	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser and not colab and not nightly" -n $(JOBS) --dist loadfile
 
 check: lint units ## Check all but the chapters' runs and the site: lint, types, export, tests
 
 # First, side by side, what has use for one core alone.
-test: $(READY) ## Check everything: also run every chapter, here and as in Colab, and open the site in a browser
+test: $(READY) ## Check everything: also run every chapter, some as in Colab, and open the site in a browser
 	@$(MAKE) --no-print-directory -j$(JOBS) lint tracked colab
 	@$(MAKE) --no-print-directory units
 	@printf '\n== Chapters, run again and compared ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
 	  --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadscope $(CHAPTERS)
 	@printf '\n== Chapters, each alone, as Colab would run them ==\n'
-	@$(VENV)/pytest -m colab
+	@$(VENV)/pytest -m "colab and not nightly"
 	@printf '\n== Site in a browser ==\n'
-	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m browser -n $(JOBS) --dist loadfile
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
+	  --dist loadfile
+
+nightly: $(READY) tracked ## Check what takes long: every chapter in Colab, every page, processes that are killed
+	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "nightly and not browser and not colab" -n $(JOBS) --dist loadfile
+	@$(VENV)/pytest -m "colab and nightly"
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and nightly" -n $(JOBS)
+	@$(VENV)/python tools/models.py --check
 
 # pip takes a minute to make the environment that stands in for Colab; the tests of chapters in it find it there.
 colab: $(READY)

@@ -48,11 +48,16 @@ def check_peers() -> None:
 START = provenance(["python", *sys.argv])
 
 
-def write(name: str, findings: dict[str, Any], machine: str | None = None) -> None:
+def machine() -> str:
+    """What measures: processor, cores, and the threads that PyTorch has."""
+    threads = torch.get_num_threads()
+    return f"{processor()}, {os.cpu_count()} cores, {threads} threads"
+
+
+def write(name: str, findings: dict[str, Any], where: str | None = None) -> None:
     """Write book/runs/NAME.json, whole or not at all, and print it."""
-    here = f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
     text = json.dumps(
-        START | {"machine": machine or here} | findings, indent=1, ensure_ascii=False
+        START | {"machine": where or machine()} | findings, indent=1, ensure_ascii=False
     )
     write_atomically(RUNS / f"{name}.json", f"{text}\n".encode())
     print(text)

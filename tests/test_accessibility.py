@@ -7,7 +7,7 @@ import lxml.html
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-from test_site import CHART_PAGES, DARK, DRAWN, PAGES, SITE, TYPESET
+from test_site import CHART_PAGES, DARK, DRAWN, LOOKS, PAGES, SITE, TYPESET
 
 pytestmark = [
     pytest.mark.browser,
@@ -19,16 +19,6 @@ ACCEPTED = {
     # Tables whose first column names the rows: the corner has nothing to say.
     "empty-table-header",
 }
-# Source and reference look alike for all modules; one of each stands for them.
-MODULES = [
-    "aiayn/model.transformer.html",
-    "api/command-line.html",
-    "api/index.html",
-    "api/model.transformer.html",
-]
-AXE_PAGES = [
-    name for name in PAGES if name in MODULES or not name.startswith(("aiayn/", "api/"))
-]
 # A chapter has ten thousand coloured pieces of code, of few kinds: axe would look at
 # them for half a minute. One of each kind stays. Formulas have their text's colour;
 # charts' are looked at below, as axe cannot.
@@ -224,7 +214,7 @@ def findings(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", AXE_PAGES)
+@pytest.mark.parametrize("name", LOOKS)
 def test_axe_finds_nothing(page: Page, name: str) -> None:
     """Neither axe nor a look at the charts' colours finds a fault, in light or dark."""
     visit(page, name)
@@ -335,7 +325,7 @@ def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
     assert waiting.value.suggested_filename.endswith(".csv")
 
 
-@pytest.mark.parametrize("name", AXE_PAGES)
+@pytest.mark.parametrize("name", LOOKS)
 def test_zoom_and_spacing(page: Page, name: str) -> None:
     """At 200%, and with the wider spacing that some readers set (WCAG 1.4.12), nothing
     is cut off.

@@ -1,4 +1,4 @@
-"""Every chapter runs in Colab: alone in an empty folder, with nothing but the wheel and
+"""Chapters run in Colab, nightly all of them: alone in an empty folder, with nothing but the wheel and
 what Colab has.
 
 Colab itself cannot be had here. What stands in for it is a new environment with Colab's
@@ -264,7 +264,24 @@ def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_re
     assert names == modules | results | models | {"aiayn/py.typed"}
 
 
-@pytest.mark.parametrize("chapter", NOTEBOOKS, ids=lambda path: path.stem)
+# One of each sort; nightly, all.
+FIRST = (
+    "one-page",
+    "03-2-attention",
+    "05-training",
+    "11-12-sweeps-and-evidence",
+    "how-to-2-fine-tune",
+)
+
+
+@pytest.mark.parametrize(
+    "chapter",
+    [
+        path if path.stem in FIRST else pytest.param(path, marks=pytest.mark.nightly)
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_chapter(runs: dict[Path, Future[Run]], colab: Colab, chapter: Path) -> None:
     run = runs[chapter].result()
     assert run.package.is_relative_to(colab.environment)

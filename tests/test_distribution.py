@@ -310,7 +310,7 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
         )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -305,7 +305,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_kill_9_at_any_moment(
     vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """Text that looks different each time: other pieces, hidden words, two passes."""
 
+import json
 import random
 import signal
 import time
@@ -34,6 +35,7 @@ from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from aiayn.model import Transformer
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.optimizer import learning_rate
 from aiayn.training.preparation import prepare
 from aiayn.training.regularization import (
     ProjectedRDrop,
@@ -53,6 +55,7 @@ LITTLE = replace(
     word_dropout=0.1,
     r_drop=5.0,
     r_drop_after=12,
+    cooldown=10,
 )
 
 
@@ -289,7 +292,7 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "changes",
-    [{"bpe_dropout": 0.1}, {"word_dropout": 0.1}, {"r_drop": 1.0}],
+    [{"bpe_dropout": 0.1}, {"word_dropout": 0.1}, {"r_drop": 1.0}, {"cooldown": 3}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_each_remedy_changes_the_training(
@@ -311,6 +314,22 @@ def test_each_remedy_changes_the_training(
 )
 def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> None:
     assert complaint(recipe, "multi30k", **changes).startswith(said)
+
+
+# A rate that falls to nothing
+
+
+def test_the_rate_falls_to_nothing_in_the_last_steps(
+    corpus: Path, tmp_path: Path
+) -> None:
+    config = replace(QUICK, steps=50, warmup=10, cooldown=5)
+    train_model(config, str(corpus), "en-de", tmp_path / "run")
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    (last,) = [line for line in map(json.loads, lines) if "rate" in line]
+    paper = learning_rate(50, config.model.d_model, 10, config.rate_factor)
+    assert last["rate"] == pytest.approx(paper / 5)
+    assert [config.cooled(left) for left in (50, 6, 5, 2)] == [1.0, 1.0, 1.0, 0.4]
+    assert replace(config, cooldown=0).cooled(1) == 1.0
 
 
 # Small letters

@@ -257,7 +257,7 @@ main()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     aiayn: Any,

@@ -603,7 +603,7 @@ def test_a_run_writes_for_tensorboard(corpus: str, tmp_path: Path) -> None:
     assert [event.step for event in events.Scalars("validation_perplexity")] == [6]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not shutil.which("g++"), reason="torch compiles with g++, which is not here"
 )

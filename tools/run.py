@@ -1,6 +1,6 @@
 """Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT.
 
-The two may be the same. This is `jupyter execute` with three things that it cannot do:
+The two may be the same; ALL may name all chapters, of which this is one. This is `jupyter execute` with three things that it cannot do:
 the output may lie elsewhere while the chapter runs in its own folder, no timings are
 written, and the metadata stay as they were.
 """
@@ -44,9 +44,11 @@ def run(notebook: Path, output: Path) -> None:
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
+    chapters = os.environ.get("ALL", str(source)).split()
+    place = f"{chapters.index(str(source)) + 1} of {len(chapters)}"
     start = time.perf_counter()
     try:
         run(source, target)
     except CellExecutionError as error:
         sys.exit(f"{source}: a cell failed\n{error}")
-    print(f"{source}: {time.perf_counter() - start:.0f} s")
+    print(f"{place:>8}  {source}: {time.perf_counter() - start:.0f} s", flush=True)
