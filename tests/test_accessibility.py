@@ -7,7 +7,7 @@ import lxml.html
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-from test_site import CHART_PAGES, DARK, DRAWN, LOOKS, PAGES, SITE, TYPESET
+from test_site import DARK, DRAWN, LOOKS, PAGES, SITE, TYPESET
 
 pytestmark = [
     pytest.mark.browser,
@@ -179,6 +179,7 @@ OPEN_DATA = """
     details.open = true;
 }
 """
+CLOSE_DATA = OPEN_DATA.replace("true", "false")
 
 
 @pytest.fixture(scope="module")
@@ -214,21 +215,61 @@ def findings(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", LOOKS)
-def test_axe_finds_nothing(page: Page, name: str) -> None:
+# A page is opened once, and looked at three times; the last look takes it apart.
+@pytest.fixture(scope="module", params=LOOKS)
+def opened(page: Page, request: pytest.FixtureRequest) -> Page:
+    """Each page, one after the other."""
+    visit(page, request.param)
+    return page
+
+
+def test_charts_have_their_data(opened: Page) -> None:
+    """Under every chart a reader can open its numbers, not more than it may have."""
+    charts = opened.locator(".aiayn-chart").count()
+    opened.evaluate(OPEN_DATA)
+    assert opened.locator("details.aiayn-data").count() == charts
+    for number in range(charts):
+        data = opened.locator("details.aiayn-data").nth(number)
+        rows = data.locator("tbody tr").count()
+        most = 100 * data.locator("table").count()
+        assert 0 < rows <= most, f"chart {number} has {rows} rows"
+        assert data.locator("th").first.text_content()
+    assert not opened.evaluate(SIDEWAYS)
+    opened.evaluate(CLOSE_DATA)
+
+
+def test_zoom_and_spacing(opened: Page) -> None:
+    """At 200%, and with the wider spacing that some readers set (WCAG 1.4.12), nothing
+    is cut off.
+
+    A window of 1400 pixels is 700 wide when all in it is twice as large.
+    """
+    opened.set_viewport_size({"width": 700, "height": 900})
+    opened.evaluate(STILL)
+    assert not opened.evaluate(SIDEWAYS)
+    spacing = opened.add_style_tag(content=SPACING)
+    for width in (700, 390):
+        opened.set_viewport_size({"width": width, "height": 900})
+        opened.evaluate(STILL)
+        assert not opened.evaluate(CUT) and not opened.evaluate(SIDEWAYS)
+    spacing.evaluate("(style) => style.remove()")
+    opened.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_axe_finds_nothing(opened: Page) -> None:
     """Neither axe nor a look at the charts' colours finds a fault, in light or dark."""
-    visit(page, name)
-    found = [f"light: {each}" for each in page.evaluate(CONTRAST)]
-    page.evaluate(DARK)
-    page.wait_for_function(DRAWN)
-    found += [f"dark: {each}" for each in page.evaluate(CONTRAST)]
-    page.evaluate(LIGHTEN)
-    found += [f"dark: {each}" for each in findings(page)]
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    page.evaluate(STILL)
-    found += [f"light: {each}" for each in findings(page)]
+    opened.wait_for_function(DRAWN)
+    found = [f"light: {each}" for each in opened.evaluate(CONTRAST)]
+    opened.evaluate(DARK)
+    opened.wait_for_function(DRAWN)
+    found += [f"dark: {each}" for each in opened.evaluate(CONTRAST)]
+    opened.evaluate(LIGHTEN)
+    found += [f"dark: {each}" for each in findings(opened)]
+    opened.evaluate("document.documentElement.dataset.theme = 'light'")
+    opened.evaluate(STILL)
+    found += [f"light: {each}" for each in findings(opened)]
     found = [each for each in found if not any(part in each for part in ACCEPTED)]
-    assert not found, "\n".join([name, *found])
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -292,23 +333,6 @@ def test_search_theme_and_folds_by_keyboard(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize("name", CHART_PAGES)
-def test_charts_have_their_data(page: Page, name: str) -> None:
-    """Under every chart a reader can open its numbers, not more than it may have."""
-    visit(page, name)
-    charts = page.locator(".aiayn-chart").count()
-    page.evaluate(OPEN_DATA)
-    assert page.locator("details.aiayn-data").count() == charts
-    for number in range(charts):
-        data = page.locator("details.aiayn-data").nth(number)
-        rows = data.locator("tbody tr").count()
-        assert 0 < rows <= 100 * data.locator("table").count(), (
-            f"{name}: chart {number} has {rows} rows"
-        )
-        assert data.locator("th").first.text_content()
-    assert not page.evaluate(SIDEWAYS)
-
-
 def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
     """The table names columns as the axes do; the file has every digit."""
     visit(page, "book/03-2-attention.html")
@@ -323,23 +347,6 @@ def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
     lines = waiting.value.path().read_text(encoding="utf-8").splitlines()
     assert len(lines) >= 1 + data.locator("table").first.locator("tbody tr").count()
     assert waiting.value.suggested_filename.endswith(".csv")
-
-
-@pytest.mark.parametrize("name", LOOKS)
-def test_zoom_and_spacing(page: Page, name: str) -> None:
-    """At 200%, and with the wider spacing that some readers set (WCAG 1.4.12), nothing
-    is cut off.
-
-    A window of 1400 pixels is 700 wide when all in it is twice as large.
-    """
-    visit(page, name, width=700)
-    assert not page.evaluate(SIDEWAYS)
-    page.add_style_tag(content=SPACING)
-    page.evaluate(STILL)
-    assert not page.evaluate(CUT) and not page.evaluate(SIDEWAYS)
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.evaluate(STILL)
-    assert not page.evaluate(CUT) and not page.evaluate(SIDEWAYS)
 
 
 def test_nothing_moves_for_who_asks_so(page: Page) -> None:

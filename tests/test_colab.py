@@ -1,5 +1,5 @@
-"""Chapters run in Colab, nightly all of them: alone in an empty folder, with nothing but the wheel and
-what Colab has.
+"""Chapters run in Colab, at night all of them: alone in an empty folder, with nothing
+but the wheel and what Colab has.
 
 Colab itself cannot be had here. What stands in for it is a new environment with Colab's
 versions, as far as the index of packages has them; a stub of `google.colab`, by which
