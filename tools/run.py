@@ -1,8 +1,9 @@
 """Run a chapter and write it with its outputs: python tools/run.py NOTEBOOK OUTPUT.
 
-The two may be the same; ALL may name all chapters, of which this is one. This is `jupyter execute` with three things that it cannot do:
-the output may lie elsewhere while the chapter runs in its own folder, no timings are
-written, and the metadata stay as they were.
+The two may be the same. ALL in the environment may list all chapters, for the number of
+this one. It is `jupyter execute` with three things that that cannot do: the output may
+lie elsewhere while the chapter runs in its own folder, no timings are written, and the
+metadata stay as they were.
 """
 
 import copy

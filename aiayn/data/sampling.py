@@ -65,9 +65,10 @@ class BPEDropout:
     # book/11-13-little-text.ipynb, cell sampled-pieces
     def words(self, sentence: Tokens) -> Iterator[tuple[int, ...]]:
         """The tokens of each word; ▁ marks where one begins."""
-        starts = [k for k, token in enumerate(sentence) if token in self.begins]
-        for start, end in pairwise([0, *starts, len(sentence)]):
-            yield tuple(sentence[start:end])
+        tokens = np.asarray(sentence).tolist()
+        starts = [k for k, token in enumerate(tokens) if token in self.begins]
+        for start, end in pairwise([0, *starts, len(tokens)]):
+            yield tuple(tokens[start:end])
 
     def draw(self, word: tuple[int, ...], k: int) -> list[int]:
         """The tokens of a word at its k-th draw."""

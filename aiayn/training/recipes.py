@@ -24,6 +24,7 @@ from aiayn.model.base import ModelConfig, check_fields
 from aiayn.model.configuration import PRESETS, TransformerConfig, config
 from aiayn.model.convolutional import CONVOLUTIONAL
 from aiayn.model.recurrent import RECURRENT
+from aiayn.training.optimizer import learning_rate
 
 # book/11-1-runs-that-survive.ipynb, cell check-numbers
 MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)
@@ -47,10 +48,6 @@ class LittleText:
     def r_drop_at(self, step: int) -> float:
         """The weight of R-Drop at a step."""
         return self.r_drop if step > self.r_drop_after else 0.0
-
-    def cooled(self, left: int) -> float:
-        """What the learning rate is multiplied by when so many steps are left."""
-        return min(1.0, left / self.cooldown) if self.cooldown else 1.0
 
 
 # book/11-1-runs-that-survive.ipynb, cell training-config
@@ -95,6 +92,13 @@ class TrainingConfig(LittleText):
     def longest(self) -> int:
         """Tokens that a sentence may have, for the recipe and for its model."""
         return min(self.max_length, self.model.longest or self.max_length)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, by the paper's schedule and the cooldown."""
+        taken, width = step + self.steps_before, self.model.d_model
+        paper = learning_rate(taken, width, self.warmup, self.rate_factor)
+        left = self.steps - step + 1
+        return paper * min(1.0, left / self.cooldown) if self.cooldown else paper
 
 
 # book/11-1-runs-that-survive.ipynb, cell check-recipe

@@ -32,7 +32,7 @@ from aiayn.data.vocabulary import PAD_ID
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.loss import projected_loss
-from aiayn.training.optimizer import learning_rate, set_rate
+from aiayn.training.optimizer import set_rate
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.workers import Workers
 
@@ -150,9 +150,7 @@ def training_step(
             f"step {step}: the loss is {loss}, the gradient {length},"
             f" on the pairs {pairs} …"
         )
-    taken = step + config.steps_before
-    rate = learning_rate(taken, config.model.d_model, config.warmup, config.rate_factor)
-    rate *= config.cooled(left=config.steps - step + 1)
+    rate = config.rate(step)
     set_rate(optimizer, rate)
     if finite:
         optimizer.step()
