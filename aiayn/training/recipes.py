@@ -93,6 +93,7 @@ class TrainingConfig(LittleText):
         """Tokens that a sentence may have, for the recipe and for its model."""
         return min(self.max_length, self.model.longest or self.max_length)
 
+    # book/11-1-runs-that-survive.ipynb, cell rate-of-a-step
     def rate(self, step: int) -> float:
         """The learning rate of a step, by the paper's schedule and the cooldown."""
         taken, width = step + self.steps_before, self.model.d_model
