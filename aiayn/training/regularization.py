@@ -100,18 +100,16 @@ class ProjectedRDrop(torch.autograd.Function):
         alpha: float,
         chunk: int,
     ) -> tuple[Tensor, Tensor]:
-        dweight, rows = torch.zeros_like(weight), max(1, chunk // (2 * len(weight)))
-        ctx.gradients, sums = (
-            (torch.empty_like(both), dweight),
-            both.new_zeros(2).float(),
-        )
+        dweight, sums = torch.zeros_like(weight), both.new_zeros(2).float()
+        ctx.gradients = torch.empty_like(both), dweight
+        rows = max(1, chunk // (2 * len(weight)))
         portions = (t.split(rows, -2) for t in (both, ctx.gradients[0]))
         for part, gradient, label in zip(*portions, labels.split(rows), strict=True):
             log_p = (part @ weight.T).float().log_softmax(dim=-1)
             found, *losses = r_drop_gradient(log_p, label, epsilon, alpha)
             found = found.to(weight.dtype)
             gradient.copy_(found @ weight)
-            dweight.addmm_(found.flatten(0, 1).T, part.flatten(0, 1))
+            dweight.add_(found.flatten(0, 1).T @ part.flatten(0, 1))
             sums += torch.stack(losses)
         loss, nll = sums
         ctx.mark_non_differentiable(nll)
