@@ -79,8 +79,8 @@ def drawn(split: str) -> list[Pair]:
 
 @cache
 def training() -> list[Pair]:
-    """As many pairs as a model learns from."""
-    (pairs,) = draw_apart([{"n": 30_000}])
+    """100,000 pairs to learn from."""
+    (pairs,) = draw_apart([{"n": 100_000}])
     return pairs
 
 

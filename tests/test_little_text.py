@@ -222,6 +222,23 @@ def test_r_drop_in_portions_is_r_drop(alpha: float, chunk: int) -> None:
     torch.testing.assert_close(torch.autograd.grad(3 * found, (both, weight)), wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_r_drop_in_half_the_bits_is_nearly_r_drop(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    both = torch.randn(2, 11, 8).to(dtype).requires_grad_()
+    weight = torch.randn(20, 8, requires_grad=True)
+    labels = torch.randint(20, (11,))
+    wanted = torch.autograd.grad(
+        r_drop_loss(both.float() @ weight.T, labels, 0.1, 5.0)[0], (both, weight)
+    )
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, _ = ProjectedRDrop.apply(both, weight, labels, 0.1, 5.0, 130)
+    found = torch.autograd.grad(loss, (both, weight))
+    for mine, exact in zip(found, wanted, strict=True):
+        assert mine.dtype == exact.dtype
+        assert (mine - exact).norm() < 0.02 * exact.norm()
+
+
 def test_r_drop_is_the_divergence_in_both_directions() -> None:
     torch.manual_seed(0)
     logits, labels = torch.randn(2, 5, 9, dtype=torch.float64), torch.arange(5)
