@@ -108,11 +108,11 @@ def gradient_scaler(
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)  # its factor is 1
 
 
-# book/05-training.ipynb, cell training-step
 class NotFinite(InputError):
     """The loss or the gradient is not finite."""
 
 
+# book/05-training.ipynb, cell training-step
 def training_step(
     objective: Objective | DistributedDataParallel,
     optimizer: torch.optim.Optimizer,
