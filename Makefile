@@ -60,8 +60,8 @@ stage:
 # Always built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass then.
 _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	@rm -rf _build/html _build/.doctrees
-	@echo "All chapters ran; now their pages (a minute or two)"
-	@$(VENV)/jupyter-book build -q -W -n --keep-going --path-output . $(STAGE)
+	@echo "All chapters ran; now their pages (a minute)"
+	@$(VENV)/python tools/site.py $(STAGE) .
 	@touch $@
 
 pdf: book ## Print the book as _build/aiayn.pdf
@@ -125,7 +125,7 @@ tracked: $(READY) ## Build the site from the chapters as they are, without runni
 	@printf '\n== Site of the tracked chapters ==\n'
 	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)
-	@$(VENV)/jupyter-book build -q -W -n --keep-going $(TRACKED)
+	@$(VENV)/python tools/site.py $(TRACKED)
 
 serve: book ## Show the book at http://127.0.0.1:8000
 	@$(VENV)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell difference
@@ -49,7 +49,7 @@ class Difference:
 
     def within(self, margin: float) -> bool | None:
         """Whether it is nearly nothing: two one-sided tests at 5% against `margin`."""
-        reach = stats.t.ppf(0.95, self.freedom) * self.error
+        reach = scipy.stats.t.ppf(0.95, self.freedom) * self.error
         if abs(self.mean) + reach < margin:
             return True
         return False if self.low > margin or self.high < -margin else None
@@ -100,9 +100,9 @@ def welch(one: Sequence[float], other: Sequence[float]) -> Difference:
 
 def _difference(mean: float, error: float, freedom: float) -> Difference:
     """With Student's t; by their signs, where all pairs differ by the same."""
-    reach = stats.t.ppf(0.975, freedom) * error
+    reach = scipy.stats.t.ppf(0.975, freedom) * error
     if error:
-        p = 2 * stats.t.sf(abs(mean) / error, freedom)
+        p = 2 * scipy.stats.t.sf(abs(mean) / error, freedom)
     else:
         p = 0.5**freedom if mean else 1.0
     numbers = mean, mean - reach, mean + reach, p, error, freedom

@@ -181,4 +181,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("playground", Playground)
     app.connect("config-inited", write_model)
     app.connect("html-page-context", load_scripts)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
