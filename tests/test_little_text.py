@@ -56,6 +56,7 @@ LITTLE = replace(
     r_drop=5.0,
     r_drop_after=12,
     cooldown=10,
+    muon=True,
 )
 
 
@@ -309,7 +310,13 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "changes",
-    [{"bpe_dropout": 0.1}, {"word_dropout": 0.1}, {"r_drop": 1.0}, {"cooldown": 3}],
+    [
+        {"bpe_dropout": 0.1},
+        {"word_dropout": 0.1},
+        {"r_drop": 1.0},
+        {"cooldown": 3},
+        {"muon": True},
+    ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_each_remedy_changes_the_training(

@@ -35,6 +35,7 @@ from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
 from aiayn.model.registry import build, check_rebuilt
 from aiayn.training.metrics import Meter, stale
+from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preparation import Corpus, prepare
 from aiayn.training.progress import Progress
@@ -280,7 +281,7 @@ def train_model(
         model = build(config.model).to(workers.device)
         if init:
             model.load_state_dict(init.model.state_dict())
-        optimizer = make_optimizer(model)
+        optimizer = Muon(model) if config.muon else make_optimizer(model)
         settings |= {"corpus": corpus.train.folder.name}
         run.begin(model, optimizer, corpus.vocabulary, settings)
         for layer in model.layers() if compile else ():

@@ -44,6 +44,7 @@ class LittleText:
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
     cooldown: int = 0  # last steps, in which the learning rate falls to nothing
+    muon: bool = False  # move the layers' matrices by Muon instead of Adam
 
     def r_drop_at(self, step: int) -> float:
         """The weight of R-Drop at a step."""

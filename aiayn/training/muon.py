@@ -1,0 +1,82 @@
+"""Little text (paper, section 5).
+
+Generated from a chapter of the book: edit that, then run `make export`.
+https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+"""
+
+__all__ = [
+    "orthogonal",
+    "Muon",
+]
+
+
+# book/11-13-little-text.ipynb, cell muon-imports
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from aiayn.model.projections import HeadProjections
+
+
+def orthogonal(
+    matrices: Float[Tensor, "*batch rows columns"],
+) -> Float[Tensor, "*batch rows columns"]:
+    """Matrices with nearly the same singular vectors, and singular values near 1."""
+    if matrices.shape[-2] > matrices.shape[-1]:
+        return orthogonal(matrices.mT).mT
+    size = torch.linalg.matrix_norm(matrices, keepdim=True)
+    x = (matrices / size.clamp(min=1e-7)).bfloat16()
+    for _ in range(5):
+        square = x @ x.mT
+        x = 3.4445 * x + (2.0315 * square @ square - 4.7750 * square) @ x
+    return x.to(matrices.dtype)
+
+
+# book/11-13-little-text.ipynb, cell muon
+class Muon(torch.optim.Adam):
+    """Muon (Jordan, 2024) for the layers' matrices, the paper's Adam for the rest.
+
+    Learning rates are those of Adam (section 5.3). Of a matrix, `exp_avg` is kept; its
+    `exp_avg_sq` stays 0, so that a checkpoint has one form.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(
+            model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
+        self.parts: dict[Tensor, list[int]] = {
+            layer.weight: layer.widths
+            if isinstance(layer, HeadProjections)
+            else [layer.out_features]
+            for layer in model.modules()
+            if isinstance(layer, nn.Linear)
+        }
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Move all parameters that have a gradient."""
+        gradients = {p: p.grad for p in self.parts if p.grad is not None}
+        for matrix in gradients:
+            matrix.grad = None  # Adam leaves it alone
+        super().step()
+        alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
+        for matrix, gradient in gradients.items():
+            ahead = self.averaged(matrix, gradient).split(self.parts[matrix])
+            for part in zip(matrix.split(self.parts[matrix]), ahead, strict=True):
+                alike.setdefault(part[0].shape, []).append(part)
+        for shape, pairs in alike.items():
+            length = 0.2 * max(shape) ** 0.5 * self.param_groups[0]["lr"]
+            moves = orthogonal(torch.stack([ahead for _, ahead in pairs]))
+            for (matrix, _), move in zip(pairs, moves, strict=True):
+                matrix.sub_(move, alpha=length)
+
+    # book/11-13-little-text.ipynb, cell muon-averaged
+    def averaged(self, matrix: Tensor, gradient: Tensor) -> Tensor:
+        """The mean of the gradients, the last ones most (Nesterov's momentum, 0.95)."""
+        state = self.state[matrix]
+        if not state:
+            state["step"] = torch.zeros(())
+            state |= {k: torch.zeros_like(matrix) for k in ("exp_avg", "exp_avg_sq")}
+        state["step"] += 1
+        state["exp_avg"].lerp_(gradient, 0.05)
+        return gradient.lerp(state["exp_avg"], 0.95)
