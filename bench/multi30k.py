@@ -52,9 +52,8 @@ def bleu_of(
     run: Path, alpha: float, split: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `aiayn evaluate` finds on a part of the corpus, and BLEU by form."""
-    record = score(
-        run, SearchConfig(beam=5, alpha=alpha), tests=(None, None, split), forms=True
-    )
+    search = SearchConfig(beam=5, alpha=alpha)
+    record = score(TrainedRun.read(run), search, split=split, forms=True)
     (found,) = record["bleu"].values()
     return record, found
 
