@@ -68,6 +68,9 @@ PRESETS = {
     "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
     "multi30k": TransformerConfig(
+        vocabulary_size=6000, N=3, d_model=256, d_ff=512, h=4, dropout=0.3
+    ),
+    "multi30k-wu": TransformerConfig(
         vocabulary_size=10000, N=4, d_model=128, d_ff=256, h=4, dropout=0.3
     ),
     "laboratory": TransformerConfig(
@@ -82,7 +85,7 @@ def config(name: str, **changes: Any) -> TransformerConfig:
     Parameters
     ----------
     name : str
-        One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `laboratory`.
+        One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `laboratory` and others.
     **changes
         Fields of `TransformerConfig` that are to differ.
 

@@ -29,7 +29,7 @@ _LABORATORY = TrainingConfig(
     config("laboratory"), 4400, batch_tokens=1000, warmup=400, rate_factor=0.5
 )
 _MULTI30K = TrainingConfig(
-    config("multi30k", vocabulary_size=8000), 3300, batch_tokens=8192, warmup=2000
+    config("multi30k-wu", vocabulary_size=8000), 3300, batch_tokens=8192, warmup=2000
 )
 SWEEPS = {"laboratory": _LABORATORY, "multi30k": _MULTI30K, "wmt14": TrainingConfig()}
 

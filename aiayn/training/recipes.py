@@ -140,6 +140,21 @@ RECIPES = {
     ),
     "multi30k": TrainingConfig(
         config("multi30k"),
+        steps=11_000,
+        batch_tokens=2048,
+        micro_batches=2,
+        warmup=2000,
+        rate_factor=1.431,  # a peak of 0.002
+        checkpoint_steps=500,
+        keep=5,
+        average=1,
+        bpe_dropout=0.1,
+        lowercase=True,
+        cooldown=4000,
+        muon=True,
+    ),
+    "multi30k-wu": TrainingConfig(
+        config("multi30k-wu"),
         steps=8000,
         batch_tokens=8192,
         warmup=2000,

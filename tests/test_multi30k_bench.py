@@ -1,0 +1,80 @@
+"""bench/multi30k.py, with a tiny model and corpus: seeds, record, packed weights."""
+
+import hashlib
+import json
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import multi30k
+import pytest
+import torch
+from safetensors.torch import load_file
+from small_runs import QUICK, write_corpus
+
+from aiayn.training import TrainingConfig, train_model
+from aiayn.training.checkpoint import list_checkpoints
+
+
+def never(*_: Any, **__: Any) -> None:
+    raise AssertionError("a seed that is through is trained again")
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Records by name; the bench trains a tiny recipe on number words."""
+    corpus = write_corpus(tmp_path / "corpus")
+    few = replace(QUICK, steps=6, checkpoint_steps=3, average=1)
+
+    def tiny(name: str, seed: int) -> TrainingConfig:
+        assert name == "multi30k-wu"
+        return replace(few, seed=seed)
+
+    def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
+        train_model(config, str(corpus), pair, out, resume=how["resume"])
+
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(multi30k, "recipe", tiny)
+    monkeypatch.setattr(multi30k, "train_model", train)
+    monkeypatch.setattr(multi30k, "keep_heap", lambda: None)
+    monkeypatch.setattr(multi30k, "PARTIAL", tmp_path / "partial")
+    monkeypatch.setattr(multi30k, "SPLIT", "val")
+    monkeypatch.setattr(multi30k, "ALPHAS", (0.6, 1.0))
+    monkeypatch.setattr(multi30k.records, "write", found.__setitem__)
+    return found
+
+
+def test_seeds_are_recorded_and_the_best_is_packed(
+    written: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["multi30k.py", "--config", "multi30k-wu", "--out", str(tmp_path / "run")]
+    for more in (["--seeds", "1"], ["--seeds", "2", "--weights", str(tmp_path / "w")]):
+        monkeypatch.setattr(sys, "argv", [*command, *more])
+        multi30k.main()
+    record = written["multi30k-wu-en-de"]
+    assert json.loads(
+        (tmp_path / "partial" / "multi30k-wu-en-de.json").read_text(encoding="utf-8")
+    ) == json.loads(json.dumps(record["seeds"]))
+    assert list(record["seeds"]) == ["1", "2"]
+    for seed in record["seeds"].values():
+        assert seed["steps"] == 6 and [step for step, _ in seed["curve"]] == [3, 6]
+        assert seed["alpha"] in (0.6, 1.0) and set(seed["bleu"]) >= {multi30k.FORM}
+        assert {"BLEU", "chrF"} <= set(seed["measured"])
+
+    weights = record["weights"]
+    content = (tmp_path / "w" / weights["file"]).read_bytes()
+    assert weights["bytes"] == len(content)
+    assert weights["sha256"] == hashlib.sha256(content).hexdigest()
+    with zipfile.ZipFile(tmp_path / "w" / weights["file"]) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    best = tmp_path / f"run-multi30k-wu-en-de-{record['best_on_val']}"
+    packed = load_file(tmp_path / "unpacked/multi30k-wu-en-de/model.safetensors")
+    trained = load_file(list_checkpoints(best)[-1] / "model.safetensors")
+    for name, weight in trained.items():
+        assert torch.equal(packed[name], weight.half())
+
+    monkeypatch.setattr(multi30k, "train_model", never)
+    monkeypatch.setattr(sys, "argv", [*command, "--seeds", "2"])
+    multi30k.main()
