@@ -15,8 +15,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from aiayn.model.projections import HeadProjections
-
 
 def orthogonal(
     matrices: Float[Tensor, "*batch rows columns"],
@@ -45,16 +43,14 @@ class Muon(torch.optim.Adam):
             model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
         self.parts: dict[Tensor, list[int]] = {
-            layer.weight: layer.widths
-            if isinstance(layer, HeadProjections)
-            else [layer.out_features]
+            layer.weight: getattr(layer, "widths", [layer.out_features])
             for layer in model.modules()
             if isinstance(layer, nn.Linear)
         }
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Move all parameters that have a gradient."""
+    def step(self) -> None:  # type: ignore[override]
+        """Move all parameters that have a gradient; the matrices' are then gone."""
         gradients = {p: p.grad for p in self.parts if p.grad is not None}
         for matrix in gradients:
             matrix.grad = None  # Adam leaves it alone
@@ -62,8 +58,9 @@ class Muon(torch.optim.Adam):
         alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
         for matrix, gradient in gradients.items():
             ahead = self.averaged(matrix, gradient).split(self.parts[matrix])
-            for part in zip(matrix.split(self.parts[matrix]), ahead, strict=True):
-                alike.setdefault(part[0].shape, []).append(part)
+            pieces = matrix.split(self.parts[matrix])
+            for piece, mean in zip(pieces, ahead, strict=True):
+                alike.setdefault(piece.shape, []).append((piece, mean))
         for shape, pairs in alike.items():
             length = 0.2 * max(shape) ** 0.5 * self.param_groups[0]["lr"]
             moves = orthogonal(torch.stack([ahead for _, ahead in pairs]))
@@ -72,7 +69,7 @@ class Muon(torch.optim.Adam):
 
     # book/11-13-little-text.ipynb, cell muon-averaged
     def averaged(self, matrix: Tensor, gradient: Tensor) -> Tensor:
-        """The mean of the gradients, the last ones most (Nesterov's momentum, 0.95)."""
+        """The mean of the gradients, the latest weighted most (Nesterov momentum)."""
         state = self.state[matrix]
         if not state:
             state["step"] = torch.zeros(())

@@ -49,7 +49,7 @@ def r_drop_loss(
     epsilon: float,
     alpha: float,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Mean of the smoothed losses of two passes, and what they disagree.
+    """Mean of the smoothed losses of two passes, and how far they disagree.
 
     R-Drop (Liang and others, 2021), halved. Gives sums over tokens, as
     `label_smoothed_loss`: what is minimised, and -log p of both passes' mean.
@@ -68,7 +68,7 @@ def r_drop_gradient(
     epsilon: float,
     alpha: float,
 ) -> tuple[Float[Tensor, "2 tokens vocabulary"], Tensor, Tensor]:
-    """`r_drop_loss` by its logits, the loss, and -log p; `log_p` is used up."""
+    """Gradient of `r_drop_loss`, the loss, and -log p; `log_p` is used up."""
     row, V = torch.arange(len(labels), device=labels.device), log_p.shape[-1]
     nll, smooth = -log_p[:, row, labels].sum(), -log_p.mean(dim=-1).sum()
     apart = log_p[0] - log_p[1]
