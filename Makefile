@@ -14,6 +14,9 @@ TRACKED := _build/tracked
 # The chapters in reading order, the copies of them that `make book` runs, and what else the site is made of.
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
 RAN := $(CHAPTERS:%=$(STAGE)/%)
+# What takes longest begins first, so that no processor waits at the end.
+SLOW := $(foreach name,one-page 12 09 01 06-3 06-1 00-1,$(filter book/$(name)-% book/$(name).ipynb,$(CHAPTERS)))
+BROWSER := $(shell grep -l 'mark.browser\|pytestmark$$' tests/test_*.py)
 FOUND := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' ! -path '*/.*')
 PAGES := $(filter-out $(wildcard book/*.py),$(FOUND))
 
@@ -99,21 +102,20 @@ check: lint units ## Check all but the chapters' runs and the site: lint, types,
 
 # First, side by side, what has use for one core alone.
 test: $(READY) ## Check everything: also run every chapter, some as in Colab, and open the site in a browser
-	@$(MAKE) --no-print-directory -j$(JOBS) lint tracked colab
+	@$(MAKE) --no-print-directory -j$(JOBS) colab lint tracked
 	@$(MAKE) --no-print-directory units
-	@printf '\n== Chapters, run again and compared ==\n'
+	@printf '\n== Chapters, run again and compared; beside them some alone, as Colab would run them ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
-	  --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadscope $(CHAPTERS)
-	@printf '\n== Chapters, each alone, as Colab would run them ==\n'
-	@$(VENV)/pytest -m "colab and not nightly"
+	  --nbval-sanitize-with tests/nbval.cfg -m "not nightly" -n $(JOBS) --dist loadscope --no-loadscope-reorder \
+	  tests/test_colab.py $(SLOW) $(filter-out $(SLOW),$(CHAPTERS))
 	@printf '\n== Site in a browser ==\n'
 	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
-	  --dist loadfile
+	  --dist loadfile $(BROWSER)
 
 nightly: $(READY) tracked ## Check what takes long: every chapter in Colab, every page, processes that are killed
 	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "nightly and not browser and not colab" -n $(JOBS) --dist loadfile
-	@$(VENV)/pytest -m "colab and nightly"
-	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and nightly" -n $(JOBS)
+	@$(VENV)/pytest -m "colab and nightly" tests/test_colab.py
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and nightly" -n $(JOBS) $(BROWSER)
 	@$(VENV)/python tools/models.py --check
 
 # pip takes a minute to make the environment that stands in for Colab; the tests of chapters in it find it there.

@@ -2,6 +2,7 @@
 folder of real data.
 """
 
+import functools
 import io
 import os
 import signal
@@ -52,6 +53,16 @@ def one_thread(fresh_state: None) -> None:
     where one takes 8.
     """
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def measured_once() -> Iterator[None]:
+    """Each training measures how fast the machine is; here the first one, for all."""
+    import aiayn.training.loop as loop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "measured_peak", functools.cache(loop.measured_peak))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -174,6 +174,13 @@ CUT = """
   .filter((node) => node.scrollHeight > node.clientHeight + 2)
   .map((node) => `cut: ${node.outerHTML.slice(0, 120)}`)
 """
+# Code of 88 columns has room on a page of 1400 pixels; the reference is narrower.
+TOO_WIDE = """
+() => [...document.querySelectorAll("main pre")]
+  .filter((code) => code.checkVisibility() && code.scrollWidth > code.clientWidth + 1)
+  .map((code) => code.textContent.trim().split("\\n")
+    .reduce((one, other) => one.length < other.length ? other : one))
+"""
 SIDEWAYS = "document.documentElement.scrollWidth > innerWidth"
 OPEN_DATA = """
 () => {
@@ -218,12 +225,16 @@ def findings(page: Page, rules: list[str] | None = None) -> list[str]:
     ]
 
 
-# A page is opened once, and looked at three times; the last look takes it apart.
+# A page is opened once, and looked at four times; the last look takes it apart.
 @pytest.fixture(scope="module", params=LOOKS)
 def opened(page: Page, request: pytest.FixtureRequest) -> Page:
     """Each page, one after the other."""
     visit(page, request.param)
     return page
+
+
+def test_no_code_scrolls_sideways(opened: Page) -> None:
+    assert "/book/" not in opened.url or opened.evaluate(TOO_WIDE) == []
 
 
 def test_charts_have_their_data(opened: Page) -> None:

@@ -49,12 +49,19 @@ def train_arguments(sentences: Path, out: Path, *more: Any) -> list[Any]:
     return ["train", "--data", sentences, "--out", out, *options, *more]
 
 
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the training is kept of which each test has a copy."""
+    return tmp_path_factory.mktemp("shelf")
+
+
 @pytest.fixture
-def run(aiayn: Command, sentences: Path, tmp_path: Path) -> Path:
+def run(aiayn: Command, sentences: Path, shelf: Path, tmp_path: Path) -> Path:
     """The folder of a training that has come to its end."""
-    code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
-    assert code == 0, errors
-    return tmp_path / "run"
+    if not (shelf / "run").exists():
+        code, _, errors = aiayn(*train_arguments(sentences, shelf / "run"))
+        assert code == 0, errors
+    return shutil.copytree(shelf / "run", tmp_path / "run")
 
 
 def test_train_translate_evaluate(aiayn: Command, run: Path) -> None:
@@ -862,7 +869,6 @@ def test_a_folder_without_a_test_is_scored_on_val(
 @pytest.mark.parametrize(
     ("closed", "text", "code", "output", "errors"),
     [
-        ("", "The dog.\n", 0, 1, ""),
         (
             ">&-",
             "The dog.\n",
@@ -870,11 +876,9 @@ def test_a_folder_without_a_test_is_scored_on_val(
             0,
             "aiayn: standard output is closed; send it to a file, or to /dev/null\n",
         ),
-        ("2>&-", "The dog.\n", 0, 1, ""),
         ("2>&-", "The dog. " * 400 + "\nThe dog.\n", 1, 2, ""),
         ("2>/dev/full", "The dog. " * 400 + "\nThe dog.\n", 2, 2, ""),
         ("<&-", "", 0, 0, ""),
-        ("<&- 2>&-", "", 0, 0, ""),
         ("<&- >&- 2>&-", "", 2, 0, ""),
     ],
 )
@@ -893,7 +897,7 @@ def test_streams_that_a_shell_has_closed(
     )
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_a_training_that_nobody_listens_to(
     sentences: Path, tmp_path: Path, closed: str
 ) -> None:
@@ -1086,6 +1090,8 @@ def sweeping(
         small = [
             "--scale",
             1 / 32,
+            "--depth",
+            1 / 6,
             "--steps",
             4,
             "--vocabulary-size",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from aiayn.laboratory import Pair
+from aiayn.laboratory import Pair, sample
 from aiayn.laboratory.corpus import SPLITS
 
 WORD_TAGS = set(
@@ -53,9 +53,7 @@ pickle.dump([sample(**call) for call in calls], sys.stdout.buffer)
 
 
 def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pair]]:
-    """What `sample` gives in a process of its own: the types checked here make it
-    thirty times as slow.
-    """
+    """What `sample` gives in a process of its own, with an environment of its own."""
     run = subprocess.run(
         [sys.executable, "-c", DRAW],
         input=pickle.dumps(calls),
@@ -69,7 +67,7 @@ def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pai
 
 @cache
 def all_drawn() -> list[list[Pair]]:
-    return draw_apart([{"n": 3000, "seed": 5, "split": split} for split in SPLITS])
+    return [sample(3000, seed=5, split=split) for split in SPLITS]
 
 
 def drawn(split: str) -> list[Pair]:
@@ -80,8 +78,7 @@ def drawn(split: str) -> list[Pair]:
 @cache
 def training() -> list[Pair]:
     """100,000 pairs to learn from."""
-    (pairs,) = draw_apart([{"n": 100_000}])
-    return pairs
+    return sample(100_000)
 
 
 def everything() -> list[Pair]:

@@ -31,8 +31,8 @@ PATIENT = replace(
 SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
 
 
-@pytest.fixture(autouse=True)
-def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def best_at_30(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Validation that is best at step 30, so that patience ends after four more
     validations, at step 50.
     """
@@ -43,11 +43,12 @@ def best_at_30(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             step, minutes=trainer.meter.minutes, validation_perplexity=perplexity
         )
 
-    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Trainer, "validate", validate)
-    monkeypatch.setattr(aiayn.training.loop, "LOG_STEPS", 5)
-    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(Trainer, "validate", validate)
+        patch.setattr(aiayn.training.loop, "LOG_STEPS", 5)
+        patch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
+        yield
 
 
 def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
@@ -89,19 +90,20 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
-@pytest.fixture
-def whole(corpus: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody stopped."""
-    train_model(PATIENT, str(corpus), "en-de", tmp_path / "whole")
+    out = tmp_path_factory.mktemp("whole") / "run"
+    train_model(PATIENT, str(corpus), "en-de", out)
     # The best one, and the last four.
-    assert kept(tmp_path / "whole") == [30, 35, 40, 45, 50]
-    return tmp_path / "whole"
+    assert kept(out) == [30, 35, 40, 45, 50]
+    return out
 
 
 def test_stopped_at_ten_steps_it_ends_where_it_would_have(
     corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
-    for step in (1, 5, 29, 30, 31, 36, 37, 38, 45, 49):
+    for step in (1, 5, 30, 31, 38, 49):
         out = tmp_path / f"stopped-{step}"
         stopped(step, corpus, out)
         train_model(PATIENT, str(corpus), "en-de", out, resume=True)

@@ -180,6 +180,7 @@ def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
 
 SMALL: dict[str, Any] = {
     "scale": 1 / 32,
+    "depth": 1 / 6,
     "steps": 4,
     "vocabulary_size": 60,
     "dropout": 0.1,
@@ -214,7 +215,8 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
     trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "new" / "table3.json"
-    record = sweep("base,big", str(sentences), out, seeds=2, **SMALL)
+    whole = SMALL | {"depth": 1.0}
+    record = sweep("base,big", str(sentences), out, seeds=2, **whole)
     assert record == read_record(out) == json.loads(out.read_text(encoding="utf-8"))
     assert names(record) == [("base", 1), ("base", 2), ("big", 1), ("big", 2)]
     assert trained == [(0.3, 1), (0.1, 1), (0.3, 2), (0.1, 2)]  # the dearest first
