@@ -33,7 +33,7 @@ from aiayn.translation import SearchConfig
 
 PARTIAL = Path(__file__).resolve().parent / "partial"
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"
-ALPHAS = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
+ALPHAS = (0.6, 1.0, 1.4, 1.6, 1.8, 2.0, 2.4)
 
 
 def curve(metrics: Path) -> list[tuple[int, float]]:
