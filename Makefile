@@ -121,7 +121,7 @@ nightly: $(READY) tracked ## Check what takes long: every chapter in Colab, ever
 # pip takes a minute to make the environment that stands in for Colab; the tests of chapters in it find it there.
 colab: $(READY)
 	@printf '\n== An environment like that of Colab ==\n'
-	@$(VENV)/pytest -m colab -k wheel
+	@$(VENV)/pytest -m colab -k wheel tests/test_colab.py
 
 tracked: $(READY) ## Build the site from the chapters as they are, without running them
 	@printf '\n== Site of the tracked chapters ==\n'
