@@ -210,6 +210,7 @@ class Plan:
     """of the GPUs alone"""
 
 
+# book/05-2-hardware-and-schedule.ipynb, cell plan-of
 def plan(
     config: TransformerConfig,
     steps: int,
@@ -274,6 +275,7 @@ PAPER_RUNS = [
 ]
 
 
+# book/05-2-hardware-and-schedule.ipynb, cell plan-table-text
 def plan_table(
     gpus: int, gpu: str, utilisation: float, watts: float | None = None
 ) -> str:

@@ -55,6 +55,7 @@ class Convolution(nn.Module):
             else nn.Conv1d(d_in, d_out, kernel, dilation=dilation)
         )
 
+    # book/02-background.ipynb, cell convolution-forward
     def forward(
         self,
         x: Float[Tensor, "batch n d_in"],
@@ -122,7 +123,7 @@ class LastInputs:
             self.inputs = self.inputs[rows]
 
 
-# book/02-background.ipynb, cell gated-convolution
+# book/02-background.ipynb, cell scaled-sum
 def scaled_sum(
     a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
@@ -130,6 +131,7 @@ def scaled_sum(
     return (a + b) * math.sqrt(0.5)
 
 
+# book/02-background.ipynb, cell gated-convolution
 class GatedConvolution(nn.Module):
     """A convolution to twice the width, one half the gate of the other (a GLU).
 

@@ -223,6 +223,7 @@ class ConvolutionalModel(EncoderDecoder):
         """A vector for each target position; `logits` tells the next token from it."""
         return through(self, target, ConvolutionalState(memory, source, self.config))
 
+    # book/02-background.ipynb, cell convolutional-steps
     def layers(self) -> list[nn.Module]:
         """The encoder's layers and the decoder's."""
         return [*self.encoder, *self.decoder]

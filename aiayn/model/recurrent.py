@@ -190,6 +190,7 @@ class RecurrentModel(EncoderDecoder):
         seen = contexts(self.attention, states, state)
         return self.combine(self.dropout(torch.cat([states, seen], dim=-1)))
 
+    # book/01-introduction.ipynb, cell recurrent-decode
     def layers(self) -> list[nn.Module]:
         """None is worth compiling: PyTorch's GRU is fast as it is."""
         return []
