@@ -13,9 +13,10 @@ TRACKED := _build/tracked
 
 # The chapters in reading order, the copies of them that `make book` runs, and what else the site is made of.
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
-RAN := $(CHAPTERS:%=$(STAGE)/%)
 # What takes longest begins first, so that no processor waits at the end.
 SLOW := $(foreach name,one-page 12 09 01 06-3 06-1 00-1,$(filter book/$(name)-% book/$(name).ipynb,$(CHAPTERS)))
+ORDER := $(SLOW) $(filter-out $(SLOW),$(CHAPTERS))
+RAN := $(ORDER:%=$(STAGE)/%)
 BROWSER := $(shell grep -l 'mark.browser\|pytestmark$$' tests/test_*.py)
 FOUND := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' ! -path '*/.*')
 PAGES := $(filter-out $(wildcard book/*.py),$(FOUND))
@@ -49,7 +50,7 @@ book: $(READY) ## Run every chapter that changed and build the site in _build/ht
 $(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml \
     $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*)
 	@mkdir -p $(@D)
-	@ALL="$(CHAPTERS)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
+	@ALL="$(ORDER)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
 # (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
@@ -107,7 +108,7 @@ test: $(READY) ## Check everything: also run every chapter, some as in Colab, an
 	@printf '\n== Chapters, run again and compared; beside them some alone, as Colab would run them ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
 	  --nbval-sanitize-with tests/nbval.cfg -m "not nightly" -n $(JOBS) --dist loadscope --no-loadscope-reorder \
-	  tests/test_colab.py $(SLOW) $(filter-out $(SLOW),$(CHAPTERS))
+	  tests/test_colab.py $(ORDER)
 	@printf '\n== Site in a browser ==\n'
 	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
 	  --dist loadfile $(BROWSER)
