@@ -67,22 +67,22 @@ def draw_apart(calls: list[dict[str, Any]], **environment: str) -> list[list[Pai
 
 @cache
 def all_drawn() -> list[list[Pair]]:
-    return [sample(3000, seed=5, split=split) for split in SPLITS]
+    return [sample(1000, seed=5, split=split) for split in SPLITS]
 
 
 def drawn(split: str) -> list[Pair]:
-    """3,000 pairs of a split."""
+    """1,000 pairs of a split."""
     return all_drawn()[SPLITS.index(split)]
 
 
 @cache
 def training() -> list[Pair]:
-    """100,000 pairs to learn from."""
-    return sample(100_000)
+    """40,000 pairs to learn from."""
+    return sample(40_000)
 
 
 def everything() -> list[Pair]:
-    """3,000 pairs, 500 of each split."""
+    """Pairs of all splits, 500 of each."""
     return [pair for split in SPLITS for pair in drawn(split)[:500]]
 
 
