@@ -14,6 +14,7 @@ from test_site import PAGES, SITE
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.nightly,
     pytest.mark.skipif(not PAGES, reason=f"no site in {SITE}: run `make book`"),
 ]
 
