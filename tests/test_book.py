@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from aiayn import book, book_cells
-from aiayn.book import BookError, claim, export
+from aiayn.book import BookError, claim, export, main
 from aiayn.charts import PALETTE, chart_bundle, rounded
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -543,46 +543,47 @@ def test_no_false_alarm(source: str) -> None:
 # The command
 
 
-def test_the_command(root: Path, write: Write) -> None:
+def test_the_command(
+    root: Path,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     write("01-greeting", GREETING)
-    command = ("-m", "aiayn.book", "export")
-    result = run(*command, cwd=root / "book")
+    result = run("-m", "aiayn.book", "export", cwd=root / "book")
     assert (result.returncode, result.stdout, result.stderr) == (
         0,
         "aiayn/greeting.py\n",
         "",
     )
 
-    result = run(*command, "--check", cwd=root)
-    assert (result.returncode, result.stdout, result.stderr) == (
-        0,
-        "the package is what the book says\n",
-        "",
-    )
+    def check(*flags: str) -> tuple[int, str, str]:
+        """The same in this process: exit code, output, complaint."""
+        monkeypatch.setattr(sys, "argv", ["aiayn.book", "export", *flags])
+        code = 0
+        try:
+            main()
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        return code, *capsys.readouterr()
+
+    monkeypatch.chdir(root)
+    assert check("--check") == (0, "the package is what the book says\n", "")
 
     path = root / "aiayn" / "greeting.py"
     path.write_text(path.read_text().replace("Guten Tag", "Hallo"))
     edited = path.read_text()
-    result = run(*command, "--check", cwd=root)
-    assert result.returncode == 1
-    assert (
-        '-    return f"Hallo, {name}!"\n+    return f"Guten Tag, {name}!"\n'
-        in result.stdout
-    )
-    assert (
-        result.stderr
-        == "aiayn.book: the package is not what the book says: run `make export`\n"
-    )
+    code, out, complaint = check("--check")
+    assert code == 1
+    assert '-    return f"Hallo, {name}!"\n+    return f"Guten Tag, {name}!"\n' in out
+    fault = "the package is not what the book says: run `make export`"
+    assert complaint == f"aiayn.book: {fault}\n"
     assert path.read_text() == edited
 
     write("01-greeting", notebook(TITLE, cell("greet", GREET, "exprot")))
-    result = run(*command, cwd=root)
     where = "book/01-greeting.ipynb, cell greet"
-    assert (result.returncode, result.stdout) == (2, "")
-    assert (
-        result.stderr
-        == f"aiayn.book: {where}: unknown tag 'exprot'; did you mean 'export'?\n"
-    )
+    fault = f"{where}: unknown tag 'exprot'; did you mean 'export'?"
+    assert check() == (2, "", f"aiayn.book: {fault}\n")
 
 
 def test_the_exporter_starts_alone_when_the_package_does_not_import(

@@ -364,6 +364,7 @@ main()
 """
 
 
+@pytest.mark.nightly  # by day chapter 9 loses a worker
 def test_a_worker_is_killed_and_the_others_go_on(
     sentences: Path, run: Path, tmp_path: Path
 ) -> None:

@@ -153,6 +153,7 @@ def two(tmp_path: Path, *call: Any, **options: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.nightly
 def test_distributed_workers_wait_for_a_slow_rank_0(
     corpus: Path, tmp_path: Path
 ) -> None:

