@@ -323,3 +323,4 @@ def test_training_takes_the_numbers_that_the_gpu_multiplies_itself(
     )
     assert training_dtype(torch.device("cuda", 0)) == dtype
     assert training_dtype(torch.device("cpu")) == torch.float32
+    assert training_dtype(torch.device("cpu"), bfloat16=True) == torch.bfloat16

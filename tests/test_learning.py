@@ -59,7 +59,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the vocabulary")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda *_: 1e9)
     # The command line sets them.
     monkeypatch.setattr(logging.getLogger("aiayn"), "handlers", [])
     kept = dict(ARCHITECTURES)

@@ -57,6 +57,7 @@ LITTLE = replace(
     r_drop_after=12,
     cooldown=10,
     muon=True,
+    bfloat16=True,
 )
 
 
@@ -66,7 +67,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("aiayn.training.loop.hardware_peak", lambda workers: 1e9)
+        patch.setattr("aiayn.training.loop.hardware_peak", lambda *_: 1e9)
         yield
     torch.set_num_threads(threads)
 
@@ -316,6 +317,7 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
         {"r_drop": 1.0},
         {"cooldown": 3},
         {"muon": True},
+        {"bfloat16": True},
     ],
     ids=lambda changes: next(iter(changes)),
 )

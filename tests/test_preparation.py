@@ -253,7 +253,7 @@ def learn(*arguments):
 
 aiayn.training.workers.JOIN_SECONDS = 10.0
 aiayn.training.preparation.learn_vocabulary = learn
-aiayn.training.loop.hardware_peak = lambda workers: 1e9
+aiayn.training.loop.hardware_peak = lambda *_: 1e9
 main()
 """
 

@@ -58,7 +58,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setattr("aiayn.training.loop.LOG_STEPS", 5)
-        patch.setattr("aiayn.training.loop.hardware_peak", lambda workers: 1e9)
+        patch.setattr("aiayn.training.loop.hardware_peak", lambda *_: 1e9)
         yield
     torch.set_num_threads(threads)
 

@@ -47,7 +47,7 @@ def best_at_30(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setattr(Trainer, "validate", validate)
         patch.setattr(aiayn.training.loop, "LOG_STEPS", 5)
-        patch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
+        patch.setattr(aiayn.training.loop, "hardware_peak", lambda *_: 1e9)
         yield
 
 

@@ -723,9 +723,7 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr(
-        "aiayn.training.step.training_dtype", lambda device: torch.float16
-    )
+    monkeypatch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float16)
 
 
 def half_steps(
@@ -761,13 +759,28 @@ def half_steps(
     return found, scaler, model
 
 
+def test_bfloat16_on_a_processor_learns_what_float32_learns() -> None:
+    def steps(bfloat16: bool) -> list[dict[str, float]]:
+        torch.manual_seed(0)
+        model = Transformer(replace(TINY, dropout=0.0))
+        how = replace(QUICK, warmup=400, bfloat16=bfloat16)
+        parts = Objective(model, 0.1), make_optimizer(model)
+        work = whole(random_examples(8), 2)
+        found = [training_step(*parts, work, step, how) for step in range(1, 7)]
+        assert {p.dtype for p in model.parameters()} == {torch.float32}
+        return found
+
+    for one, other in zip(steps(True), steps(False), strict=True):
+        assert one["loss"] != other["loss"]
+        assert one["loss"] == pytest.approx(other["loss"], rel=0.005)
+        assert one["gradient_norm"] == pytest.approx(other["gradient_norm"], rel=0.02)
+
+
 def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> None:
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "aiayn.training.step.training_dtype", lambda device: torch.float32
-        )
+        patch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float32)
         whole_precision, *_ = half_steps(6, scale=1.0)
     assert found[0]["gradient_norm"] == pytest.approx(
         whole_precision[0]["gradient_norm"], rel=0.02

@@ -202,7 +202,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
     )
     monkeypatch.setattr(aiayn.table3.sweep, "keep_heap", lambda: None)
     monkeypatch.setattr(aiayn.table3.sweep, "train_model", counted)
-    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda workers: 1e9)
+    monkeypatch.setattr(aiayn.training.loop, "hardware_peak", lambda *_: 1e9)
     return begun
 
 

@@ -165,14 +165,15 @@ def peak_flops(device: torch.device) -> float | None:
     return found.peak if found else None
 
 
-def training_dtype(device: torch.device) -> torch.dtype:
+def training_dtype(device: torch.device, bfloat16: bool = False) -> torch.dtype:
     """The type in which training multiplies; the table's peak is of it (section 5.2).
 
     bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know
-    nothing else, where gradients have to be scaled; else float32.
+    nothing else, where gradients have to be scaled; else float32. On a processor,
+    bfloat16 only if it is asked for.
     """
     if device.type != "cuda":
-        return torch.float32
+        return torch.bfloat16 if bfloat16 else torch.float32
     with torch.cuda.device(device):
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return torch.bfloat16

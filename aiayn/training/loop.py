@@ -57,11 +57,11 @@ GENTLE = 0.1
 
 
 # book/11-7-many-workers.ipynb, cell hardware-peak
-def hardware_peak(workers: Workers) -> float:
+def hardware_peak(workers: Workers, config: TrainingConfig) -> float:
     """Peak operations a second of all workers, measured if no data sheet is known."""
     device = workers.device
-    peak = peak_flops(device)
-    peak = peak or measured_peak(device, training_dtype(device), size=1024)
+    dtype = training_dtype(device, config.bfloat16)
+    peak = peak_flops(device) or measured_peak(device, dtype, size=1024)
     return workers.world_size * peak
 
 
@@ -81,7 +81,7 @@ class Trainer:
         self.config, self.model, self.optimizer = config, model, optimizer
         self.run, self.workers, self.progress = run, workers, progress
         self.scaler = gradient_scaler(workers.device, run.scaler)
-        self.meter = Meter(run.minutes, hardware_peak(workers), run.sums)
+        self.meter = Meter(run.minutes, hardware_peak(workers, config), run.sums)
 
     def log(self, step: int, found: dict[str, float]) -> None:
         """Add a line to the metrics."""

@@ -74,6 +74,7 @@ class TrainingConfig(LittleText):
     max_length: int = 256  # tokens; longer sentences are refused
     # spell letters that the vocabulary lacks, by 256 pieces for bytes
     byte_fallback: bool = False
+    bfloat16: bool = False  # multiply in 16 bits on a processor, too
     checkpoint_minutes: float = 10.0  # from one checkpoint to the next
     # the same in steps, which count if they are given
     checkpoint_steps: int | None = None

@@ -66,18 +66,18 @@ def add_gradients(
     objective: Objective | DistributedDataParallel,
     work: GlobalBatch,
     step: int,
-    seed: int,
+    config: TrainingConfig,
     workers: Workers,
     scaler: torch.amp.GradScaler,
 ) -> Tensor:
     """Gradients of a global batch, piece by piece; gives summed loss and -log p."""
-    dtype, last = training_dtype(workers.device), len(work.micro_batches) - 1
-    mixed = dtype != torch.float32
+    dtype = training_dtype(workers.device, config.bfloat16)
+    mixed, last = dtype != torch.float32, len(work.micro_batches) - 1
     sums = torch.zeros(2, device=workers.device)
     for k, batch in enumerate(work.micro_batches):
         # Each piece has its own dropout, whoever computes it, whatever came before.
         piece = workers.rank + k * workers.world_size
-        torch.manual_seed(((seed * 1_000_003 + step) << 12) + piece)
+        torch.manual_seed(((config.seed * 1_000_003 + step) << 12) + piece)
         alone = (
             objective.no_sync
             if isinstance(objective, DistributedDataParallel) and k < last
@@ -134,7 +134,7 @@ def training_step(
         If the loss or the gradient is not finite; the weights are then as they were.
     """
     objective.train()
-    sums = add_gradients(objective, work, step, config.seed, workers, scaler)
+    sums = add_gradients(objective, work, step, config, workers, scaler)
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in objective.parameters() if p.grad is not None]
     norm = nn.utils.get_total_norm(gradients)
