@@ -298,7 +298,9 @@ def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) 
 
 
 def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -> None:
-    config = replace(LITTLE, steps=6, r_drop_after=3, micro_batches=4, batch_tokens=100)
+    # In 16 bits, sums in another order may round to another weight.
+    config = replace(LITTLE, steps=6, r_drop_after=3, bfloat16=False)
+    config = replace(config, micro_batches=4, batch_tokens=100)
     one = start(small_train, config, corpus, tmp_path / "one", log=tmp_path / "log")
     workers = start_workers(2, config, corpus, tmp_path / "two")
     assert [finish(process) for process in (one, *workers)] == [0, 0, 0]

@@ -15,6 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from aiayn.costs.hardware import training_dtype
+
 
 def orthogonal(
     matrices: Float[Tensor, "*batch rows columns"],
@@ -23,7 +25,7 @@ def orthogonal(
     if matrices.shape[-2] > matrices.shape[-1]:
         return orthogonal(matrices.mT).mT
     size = torch.linalg.matrix_norm(matrices, keepdim=True)
-    x = (matrices / size.clamp(min=1e-7)).bfloat16()
+    x = (matrices / size.clamp(min=1e-7)).to(training_dtype(matrices.device))
     for _ in range(5):
         square = x @ x.mT
         x = 3.4445 * x + (2.0315 * square @ square - 4.7750 * square) @ x
