@@ -41,21 +41,21 @@ $(READY): pyproject.toml constraints.txt
 	@$(VENV)/python -m pip install --quiet -c constraints.txt -e ".[bench,book,test]"
 	@touch $@
 
-book: $(READY) ## Run every chapter that changed and build the site in _build/html
-	@$(MAKE) --no-print-directory -j$(JOBS) _build/html/index.html
+book: _build/html/index.html ## Run every chapter that changed and build the site in _build/html
 	@echo "The book: _build/html/index.html"
 
 # A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
-# as an author or nbval would run it; what ran goes to the stage, so no tracked file changes.
-$(RAN): $(STAGE)/%: % $(READY) tools/run.py book/claims.yml \
-    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*)
-	@mkdir -p $(@D)
-	@ALL="$(ORDER)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $< $@
+# as an author or nbval would run it; what ran goes to the stage, so no tracked file changes. Which ones are due is
+# written down, and one process runs them: it imports once what all of them import.
+$(RAN): $(STAGE)/%: % $(READY) tools/run.py tools/kernels.py book/claims.yml \
+    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*) | stage
+	@rm -f $@ && echo $< >> $(STAGE)/due
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
 # (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
 stage:
 	@mkdir -p $(STAGE)/book
+	@rm -f $(STAGE)/due
 	@find $(STAGE) -type l -delete
 	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn} $(STAGE)
 	@find "$(CURDIR)/book" -mindepth 1 -maxdepth 1 ! -name '*.ipynb' ! -name '*.py' ! -name '.*' \
@@ -64,6 +64,8 @@ stage:
 # Always built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass then.
 _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	@rm -rf _build/html _build/.doctrees
+	@touch $(STAGE)/due
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/run.py --to $(STAGE) --jobs $(JOBS) $$(cat $(STAGE)/due)
 	@echo "All chapters ran; now their pages (a minute)"
 	@$(VENV)/python tools/site.py $(STAGE) .
 	@touch $@
@@ -80,9 +82,7 @@ export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 	@$(VENV)/python -m aiayn.book export
 
 notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/*.ipynb)
-	@for chapter in $(CHAPTERS); do \
-	  ALL="$(CHAPTERS)" OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $$chapter $$chapter || exit; \
-	done
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $(CHAPTERS)
 
 models: $(READY) ## Train the two models of the laboratory that the package carries, and put them into it
 	@OMP_NUM_THREADS=1 $(VENV)/python tools/models.py

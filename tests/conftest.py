@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 import torch
 from jaxtyping import install_import_hook
+from kernels import fork_kernels
 
 # From here on importing the package makes it check the shapes in its annotations. As
 # for mypy, an int will do where a float is asked for. The laboratory has no tensors; it
@@ -26,6 +27,8 @@ install_import_hook(
     [f"aiayn.{room}" for room in sorted(ROOMS)],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
+
+fork_kernels()  # for the chapters, which nbval runs
 
 # How long an example takes says how busy the machine is, and nothing of the code.
 hypothesis.settings.register_profile("aiayn", deadline=None)
