@@ -23,11 +23,14 @@ def with_gradients(model: nn.Module, seed: int) -> None:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(8, 32), (32, 8), (3, 8, 32), (2, 3, 32, 8)])
-def test_singular_values_become_one_and_vectors_stay(shape: tuple[int, ...]) -> None:
+def test_singular_values_become_one_and_vectors_stay(
+    shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
     matrices = drawn(*shape)
     u, _, v = torch.linalg.svd(matrices, full_matrices=False)
-    inner = u.mT @ orthogonal(matrices) @ v.mT  # would be the identity
+    inner = u.mT @ orthogonal(matrices, dtype) @ v.mT  # would be the identity
     apart = inner - torch.diag_embed(inner.diagonal(dim1=-2, dim2=-1))
     assert apart.abs().max() < 0.05
     found = inner.diagonal(dim1=-2, dim2=-1)

@@ -271,7 +271,6 @@ def train_model(
             Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0
         ) as run,
     ):
-        # before hours of work
         check_shares(config.micro_batches or workers.world_size, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
         known = config, data, pair, drop_too_long, init, shown.live
@@ -281,7 +280,8 @@ def train_model(
         model = build(config.model).to(workers.device)
         if init:
             model.load_state_dict(init.model.state_dict())
-        optimizer = Muon(model) if config.muon else make_optimizer(model)
+        dtype = training_dtype(workers.device, config.bfloat16)
+        optimizer = Muon(model, dtype) if config.muon else make_optimizer(model)
         settings |= {"corpus": corpus.train.folder.name}
         run.begin(model, optimizer, corpus.vocabulary, settings)
         for layer in model.layers() if compile else ():

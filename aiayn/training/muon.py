@@ -15,17 +15,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from aiayn.costs.hardware import training_dtype
-
 
 def orthogonal(
-    matrices: Float[Tensor, "*batch rows columns"],
+    matrices: Float[Tensor, "*batch rows columns"], dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "*batch rows columns"]:
-    """Matrices with nearly the same singular vectors, and singular values near 1."""
+    """Matrices with nearly the same singular vectors, and singular values near 1.
+
+    The products are computed in `dtype`.
+    """
     if matrices.shape[-2] > matrices.shape[-1]:
-        return orthogonal(matrices.mT).mT
+        return orthogonal(matrices.mT, dtype).mT
     size = torch.linalg.matrix_norm(matrices, keepdim=True)
-    x = (matrices / size.clamp(min=1e-7)).to(training_dtype(matrices.device))
+    x = (matrices / size.clamp(min=1e-7)).to(dtype)
     for _ in range(5):
         square = x @ x.mT
         x = 3.4445 * x + (2.0315 * square @ square - 4.7750 * square) @ x
@@ -40,10 +41,11 @@ class Muon(torch.optim.Adam):
     `exp_avg_sq` stays 0, so that a checkpoint has one form.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         super().__init__(
             model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
+        self.dtype = dtype  # of the products
         self.parts: dict[Tensor, list[int]] = {
             layer.weight: getattr(layer, "widths", [layer.out_features])
             for layer in model.modules()
@@ -65,7 +67,7 @@ class Muon(torch.optim.Adam):
                 alike.setdefault(piece.shape, []).append((piece, mean))
         for shape, pairs in alike.items():
             length = 0.2 * max(shape) ** 0.5 * self.param_groups[0]["lr"]
-            moves = orthogonal(torch.stack([ahead for _, ahead in pairs]))
+            moves = orthogonal(torch.stack([ahead for _, ahead in pairs]), self.dtype)
             for (matrix, _), move in zip(pairs, moves, strict=True):
                 matrix.sub_(move, alpha=length)
 
