@@ -322,5 +322,15 @@ def test_training_takes_the_numbers_that_the_gpu_multiplies_itself(
         lambda including_emulation=True: including_emulation or native,
     )
     assert training_dtype(torch.device("cuda", 0)) == dtype
+
+
+@pytest.mark.parametrize("wide", ["AVX512", "AVX2"])
+@pytest.mark.parametrize("native", [True, False])
+def test_a_processor_that_multiplies_bfloat16_itself_does_if_asked(
+    wide: str, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: wide)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: native)
     assert training_dtype(torch.device("cpu")) == torch.float32
-    assert training_dtype(torch.device("cpu"), bfloat16=True) == torch.bfloat16
+    found = training_dtype(torch.device("cpu"), bfloat16=True)
+    assert (found == torch.bfloat16) is (wide == "AVX512" and native)

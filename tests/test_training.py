@@ -759,7 +759,12 @@ def half_steps(
     return found, scaler, model
 
 
-def test_bfloat16_on_a_processor_learns_what_float32_learns() -> None:
+def test_bfloat16_on_a_processor_learns_what_float32_learns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+
     def steps(bfloat16: bool) -> list[dict[str, float]]:
         torch.manual_seed(0)
         model = Transformer(replace(TINY, dropout=0.0))

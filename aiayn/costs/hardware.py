@@ -170,10 +170,12 @@ def training_dtype(device: torch.device, bfloat16: bool = False) -> torch.dtype:
 
     bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know
     nothing else, where gradients have to be scaled; else float32. On a processor,
-    bfloat16 only if it is asked for.
+    bfloat16 if it is asked for and the processor multiplies it itself.
     """
     if device.type != "cuda":
-        return torch.bfloat16 if bfloat16 else torch.float32
+        wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+        itself = wide and torch.cpu._is_avx512_bf16_supported()
+        return torch.bfloat16 if bfloat16 and itself else torch.float32
     with torch.cuda.device(device):
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return torch.bfloat16
