@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from small_runs import QUICK, write_corpus
 
+from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
 
@@ -28,9 +29,9 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     corpus = write_corpus(tmp_path / "corpus")
     few = replace(QUICK, steps=6, checkpoint_steps=3, average=1)
 
-    def tiny(name: str, seed: int) -> TrainingConfig:
-        assert name == "multi30k-wu"
-        return replace(few, seed=seed)
+    def tiny(name: str, **changes: Any) -> TrainingConfig:
+        assert name == "multi30k-wu" and changes.pop("muon") is True
+        return replace(few, **changes)
 
     def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
         train_model(config, str(corpus), pair, out, resume=how["resume"])
@@ -41,7 +42,9 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(multi30k, "keep_heap", lambda: None)
     monkeypatch.setattr(multi30k, "PARTIAL", tmp_path / "partial")
     monkeypatch.setattr(multi30k, "SPLIT", "val")
-    monkeypatch.setattr(multi30k, "ALPHAS", (0.6, 1.0))
+    monkeypatch.setattr(
+        multi30k, "load_pairs", lambda _, *rest: load_pairs(str(corpus), *rest)
+    )
     monkeypatch.setattr(multi30k.records, "write", found.__setitem__)
     return found
 
@@ -49,19 +52,22 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seeds_are_recorded_and_the_best_is_packed(
     written: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["multi30k.py", "--config", "multi30k-wu", "--out", str(tmp_path / "run")]
+    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    command += ["--name", "wu-muon", "--out", str(tmp_path / "run")]
     for more in (["--seeds", "1"], ["--seeds", "2", "--weights", str(tmp_path / "w")]):
         monkeypatch.setattr(sys, "argv", [*command, *more])
         multi30k.main()
-    record = written["multi30k-wu-en-de"]
+    record = written["wu-muon-en-de"]
     assert json.loads(
-        (tmp_path / "partial" / "multi30k-wu-en-de.json").read_text(encoding="utf-8")
+        (tmp_path / "partial" / "wu-muon-en-de.json").read_text(encoding="utf-8")
     ) == json.loads(json.dumps(record["seeds"]))
     assert list(record["seeds"]) == ["1", "2"]
     for seed in record["seeds"].values():
         assert seed["steps"] == 6 and [step for step, _ in seed["curve"]] == [3, 6]
-        assert seed["alpha"] in (0.6, 1.0) and set(seed["bleu"]) >= {multi30k.FORM}
-        assert {"BLEU", "chrF"} <= set(seed["measured"])
+        assert set(seed["measured"]) == {multi30k.FORM, "chrF"}
+        found = seed["measured"][multi30k.FORM]
+        assert found["value"] == seed["bleu"][multi30k.FORM] == seed["val"]["value"]
+        assert found["low"] <= found["value"] <= found["high"]
 
     weights = record["weights"]
     content = (tmp_path / "w" / weights["file"]).read_bytes()
@@ -69,8 +75,8 @@ def test_seeds_are_recorded_and_the_best_is_packed(
     assert weights["sha256"] == hashlib.sha256(content).hexdigest()
     with zipfile.ZipFile(tmp_path / "w" / weights["file"]) as archive:
         archive.extractall(tmp_path / "unpacked")
-    best = tmp_path / f"run-multi30k-wu-en-de-{record['best_on_val']}"
-    packed = load_file(tmp_path / "unpacked/multi30k-wu-en-de/model.safetensors")
+    best = tmp_path / f"run-wu-muon-en-de-{record['best_on_val']}"
+    packed = load_file(tmp_path / "unpacked/wu-muon-en-de/model.safetensors")
     trained = load_file(list_checkpoints(best)[-1] / "model.safetensors")
     for name, weight in trained.items():
         assert torch.equal(packed[name], weight.half())

@@ -35,7 +35,6 @@ from aiayn.training.description import Kind
 from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.bleu_scores import (
-    MOSES,
     Measured,
     Score,
     bleu,
@@ -44,6 +43,7 @@ from aiayn.translation.bleu_scores import (
     check_language,
     check_lines,
     measure,
+    moses_languages,
 )
 from aiayn.translation.products import Compute
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
@@ -158,7 +158,7 @@ def score(
     theirs = others(against, search, test, progress, device) if against else None
     translator = Translator(*run.load(device), search, compute=compute)
     ours = translate_test(translator, test, progress)
-    forms = language in MOSES if forms is None else forms
+    forms = language in moses_languages() if forms is None else forms
     found = scores_of(ours, sets, language, forms)
     what = {"kind": run.kind, "run": str(run.folder), "data": data, "pair": pair}
     how = {"beam": search.beam, "alpha": search.alpha, "compute": compute}

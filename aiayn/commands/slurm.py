@@ -20,7 +20,7 @@ from pathlib import Path
 
 from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
 from aiayn.errors import InputError
-from aiayn.translation.bleu_scores import MOSES
+from aiayn.translation.bleu_scores import moses_languages
 
 # Before the end of a job, for the workers to save in.
 SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60
@@ -96,7 +96,7 @@ def slurm_script(
     minutes = round(60 * hours)
     pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
     # Trees and some languages have one form.
-    forms = ["--forms"] if pair.partition("-")[2] in MOSES else []
+    forms = ["--forms"] if pair.partition("-")[2] in moses_languages() else []
     run = f"./{out}" if str(out).startswith("-") else str(out)  # or it would be a flag
     evaluate = ["aiayn", "evaluate", run, *forms, "--json", f"{run}/bleu.json"]
     resume = [] if "--resume" in train else ["--resume"]

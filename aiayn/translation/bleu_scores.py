@@ -13,10 +13,10 @@ __all__ = [
     "resampled",
     "measure",
     "split_hyphens",
-    "MOSES",
     "GERMAN_QUOTES",
     "prepare_as_paper",
     "prepare_as_multi30k",
+    "moses_languages",
     "check_language",
     "Score",
     "multi_bleu",
@@ -35,8 +35,6 @@ from typing import Any
 
 import numpy as np
 import sacrebleu
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
-from sacremoses.corpus import NonbreakingPrefixes
 
 from aiayn.data.corpora import Pairs
 from aiayn.errors import InputError
@@ -171,13 +169,14 @@ def split_hyphens(line: str) -> str:
 
 
 # book/11-10-searching-and-scoring.ipynb, cell preparing
-MOSES = set(NonbreakingPrefixes().available_langs.values())  # languages
 # The Moses script leaves these as they are.
 GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})
 
 
 def prepare_as_paper(lines: Sequence[str], language: str) -> list[str]:
     """Tokens as in the paper's script: plain punctuation, Moses, split hyphens."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
     plain, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
     texts = [
         plain.replace_unicode_punct(line.translate(GERMAN_QUOTES)) for line in lines
@@ -187,6 +186,8 @@ def prepare_as_paper(lines: Sequence[str], language: str) -> list[str]:
 
 def prepare_as_multi30k(lines: Sequence[str], language: str) -> list[str]:
     """Tokens as in Multi30k: lower-cased first, punctuation normalised, then Moses."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
     plain = MosesPunctNormalizer(language, perl_parity=True)
     tokenizer = MosesTokenizer(language)
     # The Perl script sees the end of the line, too, and moves a full stop before a
@@ -195,10 +196,17 @@ def prepare_as_multi30k(lines: Sequence[str], language: str) -> list[str]:
     return [tokenizer.tokenize(text, return_str=True) for text in texts]
 
 
+def moses_languages() -> set[str]:
+    """Those that the Moses tokenizer has rules for, by their two letters."""
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    return set(NonbreakingPrefixes().available_langs.values())
+
+
 def check_language(language: str) -> None:
     """Raise an InputError if Moses has no rules for a language (two letters: `de`)."""
-    if language not in MOSES:
-        known = ", ".join(sorted(MOSES))
+    if language not in moses_languages():
+        known = ", ".join(sorted(moses_languages()))
         raise InputError(
             f"language {language!r}: the Moses tokenizer is for one of {known};"
             " leave out --forms"
