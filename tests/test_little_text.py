@@ -52,6 +52,7 @@ LITTLE = replace(
     steps=30,
     checkpoint_steps=1,
     bpe_dropout=0.2,
+    bidirectional=10,
     word_dropout=0.1,
     r_drop=5.0,
     r_drop_after=12,
@@ -180,6 +181,31 @@ def test_a_sentence_that_would_be_too_long_keeps_its_pieces(pairs: Pairs) -> Non
     batches = SampledBatches(BPEDropout(vocabulary, 0.9), longest, *known)
     steps = range(1, batches.steps_per_epoch + 1)
     assert max(int(batches[step].lengths.max()) for step in steps) == longest
+
+
+def test_in_the_first_steps_half_of_the_pairs_are_turned_round(pairs: Pairs) -> None:
+    vocabulary = train_vocabulary([*pairs.source, *pairs.target], 60)
+    examples = encode_pairs(vocabulary, pairs, 100)
+    known = examples, lengths_of(examples), 200, 7
+    dropout = BPEDropout(vocabulary, 0.0)
+    batches = SampledBatches(dropout, 100, *known, bidirectional=20)
+    usual = SampledBatches(dropout, 100, *known)
+
+    def sources(batches: SampledBatches, step: int) -> set[str]:
+        whole = batches[step].micro_batches
+        return {
+            " ".join(vocabulary.pieces([t for t in row if t > EOS_ID]))
+            for batch in whole
+            for row in batch.source.tolist()
+        }
+
+    share = 0.0
+    for step in range(1, 41):
+        found, wanted = sources(batches, step), sources(usual, step)
+        same = len(found & wanted) / len(wanted)
+        assert step <= 20 or same == 1
+        share += same / 20 if step <= 20 else 0
+    assert 0.35 < share < 0.65
 
 
 # Hidden words
@@ -315,6 +341,7 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
     "changes",
     [
         {"bpe_dropout": 0.1},
+        {"bidirectional": 2},
         {"word_dropout": 0.1},
         {"r_drop": 1.0},
         {"cooldown": 3},
@@ -324,8 +351,13 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
     ids=lambda changes: next(iter(changes)),
 )
 def test_each_remedy_changes_the_training(
-    changes: dict[str, float], corpus: Path, tmp_path: Path
+    changes: dict[str, float],
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     train_model(QUICK, str(corpus), "en-de", tmp_path / "plain")
     train_model(replace(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
     assert not same_end(tmp_path / "plain", tmp_path / "run")
@@ -335,6 +367,7 @@ def test_each_remedy_changes_the_training(
     ("changes", "said"),
     [
         ({"bpe_dropout": 1.0}, "bpe_dropout=1.0: must be at most 0.9"),
+        ({"bidirectional": -1}, "bidirectional=-1: must be at least 0"),
         ({"word_dropout": -0.1}, "word_dropout=-0.1: must be at least 0"),
         ({"r_drop": float("nan")}, "r_drop=nan: must be"),
         ({"r_drop_after": -1}, "r_drop_after=-1: must be at least 0"),

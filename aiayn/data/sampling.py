@@ -96,17 +96,25 @@ class BPEDropout:
 
 # book/11-13-little-text.ipynb, cell sampled-batches
 class SampledBatches(Batches):
-    """`Batches` whose sentences are in other pieces each time.
+    """`Batches` whose pairs are drawn anew each time: in other pieces, or turned round.
 
-    Their `tokens` a side count the usual pieces; a sentence that would have more than
-    `longest` keeps these. The other parameters are those of `Batches`.
+    In the first steps, as many as `bidirectional` says, half of the pairs are read in
+    the target language and written in the source language. The `tokens` a side count
+    the usual pieces; a sentence that would have more than `longest` keeps these. The
+    other parameters are those of `Batches`.
     """
 
     def __init__(
-        self, dropout: BPEDropout, longest: int, *known: Any, **rest: Any
+        self,
+        dropout: BPEDropout,
+        longest: int,
+        *known: Any,
+        bidirectional: int = 0,
+        **rest: Any,
     ) -> None:
         super().__init__(*known, **rest)
         self.dropout, self.longest = dropout, longest
+        self.bidirectional = bidirectional
 
     def __getitem__(self, step: int) -> GlobalBatch:
         generator = Random(self.seed << 32 | step)
@@ -117,8 +125,9 @@ class SampledBatches(Batches):
 
         examples: dict[int, Example] = {}
         for index in self.group(step).tolist():
-            source, target = self.examples[index]
-            examples[index] = drawn(source), drawn(target)
+            source, target = map(drawn, self.examples[index])
+            turned = step <= self.bidirectional and generator.random() < 0.5
+            examples[index] = (target, source) if turned else (source, target)
         lengths = lengths_of(list(examples.values()))
         order = lengths.max(axis=1).argsort(kind="stable")  # neighbours in length again
         group = np.array(list(examples))[order]

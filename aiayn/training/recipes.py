@@ -39,6 +39,7 @@ class LittleText:
 
     # share of the merges that are skipped when a word is cut into pieces
     bpe_dropout: float = 0.0
+    bidirectional: int = 0  # first steps, in which half of the pairs are turned round
     word_dropout: float = 0.0  # share of the tokens that are read as unknown
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it

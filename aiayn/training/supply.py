@@ -34,9 +34,10 @@ def training_batches(
     """The batches of all steps, of which each worker has its share."""
     on_gpu = workers.device.type == "cuda"
     make: Callable[..., Batches] = Batches
-    if p := config.bpe_dropout:
-        dropout = BPEDropout(corpus.vocabulary, p)
-        make = partial(SampledBatches, dropout, config.longest)
+    if config.bpe_dropout or config.bidirectional:
+        dropout = BPEDropout(corpus.vocabulary, config.bpe_dropout)
+        parts = dropout, config.longest
+        make = partial(SampledBatches, *parts, bidirectional=config.bidirectional)
     return make(
         corpus.train,
         corpus.train.lengths,
