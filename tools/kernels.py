@@ -51,9 +51,12 @@ def fork_kernels() -> None:
         return
     command = [sys.executable, "-Xfrozen_modules=off", __file__]
     parent: subprocess.Popen[str] | None = None
+    start = local_provisioner.launch_kernel
 
-    def launch(argv: list[str], **how: Any) -> Kernel:
+    def launch(argv: list[str], **how: Any) -> Any:
         nonlocal parent
+        if argv[0] != sys.executable:
+            return start(argv, **how)  # of another environment
         if parent is None:
             pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
             parent = subprocess.Popen(command, text=True, **pipes)
