@@ -69,7 +69,10 @@ def fork_kernels() -> None:
             "quiet": how.get("stderr") is not None,
         }
         print(json.dumps(wish), file=parent.stdin, flush=True)
-        return Kernel(int(parent.stdout.readline()))
+        pid = parent.stdout.readline()
+        if not pid:
+            raise RuntimeError(f"{__file__} has ended, and with it all kernels")
+        return Kernel(int(pid))
 
     local_provisioner.launch_kernel = launch  # type: ignore[assignment]
 
