@@ -36,11 +36,8 @@ from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
-from aiayn.translation.bleu_scores import (
-    bleu_in_every_form,
-    prepare_as_multi30k,
-    resampled,
-)
+from aiayn.translation.bleu_forms import bleu_in_every_form, prepare_as_multi30k
+from aiayn.translation.bleu_scores import resampled
 
 PARTIAL = Path(__file__).resolve().parent / "partial"
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"

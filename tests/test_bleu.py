@@ -31,17 +31,17 @@ from aiayn.data import Pairs
 from aiayn.errors import InputError
 from aiayn.translation import bleu
 from aiayn.translation import translator as translation
-from aiayn.translation.bleu_scores import (
+from aiayn.translation.bleu_forms import (
     Score,
     bleu_in_every_form,
     bleu_on_newstest2014,
     filtered_lines,
-    measure,
     multi_bleu,
     prepare_as_multi30k,
     prepare_as_paper,
     split_hyphens,
 )
+from aiayn.translation.bleu_scores import measure
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES = [

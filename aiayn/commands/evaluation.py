@@ -12,8 +12,8 @@ __all__ = [
     "others",
     "intervals",
     "score",
-    "report",
     "write_record",
+    "report",
 ]
 
 
@@ -34,17 +34,14 @@ from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
 from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import TrainedRun, test_split
-from aiayn.translation.bleu_scores import (
-    Measured,
+from aiayn.translation.bleu_forms import (
     Score,
-    bleu,
     bleu_in_every_form,
     bleu_on_newstest2014,
     check_language,
-    check_lines,
-    measure,
     moses_languages,
 )
+from aiayn.translation.bleu_scores import Measured, bleu, check_lines, measure
 from aiayn.translation.products import Compute
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
 from aiayn.translation.translator import TooLong, Translator
@@ -177,6 +174,23 @@ def score(
     }
 
 
+# book/09-launch.ipynb, cell write-record
+def write_record(
+    path: Path, record: dict[str, Any], command: Sequence[str] | None = None
+) -> None:
+    """Write down what `score` found, and the `command` that led to it.
+
+    Without `command`, that is the one that runs now.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    text = json.dumps(provenance(command) | record, indent=1, ensure_ascii=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
 # book/09-launch.ipynb, cell report
 def report(record: dict[str, Any]) -> str:
     """What `score` found: BLEU and chrF with 95% intervals, or a parser's F1.
@@ -209,19 +223,3 @@ def report(record: dict[str, Any]) -> str:
             f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}"
         )
     return "\n".join(lines)
-
-
-def write_record(
-    path: Path, record: dict[str, Any], command: Sequence[str] | None = None
-) -> None:
-    """Write down what `score` found, and the `command` that led to it.
-
-    Without `command`, that is the one that runs now.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    text = json.dumps(provenance(command) | record, indent=1, ensure_ascii=False)
-    write_atomically(path, f"{text}\n".encode())

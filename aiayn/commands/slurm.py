@@ -20,7 +20,7 @@ from pathlib import Path
 
 from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
 from aiayn.errors import InputError
-from aiayn.translation.bleu_scores import moses_languages
+from aiayn.translation.bleu_forms import moses_languages
 
 # Before the end of a job, for the workers to save in.
 SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60

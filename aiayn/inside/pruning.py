@@ -76,7 +76,7 @@ def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
                 module.W_O.weight.copy_(before[place])
 
 
-# book/11-11-pages-to-look-at.ipynb, cell averaged
+# book/11-11-pages-to-look-at.ipynb, cell mean-outputs
 @torch.no_grad()
 def mean_outputs(
     model: Transformer, batch: Batch
@@ -102,6 +102,7 @@ def mean_outputs(
     return means
 
 
+# book/11-11-pages-to-look-at.ipynb, cell averaged
 @contextmanager
 def averaged(
     model: Transformer, heads: Collection[Head], means: dict[tuple[Kind, int], Tensor]
@@ -127,7 +128,7 @@ def averaged(
             handle.remove()
 
 
-# book/11-11-pages-to-look-at.ipynb, cell importance
+# book/11-11-pages-to-look-at.ipynb, cell importance-by-zeroing
 def loss_of(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
     """The mean surprise at a right token, in nats."""
     logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
@@ -145,6 +146,7 @@ def importance_by_zeroing(model: Transformer, batch: Batch) -> dict[Head, float]
     return rise
 
 
+# book/11-11-pages-to-look-at.ipynb, cell importance-by-gradient
 def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float]:
     """How fast the loss of a sentence changes as a head is turned down a little.
 

@@ -132,7 +132,7 @@ class SentenceAttention:
         return (queries / queries.sum(dim=0)).T @ self.weights[kind] @ keys
 
 
-# book/11-11-pages-to-look-at.ipynb, cell attention-of
+# book/11-11-pages-to-look-at.ipynb, cell attention-places
 TrainedModel = Translator | tuple[Transformer, Vocabulary]
 PLACES = {
     "encoder": "encoder.layers.{}.self_attention",
@@ -141,6 +141,7 @@ PLACES = {
 }
 
 
+# book/11-11-pages-to-look-at.ipynb, cell attention-of
 @torch.no_grad()
 def attention_of(
     model: TrainedModel, source: str, target: str | None = None
@@ -176,12 +177,10 @@ def attention_of(
     batch = make_batch([(read, written)]).to(next(network.parameters()).device)
     with recorded_attention(network) as recorded:
         network(batch.source, batch.target)
-    layers = range(network.config.N)
-    weights = {
-        kind: torch.cat([recorded[PLACES[kind].format(n)] for n in layers])
-        for kind in KINDS
-    }
-    weights = {kind: stack.float().cpu() for kind, stack in weights.items()}
+    weights = {}
+    for kind in KINDS:
+        places = map(PLACES[kind].format, range(network.config.N))
+        weights[kind] = torch.cat([recorded[place] for place in places]).float().cpu()
     english, german = side(read_pieces, after=[END]), side(written_pieces, after=[END])
     shifted = side(written_pieces, before=[START])
     unknown = unknown_words(english, read) + unknown_words(german, written)

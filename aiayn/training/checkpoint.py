@@ -181,7 +181,7 @@ def described_checkpoints(
     return folders[-average:], description
 
 
-# book/11-1-runs-that-survive.ipynb, cell read-weights
+# book/11-1-runs-that-survive.ipynb, cell read-header
 DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
 
 
@@ -203,6 +203,7 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+# book/11-1-runs-that-survive.ipynb, cell read-tensors
 def read_tensors(
     path: Path, expected: dict[str, torch.Size]
 ) -> dict[str, torch.Tensor]:

@@ -9,7 +9,7 @@ __all__ = [
 ]
 
 
-# book/11-3-your-own-text.ipynb, cell progress
+# book/11-3-your-own-text.ipynb, cell progress-imports
 import math
 import sys
 import time
@@ -25,6 +25,7 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.model.base import EncoderDecoder
 
 
+# book/11-3-your-own-text.ipynb, cell progress
 class Progress:
     """What a training says of itself on standard error.
 

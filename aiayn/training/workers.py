@@ -86,7 +86,7 @@ class Workers:
         return sums.tolist()  # the only moment at which a GPU is waited for
 
 
-# book/11-7-many-workers.ipynb, cell in-turn
+# book/11-7-many-workers.ipynb, cell signs-of-life
 @contextmanager
 def signs_of_life(store: Store, rank: int) -> Iterator[None]:
     """Within it, the store hears once a second that this worker lives."""
@@ -107,6 +107,7 @@ def signs_of_life(store: Store, rank: int) -> Iterator[None]:
         thread.join()
 
 
+# book/11-7-many-workers.ipynb, cell wait-for
 def wait_for(store: Store, ranks: Iterable[int]) -> None:
     """Wait, without a limit, until each of these workers is done.
 

@@ -213,6 +213,7 @@ def texts(
     return (kept, held), pair
 
 
+# book/11-3-your-own-text.ipynb, cell checked
 def checked(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig:
     """The recipe, or the one of that name; an `InputError` if none, or no folder."""
     config = named_recipe(recipe) if isinstance(recipe, str) else recipe

@@ -100,7 +100,7 @@ class Hypothesis:
     score: float
 
 
-# book/11-10-searching-and-scoring.ipynb, cell expand
+# book/11-10-searching-and-scoring.ipynb, cell greatest-of-blocks
 BLOCK = 64  # words, of which only the greatest is looked at first
 
 
@@ -116,6 +116,7 @@ def greatest_of_blocks(
     return torch.cat([greatest, rest.amax(dim=1, keepdim=True)], dim=1)
 
 
+# book/11-10-searching-and-scoring.ipynb, cell expand
 def expand(
     logits: Float[Tensor, "rows vocabulary"],
     live: Float[Tensor, "batch beams"],
