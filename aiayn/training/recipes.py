@@ -142,7 +142,7 @@ RECIPES = {
     ),
     "multi30k": TrainingConfig(
         config("multi30k"),
-        steps=11_000,
+        steps=14_500,
         batch_tokens=2048,
         micro_batches=2,
         warmup=2000,
@@ -154,6 +154,8 @@ RECIPES = {
         lowercase=True,
         cooldown=4000,
         muon=True,
+        bidirectional=4000,
+        bfloat16=True,
     ),
     "multi30k-wu": TrainingConfig(
         config("multi30k-wu"),
