@@ -111,7 +111,7 @@ test: $(READY) ## Check everything: also run every chapter, some as in Colab, an
 	  tests/test_colab.py $(ORDER)
 	@printf '\n== Site in a browser ==\n'
 	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
-	  --dist loadfile $(BROWSER)
+	  --dist worksteal $(BROWSER)
 
 nightly: $(READY) tracked ## Check what takes long: every chapter in Colab, every page, processes that are killed
 	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "nightly and not browser and not colab" -n $(JOBS) --dist loadfile
