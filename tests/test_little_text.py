@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from small_runs import (
 
 from aiayn.data import Pairs, train_vocabulary
 from aiayn.data.batching import encode_pairs, lengths_of, make_batch
-from aiayn.data.sampling import BPEDropout, SampledBatches
+from aiayn.data.sampling import WINDOW, BPEDropout, SampledBatches
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from aiayn.model import Transformer
 from aiayn.training import TrainingConfig, recipe, train_model
@@ -191,21 +192,21 @@ def test_in_the_first_steps_half_of_the_pairs_are_turned_round(pairs: Pairs) -> 
     batches = SampledBatches(dropout, 100, *known, bidirectional=20)
     usual = SampledBatches(dropout, 100, *known)
 
-    def sources(batches: SampledBatches, step: int) -> set[str]:
-        whole = batches[step].micro_batches
-        return {
-            " ".join(vocabulary.pieces([t for t in row if t > EOS_ID]))
-            for batch in whole
+    def sources(batches: SampledBatches, steps: range) -> Counter[str]:
+        rows = (
+            row
+            for step in steps
+            for batch in batches[step].micro_batches
             for row in batch.source.tolist()
-        }
+        )
+        texts = (vocabulary.pieces([t for t in row if t > EOS_ID]) for row in rows)
+        return Counter(map(" ".join, texts))
 
-    share = 0.0
-    for step in range(1, 41):
-        found, wanted = sources(batches, step), sources(usual, step)
-        same = len(found & wanted) / len(wanted)
-        assert step <= 20 or same == 1
-        share += same / 20 if step <= 20 else 0
-    assert 0.35 < share < 0.65
+    both, later = range(1, 2 * WINDOW + 1), range(2 * WINDOW + 1, 3 * WINDOW + 1)
+    assert 20 in both  # its window is turned to the end
+    found, wanted = sources(batches, both), sources(usual, both)
+    assert 0.4 < (found & wanted).total() / wanted.total() < 0.6
+    assert sources(batches, later) == sources(usual, later)
 
 
 # Hidden words

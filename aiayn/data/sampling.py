@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
 __all__ = [
     "VARIANTS",
     "BPEDropout",
+    "WINDOW",
     "SampledBatches",
 ]
 
@@ -14,6 +15,7 @@ __all__ = [
 # book/11-13-little-text.ipynb, cell sampling-imports
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from operator import add
@@ -31,6 +33,7 @@ from aiayn.data.batching import (
     shared_out,
 )
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.errors import InputError
 
 # book/11-13-little-text.ipynb, cell sampled
 VARIANTS = 16  # draws of a word that are kept, to be used again
@@ -95,13 +98,16 @@ class BPEDropout:
 
 
 # book/11-13-little-text.ipynb, cell sampled-batches
+WINDOW = 16  # steps whose pairs are drawn together
+
+
 class SampledBatches(Batches):
     """`Batches` whose pairs are drawn anew each time: in other pieces, or turned round.
 
-    In the first steps, as many as `bidirectional` says, half of the pairs are read in
-    the target language and written in the source language. The `tokens` a side count
-    the usual pieces; a sentence that would have more than `longest` keeps these. The
-    other parameters are those of `Batches`.
+    In the first steps, as many as `bidirectional` says and on to the end of a window,
+    half of the pairs are read in the target language and written in the source
+    language. The `tokens` a side count the usual pieces; a sentence that would have
+    more than `longest` keeps these. The other parameters are those of `Batches`.
     """
 
     def __init__(
@@ -115,20 +121,40 @@ class SampledBatches(Batches):
         super().__init__(*known, **rest)
         self.dropout, self.longest = dropout, longest
         self.bidirectional = bidirectional
+        self.window = lru_cache(2)(self.draw_window)
 
     def __getitem__(self, step: int) -> GlobalBatch:
-        generator = Random(self.seed << 32 | step)
+        if step < 1:
+            raise InputError(f"step {step}: there is no such step, the first is 1")
+        number, place = divmod(step - 1, WINDOW)
+        examples, numbers, groups = self.window(number)
+        group = groups[place]
+        lengths = lengths_of([examples[index] for index in group.tolist()])
+        return replace(
+            shared_out(self, group, examples, lengths), numbers=numbers[group]
+        )
+
+    # book/11-13-little-text.ipynb, cell draw-window
+    def draw_window(
+        self, window: int
+    ) -> tuple[list[Example], np.ndarray, list[np.ndarray]]:
+        """The pairs of a window, their numbers, and which of them each step has."""
+        generator, first = Random(self.seed << 32 | window), window * WINDOW + 1
+        usual = [self.group(step) for step in range(first, first + WINDOW)]
+        numbers = np.concatenate(usual)
 
         def drawn(sentence: Tokens) -> Tokens:
             other = self.dropout(sentence, generator)
             return other if len(other) <= self.longest else sentence
 
-        examples: dict[int, Example] = {}
-        for index in self.group(step).tolist():
+        examples = list[Example]()
+        for index in numbers.tolist():
             source, target = map(drawn, self.examples[index])
-            turned = step <= self.bidirectional and generator.random() < 0.5
-            examples[index] = (target, source) if turned else (source, target)
-        lengths = lengths_of(list(examples.values()))
-        order = lengths.max(axis=1).argsort(kind="stable")  # neighbours in length again
-        group = np.array(list(examples))[order]
-        return shared_out(self, group, examples, lengths[order])
+            turned = first <= self.bidirectional and generator.random() < 0.5
+            examples.append((target, source) if turned else (source, target))
+        lengths = lengths_of(examples)
+        order = np.lexsort((lengths.min(axis=1), lengths.max(axis=1)))
+        sizes = sorted(map(len, usual), reverse=True)  # the shorter, the more of them
+        groups = np.split(order, np.cumsum(sizes)[:-1])
+        generator.shuffle(groups)
+        return examples, numbers, groups
