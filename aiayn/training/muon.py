@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 
 def orthogonal(
-    matrices: Float[Tensor, "*batch rows columns"], dtype: torch.dtype = torch.float32
-) -> Float[Tensor, "*batch rows columns"]:
+    matrices: Float[Tensor, "batch rows columns"], dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "batch rows columns"]:
     """Matrices with nearly the same singular vectors, and singular values near 1.
 
     The products are computed in `dtype`.
@@ -29,7 +29,8 @@ def orthogonal(
     x = (matrices / size.clamp(min=1e-7)).to(dtype)
     for _ in range(5):
         square = x @ x.mT
-        x = 3.4445 * x + (2.0315 * square @ square - 4.7750 * square) @ x
+        factor = torch.baddbmm(square, square, square, beta=-4.7750, alpha=2.0315)
+        x = torch.baddbmm(x, factor, x, beta=3.4445)  # a x + (b square + c square²) x
     return x.to(matrices.dtype)
 
 

@@ -1,0 +1,72 @@
+"""bench/ladder.py: what its rungs are; with a tiny recipe and corpus, its record."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ladder
+import pytest
+from small_runs import QUICK, write_corpus
+
+from aiayn.data import load_pairs
+from aiayn.training import TrainingConfig, recipe, train_model
+
+
+def test_each_rung_adds_its_part_and_the_last_is_the_recipe() -> None:
+    whole, plain = recipe("multi30k"), TrainingConfig()
+    rungs = [ladder.rung(name) for name in ladder.RUNGS]
+    assert rungs[-1] == ladder.half(whole)
+    assert rungs[-1].steps == whole.steps // 2
+    peaks = [each.rate(each.warmup) for each in (rungs[-1], whole)]
+    assert peaks[0] == pytest.approx(peaks[1])
+    for fields, below, above in zip(
+        list(ladder.RUNGS.values())[1:], rungs, rungs[1:], strict=False
+    ):
+        added = {field: getattr(above, field) for field in fields}
+        assert replace(below, **added) == above != below
+        assert all(getattr(below, field) == getattr(plain, field) for field in fields)
+
+
+def test_rungs_are_trained_apart_and_recorded_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus")
+    few = replace(QUICK, steps=8, checkpoint_steps=4, cooldown=2, average=1)
+
+    def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
+        train_model(config, str(corpus), pair, out, resume=how.get("resume", False))
+
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(ladder, "RUNGS", {"plain": (), "cooldown": ("cooldown",)})
+    monkeypatch.setattr(ladder, "recipe", lambda _: few)
+    monkeypatch.setattr(ladder, "train_model", train)
+    monkeypatch.setattr(ladder, "pace", lambda name: 0.2 + len(name) / 100)
+    monkeypatch.setattr(ladder, "keep_heap", lambda: None)
+    monkeypatch.setattr(ladder, "FOLDER", tmp_path / "ladder")
+    monkeypatch.setattr(ladder, "SPLIT", "train")
+    monkeypatch.setattr(
+        ladder, "load_pairs", lambda _, *rest: load_pairs(str(corpus), *rest)
+    )
+    monkeypatch.setattr(ladder.records, "write", found.__setitem__)
+
+    def call(*more: str) -> str:
+        command = ["ladder.py", "--out", str(tmp_path / "run"), *more]
+        monkeypatch.setattr(sys, "argv", command)
+        ladder.main()
+        return capsys.readouterr().out
+
+    assert "still to be trained:\n  plain" in call("--rungs", "cooldown")
+    assert "still to be measured: --pace" in call()
+    monkeypatch.setattr(ladder, "train_model", None)  # all are through
+    call("--pace")
+    record = found["ladder"]
+    paces = record["pace"]["seconds per step"]
+    assert record["steps"] == 8 and paces == {"plain": 0.25, "cooldown": 0.28}
+    plain, cooldown = record["rungs"].values()
+    for split in ("val", "train"):
+        assert set(plain[split]) == {"BLEU"}
+        gain = cooldown[split]["gain"]
+        assert gain["low"] <= gain["value"] <= gain["high"]
+        apart = cooldown[split]["BLEU"]["value"] - plain[split]["BLEU"]["value"]
+        assert gain["value"] == pytest.approx(apart, abs=0.011)
