@@ -18,10 +18,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import records
-import sacrebleu
-from multi30k import FORM, PARTIAL, SEARCH, SPLIT, curve
+from multi30k import FORM, PARTIAL, SEARCH, SPLIT, as_published, curve, spread
 
 from aiayn.data import load_pairs
 from aiayn.data.files import write_atomically
@@ -87,18 +85,9 @@ def trained(name: str, run: Path) -> dict[str, Any]:
     return {"machine": records.machine(), "curve": points, "translations": translations}
 
 
-def quantiles(value: float, drawn: Any) -> dict[str, float]:
-    """A value, and where 95 of 100 of what was drawn are."""
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    found = {"value": value, "low": low, "high": high}
-    return {key: round(float(each), 2) for key, each in found.items()}
-
-
 def scored(rungs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """BLEU of each rung, and what it has gained over the one before, by split."""
-    metric = sacrebleu.metrics.BLEU(
-        lowercase=True, tokenize="none", force=True, smooth_method="none"
-    )
+    metric = as_published()
     found: dict[str, Any] = {name: {} for name in rungs}
     for split in ("val", SPLIT):
         references = load_pairs("multi30k", "en-de", split).target
@@ -107,9 +96,9 @@ def scored(rungs: dict[str, dict[str, Any]]) -> dict[str, Any]:
         for name, each in rungs.items():
             ours = prepare_as_multi30k(each["translations"][split], "de")
             value, drawn = resampled(metric, ours, right)
-            found[name][split] = {"BLEU": quantiles(value, drawn)}
+            found[name][split] = {"BLEU": spread(value, drawn)}
             if before:
-                gain = quantiles(value - before[0], drawn - before[1])
+                gain = spread(value - before[0], drawn - before[1])
                 found[name][split]["gain"] = gain
             before = value, drawn
     signature = str(metric.get_signature())
