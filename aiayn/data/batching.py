@@ -13,6 +13,7 @@ __all__ = [
     "encode_pairs",
     "too_long",
     "lengths_of",
+    "order_by_length",
     "group_by_length",
     "Batches",
     "GlobalBatch",
@@ -134,6 +135,16 @@ def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
     return np.array(lengths, dtype=int).reshape(-1, 2)
 
 
+def order_by_length(
+    lengths: Integer[np.ndarray, "examples 2"],
+) -> Int[np.ndarray, " examples"]:
+    """Examples by their longer side; where it is equal, as a ploughman walks."""
+    source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
+    longer = np.maximum(source, target)
+    turning = np.where(longer % 2, source - target, target - source)
+    return np.lexsort([turning, longer])
+
+
 def group_by_length(
     lengths: Integer[np.ndarray, "examples 2"],
     tokens: int,
@@ -151,14 +162,11 @@ def group_by_length(
     generator : numpy.random.Generator, optional
         Shuffles pairs of equal lengths, and the order of the batches.
     """
-    source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
-    longer = np.maximum(source, target)
-    turning = np.where(longer % 2, source - target, target - source)  # the ploughman
-    order = np.arange(len(longer))
+    order = np.arange(len(lengths))
     if generator is not None:
-        order = generator.permutation(len(longer))
-    order = order[np.lexsort([turning[order], longer[order]])]
-    longer, start, groups = longer[order], 0, []
+        order = generator.permutation(len(lengths))
+    order = order[order_by_length(lengths[order])]
+    longer, start, groups = lengths[order].max(axis=1), 0, []
     while start < len(order):
         fits = longer[start : start + max(1, tokens // int(longer[start]))]
         places = fits * np.arange(1, len(fits) + 1)  # of a batch that ends here

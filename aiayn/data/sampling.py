@@ -30,6 +30,7 @@ from aiayn.data.batching import (
     GlobalBatch,
     Tokens,
     lengths_of,
+    order_by_length,
     shared_out,
 )
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
@@ -98,7 +99,7 @@ class BPEDropout:
 
 
 # book/11-13-little-text.ipynb, cell sampled-batches
-WINDOW = 16  # steps whose pairs are drawn together
+WINDOW = 64  # steps whose pairs are drawn together
 
 
 class SampledBatches(Batches):
@@ -153,7 +154,7 @@ class SampledBatches(Batches):
             turned = first <= self.bidirectional and generator.random() < 0.5
             examples.append((target, source) if turned else (source, target))
         lengths = lengths_of(examples)
-        order = np.lexsort((lengths.min(axis=1), lengths.max(axis=1)))
+        order = order_by_length(lengths)
         sizes = sorted(map(len, usual), reverse=True)  # the shorter, the more of them
         groups = np.split(order, np.cumsum(sizes)[:-1])
         generator.shuffle(groups)
