@@ -4,7 +4,7 @@ python bench/ladder.py [--rungs NAME ...] [--out runs/ladder]
 python bench/ladder.py --pace
 
 The first rung is the recipe's model, trained as in the paper; each of the others has
-one part of the recipe more. All take half of the recipe's steps, with one seed.
+one part of the recipe more. All take a third of the recipe's steps, with one seed.
 With `--rungs`, only these are trained, so that two can share a machine; what is through
 stands in bench/partial/ladder/. `--pace` measures in turn, on a quiet machine, how long
 each takes for a step. The record is written once all this is there.
@@ -42,11 +42,12 @@ RUNGS: dict[str, tuple[str, ...]] = {  # and the fields that a rung adds
 FOLDER = PARTIAL / "ladder"
 
 
-def half(whole: TrainingConfig) -> TrainingConfig:
-    """A recipe with half of its steps, and the same peak of the learning rate."""
+def third(whole: TrainingConfig) -> TrainingConfig:
+    """A recipe with a third of its steps, and the same peak of the learning rate."""
     lengths = ("steps", "warmup", "cooldown", "bidirectional")
-    fields: dict[str, Any] = {name: getattr(whole, name) // 2 for name in lengths}
-    return replace(whole, rate_factor=whole.rate_factor * 0.5**0.5, **fields)
+    fields: dict[str, Any] = {name: getattr(whole, name) // 3 for name in lengths}
+    shorter: float = fields["warmup"] / whole.warmup
+    return replace(whole, rate_factor=whole.rate_factor * shorter**0.5, **fields)
 
 
 def rung(name: str) -> TrainingConfig:
@@ -56,7 +57,7 @@ def rung(name: str) -> TrainingConfig:
     left_out = [field for each in later for field in RUNGS[each]]
     plain = TrainingConfig()
     without: dict[str, Any] = {field: getattr(plain, field) for field in left_out}
-    return replace(half(recipe("multi30k")), **without)
+    return replace(third(recipe("multi30k")), **without)
 
 
 def saved(name: str) -> dict[str, Any] | None:
@@ -150,7 +151,7 @@ def main() -> None:
     elif measured is None:
         print("still to be measured: --pace")
     else:
-        steps = recipe("multi30k").steps
+        steps = third(recipe("multi30k")).steps
         records.write("ladder", scored(found) | {"steps": steps, "pace": measured})
 
 

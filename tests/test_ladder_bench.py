@@ -16,8 +16,8 @@ from aiayn.training import TrainingConfig, recipe, train_model
 def test_each_rung_adds_its_part_and_the_last_is_the_recipe() -> None:
     whole, plain = recipe("multi30k"), TrainingConfig()
     rungs = [ladder.rung(name) for name in ladder.RUNGS]
-    assert rungs[-1] == ladder.half(whole)
-    assert rungs[-1].steps == whole.steps // 2
+    assert rungs[-1] == ladder.third(whole)
+    assert rungs[-1].steps == whole.steps // 3
     peaks = [each.rate(each.warmup) for each in (rungs[-1], whole)]
     assert peaks[0] == pytest.approx(peaks[1])
     for fields, below, above in zip(
@@ -32,7 +32,7 @@ def test_rungs_are_trained_apart_and_recorded_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    few = replace(QUICK, steps=8, checkpoint_steps=4, cooldown=2, average=1)
+    few = replace(QUICK, steps=24, warmup=12, checkpoint_steps=4, cooldown=6, average=1)
 
     def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
         train_model(config, str(corpus), pair, out, resume=how.get("resume", False))
@@ -62,7 +62,10 @@ def test_rungs_are_trained_apart_and_recorded_together(
     call("--pace")
     record = found["ladder"]
     paces = record["pace"]["seconds per step"]
-    assert record["steps"] == 8 and paces == {"plain": 0.25, "cooldown": 0.28}
+    assert record["steps"] == few.steps // 3 and paces == {
+        "plain": 0.25,
+        "cooldown": 0.28,
+    }
     plain, cooldown = record["rungs"].values()
     for split in ("val", "train"):
         assert set(plain[split]) == {"BLEU"}

@@ -44,7 +44,9 @@ class LittleText:
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
-    cooldown: int = 0  # last steps, in which the learning rate falls to nothing
+    # last steps, in which the learning rate falls to nothing; till then, once it has
+    # risen, it stays
+    cooldown: int = 0
     muon: bool = False  # move the layers' matrices by Muon instead of Adam
 
     def r_drop_at(self, step: int) -> float:
@@ -98,11 +100,12 @@ class TrainingConfig(LittleText):
 
     # book/11-1-runs-that-survive.ipynb, cell rate-of-a-step
     def rate(self, step: int) -> float:
-        """The learning rate of a step, by the paper's schedule and the cooldown."""
-        taken, width = step + self.steps_before, self.model.d_model
-        paper = learning_rate(taken, width, self.warmup, self.rate_factor)
-        left = self.steps - step + 1
-        return paper * min(1.0, left / self.cooldown) if self.cooldown else paper
+        """The learning rate of a step, by the paper's schedule or with a cooldown."""
+        taken, known = step + self.steps_before, (self.warmup, self.rate_factor)
+        if not self.cooldown:
+            return learning_rate(taken, self.model.d_model, *known)
+        peak = learning_rate(min(taken, self.warmup), self.model.d_model, *known)
+        return peak * min(1.0, (self.steps - step + 1) / self.cooldown)
 
 
 # book/11-1-runs-that-survive.ipynb, cell check-recipe
@@ -142,19 +145,18 @@ RECIPES = {
     ),
     "multi30k": TrainingConfig(
         config("multi30k"),
-        steps=14_500,
+        steps=18_000,
         batch_tokens=2048,
-        micro_batches=2,
         warmup=2000,
-        rate_factor=1.431,  # a peak of 0.002
+        rate_factor=1.145,  # a peak of 0.0016
         checkpoint_steps=500,
         keep=5,
         average=1,
         bpe_dropout=0.1,
         lowercase=True,
-        cooldown=4000,
+        cooldown=6000,
         muon=True,
-        bidirectional=4000,
+        bidirectional=5000,
         bfloat16=True,
     ),
     "multi30k-wu": TrainingConfig(
