@@ -128,7 +128,7 @@ def too_long(
     )
 
 
-# book/05-1-data-and-batching.ipynb, cell group-by-length
+# book/05-1-data-and-batching.ipynb, cell order-by-length
 def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
     """Tokens of either side of every example."""
     lengths = [(len(source), len(target)) for source, target in examples]
@@ -145,6 +145,7 @@ def order_by_length(
     return np.lexsort([turning, longer])
 
 
+# book/05-1-data-and-batching.ipynb, cell group-by-length
 def group_by_length(
     lengths: Integer[np.ndarray, "examples 2"],
     tokens: int,
