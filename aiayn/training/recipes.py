@@ -44,9 +44,7 @@ class LittleText:
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
-    # last steps, in which the learning rate falls to nothing; till then, once it has
-    # risen, it stays
-    cooldown: int = 0
+    cooldown: int = 0  # last steps, in which the rate falls from its peak to nothing
     muon: bool = False  # move the layers' matrices by Muon instead of Adam
 
     def r_drop_at(self, step: int) -> float:
