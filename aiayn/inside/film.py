@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from aiayn.inside.steps import STYLE, TOOLS
+from aiayn.inside.steps_script import STYLE, TOOLS
 from aiayn.model.transformer import Transformer
 
 FILM_STYLE = (

@@ -29,7 +29,8 @@ from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.inside.sentence import KINDS, Head, SentenceAttention, TrainedModel
 from aiayn.inside.sentence import attention_of as attention_of
-from aiayn.inside.view_script import SCRIPT, STYLE
+from aiayn.inside.view_script import SCRIPT
+from aiayn.inside.view_style import STYLE
 
 
 # book/11-11-pages-to-look-at.ipynb, cell table
