@@ -37,6 +37,7 @@ RUNGS: dict[str, tuple[str, ...]] = {  # and the fields that a rung adds
     "cooldown": ("cooldown", "average"),
     "BPE-dropout": ("bpe_dropout",),
     "Muon": ("muon",),
+    "weight decay": ("weight_decay",),
     "both directions": ("bidirectional",),
 }
 FOLDER = PARTIAL / "ladder"

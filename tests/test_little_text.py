@@ -59,6 +59,7 @@ LITTLE = replace(
     r_drop_after=12,
     cooldown=10,
     muon=True,
+    weight_decay=0.5,
     bfloat16=True,
 )
 
@@ -348,6 +349,7 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
         {"r_drop": 1.0},
         {"cooldown": 3},
         {"muon": True},
+        {"weight_decay": 1.0, "muon": True},
         {"bfloat16": True},
     ],
     ids=lambda changes: next(iter(changes)),
@@ -360,7 +362,8 @@ def test_each_remedy_changes_the_training(
 ) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
-    train_model(QUICK, str(corpus), "en-de", tmp_path / "plain")
+    plain = replace(QUICK, muon="weight_decay" in changes)  # which is part of it
+    train_model(plain, str(corpus), "en-de", tmp_path / "plain")
     train_model(replace(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
     assert not same_end(tmp_path / "plain", tmp_path / "run")
 
@@ -373,6 +376,8 @@ def test_each_remedy_changes_the_training(
         ({"word_dropout": -0.1}, "word_dropout=-0.1: must be at least 0"),
         ({"r_drop": float("nan")}, "r_drop=nan: must be"),
         ({"r_drop_after": -1}, "r_drop_after=-1: must be at least 0"),
+        ({"weight_decay": -0.1}, "weight_decay=-0.1: must be at least 0"),
+        ({"muon": False, "weight_decay": 0.1}, "weight_decay=0.1: it is part of Muon"),
     ],
 )
 def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> None:

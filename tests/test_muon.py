@@ -89,6 +89,22 @@ def test_a_step_is_as_long_as_one_of_adam() -> None:
         assert 0.0015 < length < 0.0025
 
 
+def test_weight_decay_takes_a_share_of_the_matrices_and_of_nothing_else() -> None:
+    plain = Transformer(TINY)
+    decayed, rate, decay = copy.deepcopy(plain), 0.01, 2.0
+    before = copy.deepcopy(plain.state_dict())
+    for model, how in ((plain, {}), (decayed, {"weight_decay": decay})):
+        optimizer = Muon(model, **how)
+        with_gradients(model, 1)
+        set_rate(optimizer, rate)
+        optimizer.step()
+    for name, layer in plain.named_modules():
+        for part, weight in layer.named_parameters(name, recurse=False):
+            shrinks = isinstance(layer, nn.Linear) and part.endswith("weight")
+            less = rate * decay * before[part] if shrinks else 0.0
+            torch.testing.assert_close(decayed.get_parameter(part), weight - less)
+
+
 def test_a_parameter_without_a_gradient_stays() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     before, optimizer = copy.deepcopy(model.state_dict()), Muon(model)

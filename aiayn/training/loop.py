@@ -280,8 +280,8 @@ def train_model(
         model = build(config.model).to(workers.device)
         if init:
             model.load_state_dict(init.model.state_dict())
-        dtype = training_dtype(workers.device, config.bfloat16)
-        optimizer = Muon(model, dtype) if config.muon else make_optimizer(model)
+        how = training_dtype(workers.device, config.bfloat16), config.weight_decay
+        optimizer = Muon(model, *how) if config.muon else make_optimizer(model)
         settings |= {"corpus": corpus.train.folder.name}
         run.begin(model, optimizer, corpus.vocabulary, settings)
         for layer in model.layers() if compile else ():

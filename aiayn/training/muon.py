@@ -38,15 +38,21 @@ def orthogonal(
 class Muon(torch.optim.Adam):
     """Muon (Jordan, 2024) for the layers' matrices, the paper's Adam for the rest.
 
-    Learning rates are those of Adam (section 5.3). Of a matrix, `exp_avg` is kept; its
+    Learning rates are those of Adam (section 5.3). In each step, a matrix loses the
+    share rate times `weight_decay` of its size. Of a matrix, `exp_avg` is kept; its
     `exp_avg_sq` stays 0, so that a checkpoint has one form.
     """
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        dtype: torch.dtype = torch.float32,
+        weight_decay: float = 0.0,
+    ) -> None:
         super().__init__(
             model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
-        self.dtype = dtype  # of the products
+        self.dtype, self.weight_decay = dtype, weight_decay  # dtype: of the products
         self.parts: dict[Tensor, list[int]] = {
             layer.weight: getattr(layer, "widths", [layer.out_features])
             for layer in model.modules()
@@ -60,6 +66,7 @@ class Muon(torch.optim.Adam):
         for matrix in gradients:
             matrix.grad = None  # Adam leaves it alone
         super().step()
+        rate: float = self.param_groups[0]["lr"]
         alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
         for matrix, gradient in gradients.items():
             ahead = self.averaged(matrix, gradient).split(self.parts[matrix])
@@ -67,10 +74,10 @@ class Muon(torch.optim.Adam):
             for piece, mean in zip(pieces, ahead, strict=True):
                 alike.setdefault(piece.shape, []).append((piece, mean))
         for shape, pairs in alike.items():
-            length = 0.2 * max(shape) ** 0.5 * self.param_groups[0]["lr"]
+            length, kept = 0.2 * max(shape) ** 0.5 * rate, 1 - rate * self.weight_decay
             moves = orthogonal(torch.stack([ahead for _, ahead in pairs]), self.dtype)
             for (matrix, _), move in zip(pairs, moves, strict=True):
-                matrix.sub_(move, alpha=length)
+                matrix.mul_(kept).sub_(move, alpha=length)
 
     # book/11-13-little-text.ipynb, cell muon-averaged
     def averaged(self, matrix: Tensor, gradient: Tensor) -> Tensor:

@@ -46,6 +46,7 @@ class LittleText:
     lowercase: bool = False  # read and write small letters only
     cooldown: int = 0  # last steps, in which the rate falls from its peak to nothing
     muon: bool = False  # move the layers' matrices by Muon instead of Adam
+    weight_decay: float = 0.0  # times the rate: what Muon's matrices lose in a step
 
     def r_drop_at(self, step: int) -> float:
         """The weight of R-Drop at a step."""
@@ -125,6 +126,9 @@ def check_recipe(config: TrainingConfig) -> None:
         given = f"label_smoothing={smoothing}, rate_factor={factor}"
         wanted = "the one must be less than 1, the other more than 0, and finite"
         raise InputError(f"{given}: {wanted}")
+    if config.weight_decay and not config.muon:
+        given = f"weight_decay={config.weight_decay}"
+        raise InputError(f"{given}: it is part of Muon; set muon=True, too")
     if config.average > config.keep:
         fault = f"more checkpoints than the keep={config.keep} that stay"
         raise InputError(f"average={config.average}: {fault}")
@@ -154,6 +158,7 @@ RECIPES = {
         lowercase=True,
         cooldown=6000,
         muon=True,
+        weight_decay=0.3,
         bidirectional=5000,
         bfloat16=True,
     ),
