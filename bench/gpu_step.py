@@ -32,7 +32,6 @@ from aiayn.training.step import Objective, gradient_scaler, training_step
 from aiayn.training.workers import Workers
 
 TOKENS, MEAN_LENGTH, SPREAD = 25_000, 27, 0.6
-WARM_UP = 10
 
 
 def random_pairs(
@@ -66,8 +65,10 @@ def measure(
     compiled: bool,
     tokens: int = TOKENS,
 ) -> dict[str, Any]:
-    """Mean time of the package's own training step after a warm-up, each batch in so
-    many parts.
+    """Mean time of the package's own training step, each batch in so many parts.
+
+    All batches are taken once before: a GPU loads its kernels and asks for its memory
+    when it first meets a shape.
     """
     shape, rng = config(model_name), np.random.default_rng(1)
     settings, dtype = TrainingConfig(shape), training_dtype(device)
@@ -81,9 +82,7 @@ def measure(
     )
     workers, scaler = Workers(device=device), gradient_scaler(device)
 
-    batches = [
-        random_pairs(tokens, shape.vocabulary_size, rng) for _ in range(WARM_UP + steps)
-    ]
+    batches = [random_pairs(tokens, shape.vocabulary_size, rng) for _ in range(steps)]
     lengths = [
         np.array([[len(source), len(target)] for source, target in batch])
         for batch in batches
@@ -92,15 +91,15 @@ def measure(
         global_batch(*each, parts, device)
         for each in zip(batches, lengths, strict=True)
     ]
-    for number, work in enumerate(ready, start=1):
-        if number == WARM_UP + 1:
+    for number, work in enumerate([*ready, *ready], start=1):
+        if number == steps + 1:
             synchronize(device)
             began = time.perf_counter()
         training_step(objective, optimizer, work, number, settings, workers, scaler)
     synchronize(device)
     seconds = (time.perf_counter() - began) / steps
 
-    flops = sum(batch_flops(shape, sizes) for sizes in lengths[WARM_UP:]) / steps
+    flops = sum(batch_flops(shape, sizes) for sizes in lengths) / steps
     peak, product = (
         peak_flops(device),
         measured_peak(device, dtype, 8192 if device.type == "cuda" else 512),
@@ -116,7 +115,7 @@ def measure(
         "compiled": compiled,
         "seconds_per_step": round(seconds, 5),
         "tokens_per_second": round(
-            sum(sizes.sum() for sizes in lengths[WARM_UP:]) / steps / seconds
+            sum(sizes.sum() for sizes in lengths) / steps / seconds
         ),
         "flops_per_step": flops,
         "utilisation": round(flops / seconds / peak, 4) if peak else None,
@@ -151,7 +150,7 @@ def main() -> None:
         "--models", nargs="+", default=["base", "big"], choices=["base", "big"]
     )
     parser.add_argument(
-        "--steps", type=int, default=50, help="timed steps, after a warm-up"
+        "--steps", type=int, default=50, help="timed steps, after as many"
     )
     parser.add_argument(
         "--parts",
@@ -185,7 +184,7 @@ def main() -> None:
         print(json.dumps(runs[-1]), flush=True)
     findings = {"tokens_a_side": TOKENS, "mean_length": MEAN_LENGTH, "runs": runs}
     records.write(
-        "gpu-step", findings, machine=f"one {torch.cuda.get_device_name(device)}"
+        "gpu-step", findings, where=f"one {torch.cuda.get_device_name(device)}"
     )
 
 
