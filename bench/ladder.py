@@ -1,29 +1,38 @@
 """What each part of the recipe for Multi30k is worth; book/runs/ladder.json.
 
-python bench/ladder.py [--rungs NAME ...] [--out runs/ladder]
+python bench/ladder.py [--rungs NAME ...] [--seeds 1] [--processes 1]
+                       [--out runs/ladder]
 python bench/ladder.py --pace
 
 The first rung is the recipe's model, trained as in the paper; each of the others has
-one part of the recipe more. All take a third of the recipe's steps, with one seed.
-With `--rungs`, only these are trained, so that two can share a machine; what is through
-stands in bench/partial/ladder/. `--pace` measures in turn, on a quiet machine, how long
+one part of the recipe more. All take a third of the recipe's steps. With `--rungs`,
+only these are trained, so that two calls can share a machine; what is through stands in
+bench/partial/ladder/, and is not trained again. On a GPU, which such a small model
+leaves idle most of the time, a dozen `--processes` go on at once if NVIDIA's MPS runs
+(nvidia-cuda-mps-control -d). `--pace` measures in turn, on two quiet cores, how long
 each takes for a step. The record is written once all this is there.
 """
 
 import argparse
 import json
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import records
+import torch
 from multi30k import FORM, PARTIAL, SEARCH, SPLIT, as_published, curve, spread
 
 from aiayn.data import load_pairs
 from aiayn.data.files import write_atomically
-from aiayn.fast_paths import keep_heap
+from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
@@ -74,31 +83,41 @@ def save(name: str, found: dict[str, Any]) -> None:
     write_atomically(FOLDER / f"{name}.json", f"{text}\n".encode())
 
 
-def trained(name: str, run: Path) -> dict[str, Any]:
-    """How a rung's training went, and its translations."""
+def climb(out: Path, job: tuple[str, int]) -> None:
+    """Train a rung with a seed, and keep how it went and what it translates."""
+    name, seed = job
+    run = out.with_name(f"{out.name}-{name.replace(' ', '-')}-{seed}")
+    settings = replace(rung(name), seed=seed)
     how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
-    train_model(rung(name), "multi30k", "en-de", run, **how)
-    translator = Translator(*TrainedRun.read(run).load("cpu"), SEARCH)
+    train_model(settings, "multi30k", "en-de", run, **how)
+    translator = Translator(*TrainedRun.read(run).load(find_device()), SEARCH)
     translations = {
         split: list(translator(load_pairs("multi30k", "en-de", split).source))
         for split in ("val", SPLIT)
     }
-    points = curve(run / "metrics.jsonl")
-    return {"machine": records.machine(), "curve": points, "translations": translations}
+    found = {"curve": curve(run / "metrics.jsonl"), "translations": translations}
+    save(f"{name}-{seed}", found)
 
 
-def scored(rungs: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """BLEU of each rung, and what it has gained over the one before, by split."""
+def scored(rungs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """BLEU of each rung, mean of its seeds, and its gain over the one before, by split.
+
+    The interval is that of the sentences drawn; how far seeds are apart, `seeds` shows.
+    """
     metric = as_published()
     found: dict[str, Any] = {name: {} for name in rungs}
     for split in ("val", SPLIT):
         references = load_pairs("multi30k", "en-de", split).target
         right = prepare_as_multi30k(list(references), "de")
         before = None
-        for name, each in rungs.items():
-            ours = prepare_as_multi30k(each["translations"][split], "de")
-            value, drawn = resampled(metric, ours, right)
-            found[name][split] = {"BLEU": spread(value, drawn)}
+        for name, seeds in rungs.items():
+            lines = [prepare_as_multi30k(s["translations"][split], "de") for s in seeds]
+            values, draws = zip(
+                *(resampled(metric, ours, right) for ours in lines), strict=True
+            )
+            value, drawn = mean(values), np.mean(draws, axis=0)
+            each = [round(value, 2) for value in values]
+            found[name][split] = {"BLEU": spread(value, drawn), "seeds": each}
             if before:
                 gain = spread(value - before[0], drawn - before[1])
                 found[name][split]["gain"] = gain
@@ -129,31 +148,48 @@ def paces(rounds: int = 3) -> dict[str, Any]:
     return {"machine": records.machine(), "seconds per step": seconds_per_step}
 
 
+def train_all(jobs: Sequence[tuple[str, int]], out: Path, processes: int) -> None:
+    """`climb` those that are not through, in turn or so many at a time."""
+    left = [(name, seed) for name, seed in jobs if saved(f"{name}-{seed}") is None]
+    if processes == 1:
+        for job in left:
+            climb(out, job)
+        return
+    one_thread: dict[str, Any] = {
+        "initializer": torch.set_num_threads,
+        "initargs": (1,),
+    }
+    with ProcessPoolExecutor(processes, get_context("spawn"), **one_thread) as pool:
+        list(pool.map(partial(climb, out), left))
+
+
 def main() -> None:
     """Train what is asked for; write the record once all rungs are through."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rungs", nargs="*", choices=RUNGS, default=list(RUNGS))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("runs/ladder"))
     parser.add_argument("--pace", action="store_true")
     asked = parser.parse_args()
     keep_heap()
+    seeds = range(1, asked.seeds + 1)
     if asked.pace:
         save("pace", paces())
     else:
-        for name in asked.rungs:
-            if saved(name) is None:
-                run = asked.out.with_name(f"{asked.out.name}-{name.replace(' ', '-')}")
-                save(name, trained(name, run))
-    all_rungs = [(name, saved(name)) for name in RUNGS]
-    found = {name: each for name, each in all_rungs if each is not None}
+        jobs = [(name, seed) for seed in seeds for name in asked.rungs]
+        train_all(jobs, asked.out, asked.processes)
+    found = {name: [saved(f"{name}-{seed}") for seed in seeds] for name in RUNGS}
+    rungs = {name: [each for each in all if each] for name, all in found.items()}
     measured = saved("pace")
-    if missing := RUNGS.keys() - found.keys():
-        print("still to be trained:", *sorted(missing), sep="\n  ")
+    if missing := [name for name in RUNGS if len(rungs[name]) < len(seeds)]:
+        print("still to be trained:", *missing, sep="\n  ")
     elif measured is None:
         print("still to be measured: --pace")
     else:
-        steps = third(recipe("multi30k")).steps
-        records.write("ladder", scored(found) | {"steps": steps, "pace": measured})
+        machines = sorted({each["machine"] for all in rungs.values() for each in all})
+        said = {"steps": third(recipe("multi30k")).steps, "trained_on": machines}
+        records.write("ladder", scored(rungs) | said | {"pace": measured})
 
 
 if __name__ == "__main__":

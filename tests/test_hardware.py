@@ -272,9 +272,7 @@ def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_the_gpu_benchmark_steps_on_any_device(
-    parts: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_gpu_benchmark_steps_on_any_device(parts: int):
     found = gpu_step.measure(
         "laboratory", torch.device("cpu"), 2, parts, False, tokens=2000
     )

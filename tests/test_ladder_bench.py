@@ -56,18 +56,23 @@ def test_rungs_are_trained_apart_and_recorded_together(
         ladder.main()
         return capsys.readouterr().out
 
-    assert "still to be trained:\n  plain" in call("--rungs", "cooldown")
-    assert "still to be measured: --pace" in call()
+    seeds = "--seeds", "2"
+    assert "still to be trained:\n  plain" in call("--rungs", "cooldown", *seeds)
+    assert "still to be measured: --pace" in call(*seeds)
     monkeypatch.setattr(ladder, "train_model", None)  # all are through
-    call("--pace")
+    call("--pace", *seeds)
     record = found["ladder"]
     paces = record["pace"]["seconds per step"]
     assert record["steps"] == few.steps // 3
     assert paces == {"plain": 0.25, "cooldown": 0.28}
     plain, cooldown = record["rungs"].values()
     for split in ("val", "train"):
-        assert set(plain[split]) == {"BLEU"}
+        assert set(plain[split]) == {"BLEU", "seeds"}
         gain = cooldown[split]["gain"]
+        values = cooldown[split]["seeds"]
+        assert sum(values) / 2 == pytest.approx(
+            cooldown[split]["BLEU"]["value"], abs=0.011
+        )
         assert gain["low"] <= gain["value"] <= gain["high"]
         apart = cooldown[split]["BLEU"]["value"] - plain[split]["BLEU"]["value"]
         assert gain["value"] == pytest.approx(apart, abs=0.011)
