@@ -41,6 +41,7 @@ class LittleText:
     bpe_dropout: float = 0.0
     bidirectional: int = 0  # first steps, in which half of the pairs are turned round
     word_dropout: float = 0.0  # share of the tokens that are read as unknown
+    inner_dropout: float = 0.0  # of attention weights and of feed-forward networks
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
@@ -119,7 +120,8 @@ def check_recipe(config: TrainingConfig) -> None:
     bounds: dict[str, tuple[float, float]]
     bounds = {name: (1, most) for name, most in MOST.items()}
     bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
-    bounds |= dict.fromkeys(("bpe_dropout", "word_dropout"), (0, 0.9))
+    shares = "bpe_dropout", "word_dropout", "inner_dropout"
+    bounds |= dict.fromkeys(shares, (0, 0.9))
     check_fields(config, bounds, usual=(0, math.inf))
     smoothing, factor = config.label_smoothing, config.rate_factor
     if not smoothing < 1 or not 0 < factor < math.inf:
