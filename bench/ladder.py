@@ -44,10 +44,11 @@ RUNGS: dict[str, tuple[str, ...]] = {  # and the fields that a rung adds
     "as in the paper": (),
     "lower-cased": ("lowercase",),
     "cooldown": ("cooldown", "average"),
-    "BPE-dropout": ("bpe_dropout",),
     "Muon": ("muon",),
     "weight decay": ("weight_decay",),
     "both directions": ("bidirectional",),
+    "BPE-dropout": ("bpe_dropout",),
+    "label smoothing": ("label_smoothing",),
 }
 FOLDER = PARTIAL / "ladder"
 

@@ -41,7 +41,6 @@ from aiayn.training.preparation import prepare
 from aiayn.training.regularization import (
     ProjectedRDrop,
     RegularizedObjective,
-    dropout_inside,
     hide_words,
     r_drop_loss,
 )
@@ -56,7 +55,6 @@ LITTLE = replace(
     bpe_dropout=0.2,
     bidirectional=10,
     word_dropout=0.1,
-    inner_dropout=0.1,
     r_drop=5.0,
     r_drop_after=12,
     cooldown=10,
@@ -285,27 +283,6 @@ def test_r_drop_is_the_divergence_in_both_directions() -> None:
     torch.testing.assert_close(nll, -sum(right) / 2)
 
 
-@pytest.mark.parametrize("score", ["scaled", "additive"])
-def test_dropout_inside_drops_weights_and_hidden_units(score: str) -> None:
-    torch.manual_seed(0)
-    model = Transformer(replace(TINY, score=score, dropout=0.0))
-    attention, network = (
-        model.encoder.layers[0].self_attention,
-        model.encoder.layers[0].feed_forward,
-    )
-    Q, x = torch.randn(5, 2, 3, 8), torch.randn(5, 3, TINY.d_model)
-    usual = attention.attention(Q, Q, Q), network(x)
-    identity = torch.eye(3).expand(5, 2, 3, 3)
-    weights = attention.attention.attend(Q, Q, Q)[1]
-    with dropout_inside(model, 0.25):
-        kept = attention.attention(Q, Q, identity)  # values that show the weights
-        assert not torch.equal(network(x), usual[1])
-    gone = kept == 0
-    assert 0 < gone.sum() < gone.numel() / 2
-    torch.testing.assert_close(kept[~gone], weights[~gone] / 0.75)
-    torch.testing.assert_close((attention.attention(Q, Q, Q), network(x)), usual)
-
-
 def test_r_drop_begins_after_its_step_and_agrees_with_itself_without_dropout() -> None:
     batch = make_batch([([5, 6, EOS_ID], [7, EOS_ID]), ([8, EOS_ID], [9, 6, EOS_ID])])
     for dropout in (0.0, 0.3):
@@ -369,7 +346,6 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
         {"bpe_dropout": 0.1},
         {"bidirectional": 2},
         {"word_dropout": 0.1},
-        {"inner_dropout": 0.1},
         {"r_drop": 1.0},
         {"cooldown": 3},
         {"muon": True},
@@ -398,7 +374,6 @@ def test_each_remedy_changes_the_training(
         ({"bpe_dropout": 1.0}, "bpe_dropout=1.0: must be at most 0.9"),
         ({"bidirectional": -1}, "bidirectional=-1: must be at least 0"),
         ({"word_dropout": -0.1}, "word_dropout=-0.1: must be at least 0"),
-        ({"inner_dropout": 1.0}, "inner_dropout=1.0: must be at most 0.9"),
         ({"r_drop": float("nan")}, "r_drop=nan: must be"),
         ({"r_drop_after": -1}, "r_drop_after=-1: must be at least 0"),
         ({"weight_decay": -0.1}, "weight_decay=-0.1: must be at least 0"),

@@ -41,7 +41,6 @@ class LittleText:
     bpe_dropout: float = 0.0
     bidirectional: int = 0  # first steps, in which half of the pairs are turned round
     word_dropout: float = 0.0  # share of the tokens that are read as unknown
-    inner_dropout: float = 0.0  # of attention weights and of feed-forward networks
     r_drop: float = 0.0  # weight of what two passes with other dropout disagree
     r_drop_after: int = 0  # steps without it
     lowercase: bool = False  # read and write small letters only
@@ -120,8 +119,7 @@ def check_recipe(config: TrainingConfig) -> None:
     bounds: dict[str, tuple[float, float]]
     bounds = {name: (1, most) for name, most in MOST.items()}
     bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
-    shares = "bpe_dropout", "word_dropout", "inner_dropout"
-    bounds |= dict.fromkeys(shares, (0, 0.9))
+    bounds |= dict.fromkeys(("bpe_dropout", "word_dropout"), (0, 0.9))
     check_fields(config, bounds, usual=(0, math.inf))
     smoothing, factor = config.label_smoothing, config.rate_factor
     if not smoothing < 1 or not 0 < factor < math.inf:
@@ -147,21 +145,34 @@ RECIPES = {
         rate_factor=1.28,
         checkpoint_minutes=1.0,
     ),
+    "laboratory": TrainingConfig(
+        config("laboratory"),
+        steps=4400,
+        batch_tokens=1000,
+        warmup=400,
+        checkpoint_steps=100,
+    ),
+}
+
+
+# book/11-1-runs-that-survive.ipynb, cell multi30k-recipes
+RECIPES |= {
     "multi30k": TrainingConfig(
-        config("multi30k"),
-        steps=18_000,
+        config("multi30k", dropout=0.2),
+        steps=10_000,
         batch_tokens=2048,
-        warmup=2000,
-        rate_factor=1.145,  # a peak of 0.0016
+        warmup=1000,
+        rate_factor=1.012,  # a peak of 0.002
+        label_smoothing=0.2,
         checkpoint_steps=500,
         keep=5,
         average=1,
         bpe_dropout=0.1,
         lowercase=True,
-        cooldown=6000,
+        cooldown=4000,
         muon=True,
         weight_decay=0.3,
-        bidirectional=5000,
+        bidirectional=2800,
         bfloat16=True,
     ),
     "multi30k-wu": TrainingConfig(
@@ -173,13 +184,6 @@ RECIPES = {
         checkpoint_steps=55,
         average=10,
         patience=10,
-    ),
-    "laboratory": TrainingConfig(
-        config("laboratory"),
-        steps=4400,
-        batch_tokens=1000,
-        warmup=400,
-        checkpoint_steps=100,
     ),
 }
 

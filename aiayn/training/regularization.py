@@ -6,8 +6,6 @@ https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
 
 __all__ = [
     "hide_words",
-    "DroppedAttention",
-    "dropout_inside",
     "r_drop_loss",
     "r_drop_gradient",
     "ProjectedRDrop",
@@ -16,27 +14,17 @@ __all__ = [
 
 
 # book/11-13-little-text.ipynb, cell regularization-imports
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from aiayn.data.batching import Batch
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, UNK_ID
-from aiayn.model.attention import (
-    Attention,
-    Compatibility,
-    MultiHeadAttention,
-    attention_weights,
-)
 from aiayn.model.base import EncoderDecoder
-from aiayn.model.dropout import Dropout
-from aiayn.model.feed_forward import FeedForward
 from aiayn.training.loss import CHUNK, label_smoothed_loss
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.step import Objective
@@ -52,46 +40,6 @@ def hide_words(batch: Batch, p: float) -> Batch:
         return tokens.masked_fill(chosen & (tokens > EOS_ID), UNK_ID)
 
     return replace(batch, source=hidden(batch.source), target=hidden(batch.target))
-
-
-# book/11-13-little-text.ipynb, cell drop-inside
-class DroppedAttention(Attention):
-    """`Attention` with dropout among its weights."""
-
-    def __init__(self, score: Compatibility, p: float) -> None:
-        super().__init__(score)
-        self.dropout = Dropout(p)
-
-    def attend(
-        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
-    ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
-        """The weighted sums of the values, and the weights that they were made with."""
-        weights = self.dropout(attention_weights(self.score(Q, K), visible))
-        return weights @ V, weights
-
-
-@contextmanager
-def dropout_inside(model: nn.Module, p: float) -> Iterator[None]:
-    """Within it, there is dropout among attention weights, and before each W_2."""
-    dropout = Dropout(p)
-
-    def dropped(_: nn.Module, inputs: tuple[Tensor]) -> Tensor:
-        return dropout(*inputs)
-
-    kernels, hooks = dict[MultiHeadAttention, Attention](), []
-    for module in list(model.modules()):
-        if isinstance(module, MultiHeadAttention):
-            kernels[module] = module.attention
-            module.attention = DroppedAttention(module.attention.score, p)
-        elif isinstance(module, FeedForward):
-            hooks.append(module.W_2.register_forward_pre_hook(dropped))
-    try:
-        yield
-    finally:
-        for attention, kernel in kernels.items():
-            attention.attention = kernel
-        for hook in hooks:
-            hook.remove()
 
 
 # book/11-13-little-text.ipynb, cell r-drop-loss
@@ -176,7 +124,7 @@ class ProjectedRDrop(torch.autograd.Function):
 
 # book/11-13-little-text.ipynb, cell regularized-objective
 class RegularizedObjective(Objective):
-    """`Objective` with the recipe's inner dropout, word dropout and R-Drop.
+    """`Objective` with the recipe's word dropout and R-Drop.
 
     Attributes
     ----------
@@ -190,17 +138,11 @@ class RegularizedObjective(Objective):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Loss and -log p, summed over the words of a batch."""
-        alpha, p = self.config.r_drop_at(self.step), self.config.inner_dropout
-        with dropout_inside(self.model, p) if p else nullcontext():
-            if alpha:
-                return self.r_drop(batch, alpha)
-            return super().forward(hide_words(batch, self.config.word_dropout))
-
-    def r_drop(self, batch: Batch, alpha: float) -> tuple[Tensor, Tensor]:
-        """The same by R-Drop, with the weight `alpha`."""
+        alpha, hidden = self.config.r_drop_at(self.step), self.config.word_dropout
+        if not alpha:
+            return super().forward(hide_words(batch, hidden))
         sides = (batch.source, batch.target, batch.labels)
-        twice = Batch(*(torch.cat([side, side]) for side in sides))
-        twice = hide_words(twice, self.config.word_dropout)
+        twice = hide_words(Batch(*(torch.cat([side, side]) for side in sides)), hidden)
         vectors = self.model.decode(
             twice.target, self.model.encode(twice.source), twice.source
         )
