@@ -91,12 +91,16 @@ def climb(out: Path, job: tuple[str, int]) -> None:
     settings = replace(rung(name), seed=seed)
     how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
     train_model(settings, "multi30k", "en-de", run, **how)
-    translator = Translator(*TrainedRun.read(run).load(find_device()), SEARCH)
+    device = find_device()
+    gpu = device.type == "cuda"
+    machine = torch.cuda.get_device_name(device) if gpu else records.machine()
+    translator = Translator(*TrainedRun.read(run).load(device), SEARCH)
     translations = {
         split: list(translator(load_pairs("multi30k", "en-de", split).source))
         for split in ("val", SPLIT)
     }
-    found = {"curve": curve(run / "metrics.jsonl"), "translations": translations}
+    points = curve(run / "metrics.jsonl")
+    found = {"machine": machine, "curve": points, "translations": translations}
     save(f"{name}-{seed}", found)
 
 

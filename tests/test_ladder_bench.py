@@ -64,6 +64,7 @@ def test_rungs_are_trained_apart_and_recorded_together(
     record = found["ladder"]
     paces = record["pace"]["seconds per step"]
     assert record["steps"] == few.steps // 3
+    assert record["trained_on"] == [ladder.records.machine()]
     assert paces == {"plain": 0.25, "cooldown": 0.28}
     plain, cooldown = record["rungs"].values()
     for split in ("val", "train"):
