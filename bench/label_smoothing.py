@@ -39,7 +39,6 @@ from aiayn.laboratory.corpus import sample
 from aiayn.model.base import EncoderDecoder
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.loss import label_smoothed_loss
-from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 from aiayn.translation import Translator, bleu
 
@@ -142,9 +141,7 @@ def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, f
         learned = pairs["train"], pairs["valid"]
         train_model(config, learned, "en-de", Path(folder, "run"), progress=Progress())
         minutes = (time.process_time() - began) / 60
-        validated = list(
-            Metrics(Path(folder, "run"), writes=False).validations().values()
-        )
+        validated = list(records.validations(Path(folder, "run")).values())
         translator = Translator.load(Path(folder, "run"))
     test = pairs["test"]
     perplexity, accuracy, tokens = teacher_forced(

@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import records
 import torch
-from multi30k import FORM, PARTIAL, SEARCH, SPLIT, as_published, curve, spread
+from multi30k import FORM, PARTIAL, SEARCH, SPLIT, as_published, spread
 
 from aiayn.data import load_pairs
 from aiayn.data.files import write_atomically
 from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training import TrainingConfig, recipe, train_model
+from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
@@ -91,6 +92,7 @@ def climb(out: Path, job: tuple[str, int]) -> None:
     settings = replace(rung(name), seed=seed)
     how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
     train_model(settings, "multi30k", "en-de", run, **how)
+    points = list(records.validations(run).items())
     device = find_device()
     gpu = device.type == "cuda"
     machine = torch.cuda.get_device_name(device) if gpu else records.machine()
@@ -99,7 +101,6 @@ def climb(out: Path, job: tuple[str, int]) -> None:
         split: list(translator(load_pairs("multi30k", "en-de", split).source))
         for split in ("val", SPLIT)
     }
-    points = curve(run / "metrics.jsonl")
     found = {"machine": machine, "curve": points, "translations": translations}
     save(f"{name}-{seed}", found)
 
@@ -137,8 +138,7 @@ def pace(name: str, steps: int = 200) -> float:
         run = Path(folder) / "run"
         few = replace(rung(name), steps=steps, cooldown=0, checkpoint_steps=steps)
         train_model(few, "multi30k", "en-de", run, progress=Progress())
-        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+        rows = Metrics(run).lines()
     at = {row["step"]: row["minutes"] for row in rows if "tokens_per_second" in row}
     return 60 * float(at[steps] - at[steps // 2]) / (steps - steps // 2)
 

@@ -44,18 +44,6 @@ SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"
 SEARCH = SearchConfig(beam=5, alpha=1.4)
 
 
-def curve(metrics: Path) -> list[tuple[int, float]]:
-    """Steps, and the perplexity on the validation set that they had led to."""
-    rows = [
-        json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()
-    ]
-    return [
-        (row["step"], row["validation_perplexity"])
-        for row in rows
-        if "validation_perplexity" in row
-    ]
-
-
 def as_published() -> sacrebleu.metrics.BLEU:
     """BLEU of prepared lines, as Wu and others give it."""
     known: dict[str, Any] = {"lowercase": True, "tokenize": "none", "force": True}
@@ -94,7 +82,7 @@ def scores(translator: Translator, pair: str, split: str) -> dict[str, Any]:
 
 def findings(run: Path) -> dict[str, Any]:
     """What is recorded of the training of one seed."""
-    points, trained = curve(run / "metrics.jsonl"), TrainedRun.read(run)
+    perplexities, trained = records.validations(run), TrainedRun.read(run)
     translator = Translator(*trained.load("cpu"), SEARCH)
     pair = str(trained.description.pair)
     return {
@@ -102,9 +90,9 @@ def findings(run: Path) -> dict[str, Any]:
         "alpha": SEARCH.alpha,
         "val": scores(translator, pair, "val")["measured"][FORM],
         "minutes": round(trained.description.training["minutes"], 1),
-        "steps": max(step for step, _ in points),
+        "steps": max(perplexities),
         **scores(translator, pair, SPLIT),
-        "curve": points,
+        "curve": list(perplexities.items()),
     }
 
 

@@ -31,7 +31,6 @@ from aiayn.parsing import Parser
 from aiayn.parsing.evalb import evalb, strict
 from aiayn.table3.rows import parameters
 from aiayn.training import TrainingConfig, recipe, train_model
-from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 
 MODELS = ["parser", "rnn-additive"]
@@ -80,7 +79,7 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
     train_model(
         config, "laboratory", "en-trees", folder, resume=True, progress=Progress()
     )
-    perplexities = Metrics(folder).validations()
+    perplexities = records.validations(folder)
     found = {
         "model": name,
         "seed": seed,

@@ -1,5 +1,5 @@
 """What every record in book/runs says of itself: the command, the machine, the commit,
-the day.
+the day. And how the training that it is of went, if that is through.
 """
 
 import json
@@ -13,7 +13,9 @@ from typing import Any
 import torch
 
 from aiayn.data.files import write_atomically
+from aiayn.training.metrics import Metrics
 from aiayn.training.provenance import provenance
+from aiayn.training.trained_run import TrainedRun
 
 RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
 
@@ -52,6 +54,17 @@ def machine() -> str:
     """What measures: processor, cores, and the threads that PyTorch has."""
     threads = torch.get_num_threads()
     return f"{processor()}, {os.cpu_count()} cores, {threads} threads"
+
+
+def validations(run: Path) -> dict[int, float]:
+    """Perplexity on the validation set by step, of a training that is through.
+
+    One that a signal ended is not: it has saved its last step, and not validated it.
+    """
+    step, found = TrainedRun.read(run).description.step, Metrics(run).validations()
+    if step not in found:
+        sys.exit(f"{run}: interrupted after step {step}; the same command goes on")
+    return found
 
 
 def write(name: str, findings: dict[str, Any], where: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import signal
 import sys
 import zipfile
 from dataclasses import replace
@@ -17,6 +18,7 @@ from small_runs import QUICK, write_corpus
 from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.step import add_gradients
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -84,3 +86,21 @@ def test_seeds_are_recorded_and_the_best_is_packed(
     monkeypatch.setattr(multi30k, "train_model", never)
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "2"])
     multi30k.main()
+
+
+def test_a_seed_that_a_signal_ended_is_not_scored(
+    written: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return add_gradients(*arguments)
+
+    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    monkeypatch.setattr(sys, "argv", [*command, "--out", str(tmp_path / "run")])
+    with monkeypatch.context() as patch:
+        patch.setattr("aiayn.training.step.add_gradients", stopped)
+        with pytest.raises(SystemExit, match="interrupted after step 1; the same"):
+            multi30k.main()
+    assert not written and not (tmp_path / "partial").exists()
+    multi30k.main()
+    assert written["multi30k-wu-en-de"]["seeds"]["1"]["steps"] == 6
