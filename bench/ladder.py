@@ -28,7 +28,16 @@ from typing import Any
 import numpy as np
 import records
 import torch
-from multi30k import FORM, PARTIAL, SEARCH, SPLIT, as_published, spread
+from multi30k import (
+    FORM,
+    PARTIAL,
+    SPLIT,
+    as_published,
+    best_alpha,
+    bleu_on_val,
+    spread,
+    translator,
+)
 
 from aiayn.data import load_pairs
 from aiayn.data.files import write_atomically
@@ -36,8 +45,6 @@ from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
-from aiayn.training.trained_run import TrainedRun
-from aiayn.translation import Translator
 from aiayn.translation.bleu_forms import prepare_as_multi30k
 from aiayn.translation.bleu_scores import resampled
 
@@ -96,13 +103,14 @@ def climb(out: Path, job: tuple[str, int]) -> None:
     device = find_device()
     gpu = device.type == "cuda"
     machine = torch.cuda.get_device_name(device) if gpu else records.machine()
-    translator = Translator(*TrainedRun.read(run).load(device), SEARCH)
+    alpha = best_alpha([bleu_on_val(run, "en-de")])
+    translate = translator(run, alpha)
     translations = {
-        split: list(translator(load_pairs("multi30k", "en-de", split).source))
+        split: list(translate(load_pairs("multi30k", "en-de", split).source))
         for split in ("val", SPLIT)
     }
-    found = {"machine": machine, "curve": points, "translations": translations}
-    save(f"{name}-{seed}", found)
+    found = {"machine": machine, "curve": points, "alpha": alpha}
+    save(f"{name}-{seed}", found | {"translations": translations})
 
 
 def scored(rungs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

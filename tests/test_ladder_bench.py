@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ladder
+import multi30k
 import pytest
 from small_runs import QUICK, write_corpus
 
@@ -45,9 +46,10 @@ def test_rungs_are_trained_apart_and_recorded_together(
     monkeypatch.setattr(ladder, "keep_heap", lambda: None)
     monkeypatch.setattr(ladder, "FOLDER", tmp_path / "ladder")
     monkeypatch.setattr(ladder, "SPLIT", "train")
-    monkeypatch.setattr(
-        ladder, "load_pairs", lambda _, *rest: load_pairs(str(corpus), *rest)
-    )
+    for module in (ladder, multi30k):
+        monkeypatch.setattr(
+            module, "load_pairs", lambda _, *rest: load_pairs(str(corpus), *rest)
+        )
     monkeypatch.setattr(ladder.records, "write", found.__setitem__)
 
     def call(*more: str) -> str:

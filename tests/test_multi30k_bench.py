@@ -60,15 +60,14 @@ def test_seeds_are_recorded_and_the_best_is_packed(
         monkeypatch.setattr(sys, "argv", [*command, *more])
         multi30k.main()
     record = written["wu-muon-en-de"]
-    assert json.loads(
-        (tmp_path / "partial" / "wu-muon-en-de.json").read_text(encoding="utf-8")
-    ) == json.loads(json.dumps(record["seeds"]))
-    assert list(record["seeds"]) == ["1", "2"]
+    text = (tmp_path / "partial" / "wu-muon-en-de.json").read_text(encoding="utf-8")
+    assert list(record["seeds"]) == ["1", "2"] == list(json.loads(text))
     for seed in record["seeds"].values():
         assert seed["steps"] == 6 and [step for step, _ in seed["curve"]] == [3, 6]
         assert set(seed["measured"]) == {multi30k.FORM, "chrF"}
         found = seed["measured"][multi30k.FORM]
-        assert found["value"] == seed["bleu"][multi30k.FORM] == seed["val"]["value"]
+        by_alpha = seed["bleu_on_val_by_alpha"]  # val is the test set here
+        assert found["value"] == by_alpha[str(seed["alpha"])]
         assert found["low"] <= found["value"] <= found["high"]
 
     weights = record["weights"]
@@ -86,6 +85,13 @@ def test_seeds_are_recorded_and_the_best_is_packed(
     monkeypatch.setattr(multi30k, "train_model", never)
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "2"])
     multi30k.main()
+
+
+def test_the_alpha_is_the_best_in_the_mean_of_the_seeds() -> None:
+    worst = dict.fromkeys(map(str, multi30k.ALPHAS), 10.0)
+    models = [worst | {"0.6": 30.0, "1.0": 29.0}, worst | {"1.4": 30.0, "1.0": 29.0}]
+    assert [multi30k.best_alpha([each]) for each in models] == [0.6, 1.4]
+    assert multi30k.best_alpha(models) == 1.0
 
 
 def test_a_seed_that_a_signal_ended_is_not_scored(
