@@ -51,7 +51,7 @@ from aiayn.translation.bleu_scores import resampled
 RUNGS: dict[str, tuple[str, ...]] = {  # and the fields that a rung adds
     "as in the paper": (),
     "lower-cased": ("lowercase",),
-    "cooldown": ("cooldown", "average"),
+    "cooldown": ("cooldown",),
     "Muon": ("muon",),
     "weight decay": ("weight_decay",),
     "both directions": ("bidirectional",),
@@ -63,7 +63,7 @@ FOLDER = PARTIAL / "ladder"
 
 def third(whole: TrainingConfig) -> TrainingConfig:
     """A recipe with a third of its steps, and the same peak of the learning rate."""
-    lengths = ("steps", "warmup", "cooldown", "bidirectional")
+    lengths = ("steps", "warmup", "cooldown", "bidirectional", "checkpoint_steps")
     fields: dict[str, Any] = {name: getattr(whole, name) // 3 for name in lengths}
     shorter: float = fields["warmup"] / whole.warmup
     return replace(whole, rate_factor=whole.rate_factor * shorter**0.5, **fields)
