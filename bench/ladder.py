@@ -114,7 +114,8 @@ def climb(out: Path, job: tuple[str, int]) -> None:
 
 
 def scored(rungs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """BLEU of each rung, mean of its seeds, and its gain over the one before, by split.
+    """BLEU of each rung, mean of its seeds, by split, and its gain over the one before;
+    the whole gain is that over the first.
 
     The interval is that of the sentences drawn; how far seeds are apart, `seeds` shows.
     """
@@ -123,7 +124,7 @@ def scored(rungs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     for split in ("val", SPLIT):
         references = load_pairs("multi30k", "en-de", split).target
         right = prepare_as_multi30k(list(references), "de")
-        before = None
+        below: list[tuple[float, Any]] = []
         for name, seeds in rungs.items():
             lines = [prepare_as_multi30k(s["translations"][split], "de") for s in seeds]
             values, draws = zip(
@@ -132,10 +133,10 @@ def scored(rungs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
             value, drawn = mean(values), np.mean(draws, axis=0)
             each = [round(value, 2) for value in values]
             found[name][split] = {"BLEU": spread(value, drawn), "seeds": each}
-            if before:
-                gain = spread(value - before[0], drawn - before[1])
-                found[name][split]["gain"] = gain
-            before = value, drawn
+            gains = {"gain": below[-1], "whole gain": below[0]} if below else {}
+            for kind, (over, drawn_over) in gains.items():
+                found[name][split][kind] = spread(value - over, drawn - drawn_over)
+            below.append((value, drawn))
     signature = str(metric.get_signature())
     return {"form": FORM, "signature": signature, "rungs": found}
 

@@ -77,5 +77,6 @@ def test_rungs_are_trained_apart_and_recorded_together(
             cooldown[split]["BLEU"]["value"], abs=0.011
         )
         assert gain["low"] <= gain["value"] <= gain["high"]
+        assert cooldown[split]["whole gain"] == gain  # there are but two rungs
         apart = cooldown[split]["BLEU"]["value"] - plain[split]["BLEU"]["value"]
         assert gain["value"] == pytest.approx(apart, abs=0.011)
