@@ -117,7 +117,7 @@ def test_without_a_penalty_its_beams_find_what_ours_do(
 def test_what_it_cannot_express_is_refused(
     changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="CTranslate2 has no model with"):
+    with pytest.raises(InputError, match="no conversion to CTranslate2 for"):
         write_ctranslate2(
             model_of(changes, vocabulary), vocabulary, tmp_path / "converted"
         )

@@ -513,6 +513,23 @@ def test_resume_with_other_plans_is_allowed(
     assert set(kept(out)) <= {30, 33, best(out)}
 
 
+def test_the_number_of_steps_is_settled_once_the_rate_falls_towards_the_last(
+    corpus: Path, tmp_path: Path
+) -> None:
+    short = replace(WHOLE, steps=14, cooldown=4)  # falls in steps 12 to 14
+    long, out = replace(short, steps=24), tmp_path / "run"
+    train_model(short, str(corpus), "en-de", out)
+    said = complaint(train_model, long, str(corpus), "en-de", out, resume=True)
+    assert "trained with steps=14, not 24" in said
+    shutil.rmtree(checkpoint(out, 14))
+    shorter = replace(short, steps=12)  # would have fallen in step 10 already
+    said = complaint(train_model, shorter, str(corpus), "en-de", out, resume=True)
+    assert "trained with steps=14, not 12" in said
+    train_model(long, str(corpus), "en-de", out, resume=True)
+    train_model(long, str(corpus), "en-de", tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole")
+
+
 def test_resume_with_other_pieces_is_the_same_but_for_rounding(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
 __all__ = [
     "FREE",
     "USUAL",
+    "cooling",
     "check_same_training",
     "with_optimizer",
     "newest_checkpoint",
@@ -42,6 +43,13 @@ USUAL = asdict(TrainingConfig())  # what was meant by whoever did not say it
 del USUAL["model"]
 
 
+def cooling(was: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether the rate has begun to fall towards the last step, of either training."""
+    last = min(said.get("steps", math.inf) for said in (was, now))
+    cooldown = now.get("cooldown", 0)
+    return bool(cooldown) and was["step"] > last + 1 - cooldown
+
+
 def check_same_training(
     folder: Path,
     description: Description,
@@ -51,7 +59,8 @@ def check_same_training(
     """Raise an InputError if a checkpoint was trained otherwise, or for more steps."""
     was = {**describe(description.model), **description.training}
     now = {**describe(model.config), **training}
-    names = [name for name in sorted(was.keys() | now.keys()) if name not in FREE]
+    free = FREE - {"steps"} if cooling(was, now) else FREE
+    names = [name for name in sorted(was.keys() | now.keys()) if name not in free]
     pairs = [(n, *(said.get(n, USUAL.get(n)) for said in (was, now))) for n in names]
     changed = [
         f"{printable(n)}={printable(one)}, not {other}"

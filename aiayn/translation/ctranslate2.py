@@ -136,7 +136,7 @@ def convertible(model: EncoderDecoder) -> Transformer:
             f"score={config.score!r}, positions={config.positions!r},"
             f" d_k={config.d_k}, d_v={config.d_v}"
         )
-        raise InputError(f"CTranslate2 has no model with {shape}")
+        raise InputError(f"no conversion to CTranslate2 for {shape}")
     return model
 
 

@@ -38,7 +38,6 @@ from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.loop import Initial, train_model
 from aiayn.training.metrics import Metrics
-from aiayn.training.optimizer import learning_rate
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
@@ -125,11 +124,10 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
         )
     start = Initial(model, vocabulary, name, steps)
     config = start.adapt(config)
-    before, width = config.steps_before, config.model.d_model
-    rate = learning_rate(before + 1, width, config.warmup, config.rate_factor)
-    way = "falls on" if before >= config.warmup else "rises"
+    rate, later = (config.rate(step) for step in (1, 2))
+    way = "falls on" if later < rate else "rises" if later > rate else "goes on"
     said = (
-        f"begins with {name}, trained for {before:,} steps:"
+        f"begins with {name}, trained for {config.steps_before:,} steps:"
         f" the learning rate {way} from {rate:.1e}; Adam begins anew"
     )
     return start, said
