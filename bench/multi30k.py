@@ -11,8 +11,9 @@ BLEU on the validation set, in the mean of the seeds; the test set is read after
 
 Each seed takes more than an hour on two cores. Called again after an interruption, it
 goes on from the last checkpoint; of seeds that are through, bench/partial/ has what is
-to be recorded, and they are not trained again. With `--weights`, the model of the seed
-with the best BLEU on the validation set is written there, in 16 bits.
+to be recorded, and they are neither trained again nor, with the same alpha, scored
+again: their runs may be gone. With `--weights`, the model of the seed with the best
+BLEU on the validation set is written there, in 16 bits.
 """
 
 import argparse
@@ -133,9 +134,14 @@ def train_seeds(
         how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
         train_model(config, "multi30k", pair, run, **how)
         seeds[seed] = records.START | trained(run, pair)
-        text = json.dumps(seeds, indent=1, ensure_ascii=False)
-        write_atomically(partial, f"{text}\n".encode())
+        keep(partial, seeds)
     return {seed: seeds[seed] for seed in runs}
+
+
+def keep(partial: Path, seeds: dict[str, dict[str, Any]]) -> None:
+    """Write what is to be recorded of the seeds, for a later call."""
+    text = json.dumps(seeds, indent=1, ensure_ascii=False)
+    write_atomically(partial, f"{text}\n".encode())
 
 
 def packed(run: Path, name: str) -> bytes:
@@ -177,7 +183,9 @@ def main() -> None:
     by_alpha = {seed: each["bleu_on_val_by_alpha"] for seed, each in seeds.items()}
     alpha = best_alpha(by_alpha.values())
     for seed, run in runs.items():
-        seeds[seed] |= {"alpha": alpha} | scores(run, asked.pair, alpha)
+        if seeds[seed].get("alpha") != alpha:
+            seeds[seed] |= {"alpha": alpha} | scores(run, asked.pair, alpha)
+            keep(partial, seeds)
     bleu = mean(each["bleu"][FORM] for each in seeds.values())
     best = max(runs, key=lambda seed: by_alpha[seed][str(alpha)])
     record = {"mean": round(bleu, 2), "best_on_val": int(best), "seeds": seeds}
