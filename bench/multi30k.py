@@ -127,8 +127,7 @@ def train_seeds(
     partial: Path, runs: dict[str, Path], settings: TrainingConfig, pair: str
 ) -> dict[str, dict[str, Any]]:
     """What is recorded of the training of each seed, which may be over already."""
-    known = partial.read_text(encoding="utf-8") if partial.exists() else "{}"
-    seeds: dict[str, Any] = json.loads(known)
+    seeds = kept(partial)
     for seed in [seed for seed in runs if seed not in seeds]:
         run, config = runs[seed], replace(settings, seed=int(seed))
         how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
@@ -138,9 +137,16 @@ def train_seeds(
     return {seed: seeds[seed] for seed in runs}
 
 
+def kept(partial: Path) -> dict[str, dict[str, Any]]:
+    """What is to be recorded of the seeds that are through."""
+    text = partial.read_text(encoding="utf-8") if partial.exists() else "{}"
+    found: dict[str, dict[str, Any]] = json.loads(text)
+    return found
+
+
 def keep(partial: Path, seeds: dict[str, dict[str, Any]]) -> None:
-    """Write what is to be recorded of the seeds, for a later call."""
-    text = json.dumps(seeds, indent=1, ensure_ascii=False)
+    """Write what is to be recorded of these seeds, beside the others, for later."""
+    text = json.dumps(kept(partial) | seeds, indent=1, ensure_ascii=False)
     write_atomically(partial, f"{text}\n".encode())
 
 

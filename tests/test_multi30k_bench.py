@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import sys
 import zipfile
@@ -82,9 +83,27 @@ def test_seeds_are_recorded_and_the_best_is_packed(
     for name, weight in trained.items():
         assert torch.equal(packed[name], weight.half())
 
+    # Neither trained nor scored again, and the one that is not asked for stays.
     monkeypatch.setattr(multi30k, "train_model", never)
-    monkeypatch.setattr(sys, "argv", [*command, "--seeds", "2"])
-    multi30k.main()
+    for seed in record["seeds"]:
+        shutil.rmtree(tmp_path / f"run-wu-muon-en-de-{seed}")
+    partial = tmp_path / "partial" / "wu-muon-en-de.json"
+    alpha, seeds = record["seeds"]["1"]["alpha"], json.loads(text)
+    monkeypatch.setattr(multi30k, "best_alpha", lambda _: alpha)
+    for count, known in ("2", ["1", "2"]), ("1", ["1"]):
+        monkeypatch.setattr(sys, "argv", [*command, "--seeds", count])
+        multi30k.main()
+        assert list(written["wu-muon-en-de"]["seeds"]) == known
+        assert json.loads(partial.read_text(encoding="utf-8")) == seeds
+
+    monkeypatch.setattr(multi30k, "best_alpha", lambda _: 0.0)
+    monkeypatch.setattr(multi30k, "scores", lambda *_: {"bleu": {multi30k.FORM: 1.0}})
+    monkeypatch.setattr(multi30k, "ALPHAS", (0.0,))
+    for each in seeds.values():
+        each["bleu_on_val_by_alpha"]["0.0"] = 1.0
+    partial.write_text(json.dumps(seeds), encoding="utf-8")
+    multi30k.main()  # seed 1 alone, with another alpha
+    assert json.loads(partial.read_text(encoding="utf-8"))["2"] == seeds["2"]
 
 
 def test_the_alpha_is_the_best_in_the_mean_of_the_seeds() -> None:
