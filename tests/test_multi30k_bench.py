@@ -20,6 +20,7 @@ from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.step import add_gradients
+from aiayn.training.trained_run import TrainedRun
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -78,10 +79,14 @@ def test_seeds_are_recorded_and_the_best_is_packed(
     with zipfile.ZipFile(tmp_path / "w" / weights["file"]) as archive:
         archive.extractall(tmp_path / "unpacked")
     best = tmp_path / f"run-wu-muon-en-de-{record['best_on_val']}"
-    packed = load_file(tmp_path / "unpacked/wu-muon-en-de/model.safetensors")
+    packed = tmp_path / "unpacked/wu-muon-en-de"
+    rounded = load_file(packed / "model.safetensors")
     trained = load_file(list_checkpoints(best)[-1] / "model.safetensors")
     for name, weight in trained.items():
-        assert torch.equal(packed[name], weight.half())
+        assert torch.equal(rounded[name], weight.half())
+    loaded, _ = TrainedRun.read(packed).load("cpu")  # as any checkpoint
+    for name, weight in loaded.named_parameters():
+        assert torch.equal(weight, rounded[name].float())
 
     # Neither trained nor scored again, and the one that is not asked for stays.
     monkeypatch.setattr(multi30k, "train_model", never)
