@@ -32,7 +32,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from aiayn.data.files import cache_folder, read_bytes, write_atomically
-from aiayn.data.text import Lines, check_filled, unpacked
+from aiayn.data.text import Lines, check_filled, check_sentences, unpacked
 from aiayn.data.trees import (
     SECTIONS,
     IllFormed,
@@ -74,6 +74,7 @@ class Pairs:
             raise InputError(f"{counts}; {rule}")
         for name, lines in sides:
             if not isinstance(lines, Lines):  # which have been checked
+                check_sentences(lines, f"{name}, line")
                 check_filled(lines, name)
                 broken = (k for k, line in enumerate(lines, start=1) if "\n" in line)
                 if k := next(broken, 0):
@@ -200,8 +201,7 @@ def trees_of(pairs: Pairs) -> Iterator[Tree]:
         except IllFormed as error:
             raise InputError(
                 f"{pairs.target_name}, line {number}: no tree ({error}) of the same "
-                f"line of {pairs.source_name}; mend it, or remove the line from both "
-                "files"
+                f"line of {pairs.source_name}; mend it, or remove the pair"
             ) from None
 
 
