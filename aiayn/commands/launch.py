@@ -13,6 +13,8 @@ __all__ = [
     "FAILURE",
     "first_failure",
     "reason",
+    "CLIENT",
+    "wait_at",
     "launch",
     "paper_run",
 ]
@@ -22,10 +24,12 @@ __all__ = [
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable
+from hashlib import sha256
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -53,6 +57,7 @@ def torchrun_command(
     machines: int = 1,
     address: str | None = None,
     restarts: int = 0,
+    run: str = "aiayn",
 ) -> list[str]:
     """The command, the same on each machine, that starts `program` once per worker.
 
@@ -70,6 +75,8 @@ def torchrun_command(
         to be 29500.
     restarts : int
         How often all workers are started again after one has failed.
+    run : str
+        A name that tells apart what meets at one address.
 
     Raises
     ------
@@ -91,7 +98,8 @@ def torchrun_command(
             raise InputError(f"address {address!r}: {advice}")
         endpoint = address if found[2] else f"{address}:{PORT}"
         meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d"]
-        meeting += ["--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
+        name = f"aiayn-{sha256(run.encode()).hexdigest()[:12]}"
+        meeting += ["--rdzv-id", name, "--rdzv-endpoint", endpoint]
     many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     return ["torchrun", *meeting, *many, *program]
 
@@ -126,7 +134,39 @@ def reason(lines: Iterable[str]) -> str:
         return said[0]
     if failure:
         return failure[1]
+    if any("RendezvousTimeout" in line or "RendezvousConn" in line for line in last):
+        asked = "does the same command run on each, and does each reach --address?"
+        return f"the machines did not all meet: {asked}"
     return "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+
+
+# book/09-launch.ipynb, cell wait-at
+CLIENT = """\
+import sys
+from datetime import timedelta
+from torch.distributed import TCPStore
+at, limit = (sys.argv[1], int(sys.argv[2])), timedelta(seconds=10)
+TCPStore(*at, is_master=False, wait_for_workers=False, timeout=limit)
+"""
+
+
+def wait_at(endpoint: str, machines: int) -> None:
+    """Say that machines wait for each other; an InputError if others are there."""
+    host, _, port = endpoint.rpartition(":")
+    at = host.strip("[]"), port
+    print(
+        f"waiting for {machines} machines at {endpoint}, up to ten minutes", flush=True
+    )
+    try:
+        socket.create_connection(at, timeout=10).close()
+    except OSError:
+        return  # it may be the first machine, or start a little later
+    try:
+        client = [sys.executable, "-c", CLIENT, *at]
+        subprocess.run(client, check=True, capture_output=True, timeout=60)
+    except subprocess.SubprocessError:
+        fault = "another program answers there; take another port"
+        raise InputError(f"--address {endpoint}: {fault}") from None
 
 
 # book/09-launch.ipynb, cell launch
