@@ -7,7 +7,7 @@ import math
 from contextlib import nullcontext
 from typing import Any
 
-import gpu_step
+import gpu_steps
 import numpy as np
 import pytest
 import torch
