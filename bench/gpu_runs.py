@@ -126,21 +126,23 @@ def launch(job: Job) -> dict[str, Any]:
         command = [*words, "--out", str(folders[name]), *more]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
+    def wait_for(name: str, process: subprocess.Popen[bytes]) -> None:
+        if process.wait():
+            raise InputError(f"aiayn launch failed; see {folders[name]}")
+
     for folder in folders.values():  # of a call that did not come to its end
         shutil.rmtree(folder, ignore_errors=True)
     began = time.monotonic()
-    for name in ("first", "again"):
-        if start(name).wait():
-            raise InputError(f"aiayn launch failed; see {folders[name]}")
-    process = start("killed")
+    processes = {name: start(name) for name in folders}  # side by side
     saved = folders["killed"] / "checkpoints"
-    while process.poll() is None and not list(saved.glob("step-*")):
+    while processes["killed"].poll() is None and not list(saved.glob("step-*")):
         time.sleep(0.05)
-    processes = kill(folders["killed"])
-    process.wait()
+    killed_processes = kill(folders["killed"])
+    processes.pop("killed").wait()
+    for name, process in processes.items():
+        wait_for(name, process)
     at = TrainedRun.read(folders["killed"], 1).description.step
-    if start("killed", "--resume").wait():
-        raise InputError(f"aiayn launch --resume failed; see {folders['killed']}")
+    wait_for("killed", start("killed", "--resume"))
     undisturbed = gpu_equality.difference(
         weights(folders["again"]), weights(folders["first"])
     )
@@ -152,7 +154,7 @@ def launch(job: Job) -> dict[str, Any]:
         "flags": words[3:],
         "backend": "nccl" if job.device.type == "cuda" else "gloo",
         "seconds": round(time.monotonic() - began, 1),
-        "processes_killed": processes,
+        "processes_killed": killed_processes,
         "killed_after_checkpoint": at,
         "first_checkpoint": half,
         "steps": steps,
