@@ -48,8 +48,38 @@ class Waiting:
     before: tuple[str, ...] = ()
 
 
+GERMAN = {
+    "vocabulary": 37_000,
+    "preparation": {"pair": "en-de", "pairs": 4_508_000, "dropped": 785},
+}
+FRENCH = {
+    "vocabulary": 32_000,
+    "preparation": {"pair": "en-fr", "pairs": 35_500_000, "dropped": 500_000},
+}
+COUNTS: list[Field] = [
+    ("vocabulary",),
+    ("preparation",),
+    ("preparation", "pairs"),
+    ("preparation", "dropped"),
+]
 PARSED = {"data": "ptb", "split": "test", "f1": 91.4, "strict_f1": 91.3}
 WAITING = [
+    Waiting(
+        "5.1-a",
+        "05-1-data-and-batching",
+        records={"encoding-wmt14-en-de": GERMAN},
+        misses={("encoding-wmt14-en-de", ("preparation", "pairs")): 4_200_000},
+        needed={"encoding-wmt14-en-de": COUNTS},
+        before=("judge-corpus",),
+    ),
+    Waiting(
+        "5.1-b",
+        "05-1-data-and-batching",
+        records={"encoding-wmt14-en-fr": FRENCH},
+        misses={("encoding-wmt14-en-fr", ("preparation", "pairs")): 40_336_715},
+        needed={"encoding-wmt14-en-fr": COUNTS},
+        before=("judge-corpus",),
+    ),
     Waiting(
         "6.3-b",
         "06-3-constituency-parsing",
