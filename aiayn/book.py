@@ -314,12 +314,12 @@ class Record:
         entries = enumerate(self.get(*names, kind=list))
         return [Record(each, self.file, f"{field}[{k}]") for k, each in entries]
 
-    def require(self, **fields: Any) -> None:
-        """Refuse a record of something else: each of these fields must be as given."""
+    def require(self, *names: str, **fields: Any) -> None:
+        """Refuse a record of something else: these fields of a field must be so."""
         for name, wanted in fields.items():
-            if (found := self.get(name)) != wanted:
+            if (found := self.get(*names, name)) != wanted:
                 fault = f"must be {wanted!r}, not {reprlib.repr(found)}"
-                raise self._wrong(fault, name)
+                raise self._wrong(fault, *names, name)
 
     def _wrong(self, fault: str, *names: str) -> InputError:
         field = ".".join(filter(None, (self.field, *names)))

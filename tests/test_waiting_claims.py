@@ -13,9 +13,13 @@ from typing import Any
 
 import nbformat
 import pytest
+from small_runs import QUICK, write_corpus
 
 from aiayn.book import read_record
+from aiayn.commands import score
 from aiayn.errors import InputError
+from aiayn.training import train_model
+from aiayn.training.trained_run import TrainedRun
 
 BOOK = Path(__file__).parents[1] / "book"
 Records = dict[str, dict[str, Any]]  # by name: what book/runs/NAME.json would hold
@@ -59,11 +63,48 @@ FRENCH = {
 COUNTS: list[Field] = [
     ("vocabulary",),
     ("preparation",),
+    ("preparation", "pair"),
     ("preparation", "pairs"),
     ("preparation", "dropped"),
 ]
-PARSED = {"data": "ptb", "split": "test", "f1": 91.4, "strict_f1": 91.3}
+PARSED = {
+    "data": "ptb",
+    "split": "test",
+    "model": {"N": 4, "d_model": 1024},
+    "f1": 91.4,
+    "strict_f1": 91.3,
+}
+
+
+def translated(pair: str, d_model: int, steps: int, bleu: float) -> dict[str, Any]:
+    """What `aiayn evaluate RUN --forms --json` writes of a training, in part."""
+    return {
+        "data": "wmt14",
+        "pair": pair,
+        "model": {"N": 6, "d_model": d_model},
+        "training": {"batch_tokens": 25_000},
+        "steps": steps,
+        "bleu": {"wmt14/full": {"paper": {"value": bleu}}},
+    }
+
+
+PAPER_FORM = "bleu", "wmt14/full", "paper", "value"
+TABLE_2 = {
+    "wmt14-en-de-base": translated("en-de", 512, 100_000, 27.0),
+    "wmt14-en-de-big": translated("en-de", 1024, 300_000, 28.7),
+    "wmt14-en-fr-base": translated("en-fr", 512, 100_000, 38.1),
+    "wmt14-en-fr-big": translated("en-fr", 1024, 300_000, 41.5),
+}
+OF_TRAINING = [("data",), ("pair",), ("model", "d_model"), ("steps",), PAPER_FORM]
 WAITING = [
+    Waiting(
+        "1-d",
+        "06-1-machine-translation",
+        records={"wmt14-en-de-base": TABLE_2["wmt14-en-de-base"]},
+        misses={("wmt14-en-de-base", PAPER_FORM): 25.9},
+        needed={"wmt14-en-de-base": [*OF_TRAINING, ("training", "batch_tokens")]},
+        before=("table-2-records",),
+    ),
     Waiting(
         "5.1-a",
         "05-1-data-and-batching",
@@ -81,6 +122,14 @@ WAITING = [
         before=("judge-corpus",),
     ),
     Waiting(
+        "6.1-a",
+        "06-1-machine-translation",
+        records=TABLE_2,
+        misses={("wmt14-en-fr-big", PAPER_FORM): 40.9},
+        needed=dict.fromkeys(TABLE_2, OF_TRAINING),
+        before=("table-2-records",),
+    ),
+    Waiting(
         "6.3-b",
         "06-3-constituency-parsing",
         records={
@@ -88,10 +137,18 @@ WAITING = [
             "table-4-wsj-semi": PARSED | {"f1": 92.9, "strict_f1": 92.3},
         },
         misses={
-            ("table-4-wsj", ("f1",)): 90.7,
-            ("table-4-wsj", ("strict_f1",)): 90.5,
+            ("table-4-wsj", ("f1",)): 90.2,
+            ("table-4-wsj", ("strict_f1",)): 90.1,
         },
-        needed={"table-4-wsj": [("data",), ("split",), ("f1",), ("strict_f1",)]},
+        needed={
+            "table-4-wsj": [
+                ("data",),
+                ("split",),
+                ("model", "d_model"),
+                ("f1",),
+                ("strict_f1",),
+            ]
+        },
     ),
 ]
 each_claim = pytest.mark.parametrize("waiting", WAITING, ids=lambda each: each.claim)
@@ -205,6 +262,22 @@ def test_a_spoiled_record_is_refused(
         desk.judge(waiting, records)
     assert f"{name}.json" in str(error.value)
     assert str(field[-1]) in str(error.value).partition(".json")[2]
+
+
+def test_what_evaluate_writes_of_a_run_can_be_judged(
+    desk: Desk, tmp_path: Path
+) -> None:
+    corpus, out = write_corpus(tmp_path / "corpus"), tmp_path / "run"
+    train_model(QUICK, str(corpus), "en-de", out)
+    record = score(TrainedRun.read(out))
+    (scores,) = record["bleu"].values()
+    as_large = record["model"] | {"N": 6, "d_model": 512}
+    record |= {"data": "wmt14", "bleu": {"wmt14/full": scores}, "model": as_large}
+    waiting = {each.claim: each for each in WAITING}
+    line = desk.judge(waiting["6.1-a"], {"wmt14-en-de-base": record})
+    assert line.startswith("? Claim 6.1-a undecided (") and "after 6 steps" in line
+    line = desk.judge(waiting["1-d"], {"wmt14-en-de-base": record})
+    assert line.startswith("? Claim 1-d undecided (") and "6 steps of 60 tok" in line
 
 
 def test_a_record_that_is_no_json(desk: Desk) -> None:
