@@ -36,7 +36,7 @@ import aiayn.data.vocabulary
 from aiayn import laboratory
 from aiayn.data import Pairs, Vocabulary, load_pairs, load_vocabulary, train_vocabulary
 from aiayn.data import corpora as data
-from aiayn.data.corpora import check_sha256
+from aiayn.data.corpora import check_sha256, oddities
 from aiayn.data.files import atomic_file, cache_folder, read_bytes, write_atomically
 from aiayn.data.text import (
     INVISIBLE,
@@ -460,6 +460,46 @@ def test_pairs_check_themselves() -> None:
     )
     assert "source, line 2: nothing but ▁" in complaint(Pairs, ["a", "▁ ▁"], ["x", ""])
     assert len(Pairs([], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("bad \ud83d", "half of a character, a surrogate; decode the text anew"),
+        ("bad\0", "a NUL byte, as in UTF-16; decode the text anew"),
+        (None, "None is no text; give a string"),
+        (7, "7 is no text; give a string"),
+        ("\u200b", "nothing that can be seen (U+200B)"),
+        ("a\nb", "a line break within; remove it"),
+    ],
+    ids=ascii,
+)
+def test_pairs_in_memory_are_checked_as_files_are(
+    monkeypatch: pytest.MonkeyPatch, line: Any, says: str
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    assert complaint(Pairs, ["a", line], ["x", "y"]).startswith(
+        f"source, line 2: {says}"
+    )
+    assert complaint(Pairs, ["a", "b"], ["x", line]).startswith(
+        f"target, line 2: {says}"
+    )
+
+
+def test_what_two_texts_have_in_common() -> None:
+    train = Pairs([f"s{k}" for k in range(20)], [f"t{k}" for k in range(20)])
+    assert list(oddities(train, Pairs(["s21", "s22"], ["t1", "t2"]))) == []
+    other = Pairs(["s1", "s1", "s30", "new"], ["t1"] * 4, "test.en", "test.de")
+    (said,) = oddities(train, other)
+    assert (
+        said == "test.en: 2 of 4 sentences are in source too; scores on them say little"
+    )
+    (said,) = oddities(
+        Pairs(train.source, train.source, "a.en", "a.de"), Pairs(["x"], ["y"])
+    )
+    assert said == "a.en and a.de: 20 of 20 lines are the same"
+    assert list(oddities(train, Pairs([], []))) == []
 
 
 # What is fetched

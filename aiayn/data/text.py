@@ -12,7 +12,7 @@ __all__ = [
     "readable",
     "blank",
     "with_spaces",
-    "check_sentences",
+    "sentence_list",
     "LONGEST",
     "check_filled",
     "check_block",
@@ -37,7 +37,7 @@ import os
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, overload
 
@@ -89,9 +89,9 @@ def with_spaces(text: str, processor: Any) -> str:
     return text
 
 
-# book/11-5-reading-text.ipynb, cell check-sentences
-def check_sentences(lines: Any, name: str) -> None:
-    """Refuse what is no list of sentences, as reading a file does.
+# book/11-5-reading-text.ipynb, cell sentence-list
+def sentence_list(lines: Any, name: str) -> list[str]:
+    """Sentences in memory as a list, refused as those of a file are.
 
     Raises
     ------
@@ -101,10 +101,12 @@ def check_sentences(lines: Any, name: str) -> None:
         At a single sentence, which would be taken letter by letter, at a dictionary,
         of which there would be the keys, or at a set, which has no order.
     """
-    if isinstance(lines, str | Mapping | Set):
+    unfit = isinstance(lines, str | bytes | Mapping | Set)
+    if unfit or not isinstance(lines, Iterable):
         kind = type(lines).__name__
         raise TypeError(f"a {kind} is no list of sentences: put them into a list")
-    for number, line in enumerate(lines, start=1):
+    found = list(lines)
+    for number, line in enumerate(found, start=1):
         fault = ""
         if not isinstance(line, str):
             fault = f"{line!r:.60} is no text; give a string"
@@ -114,6 +116,7 @@ def check_sentences(lines: Any, name: str) -> None:
             fault = "half of a character, a surrogate; decode the text anew"
         if fault:
             raise InputError(f"{name} {number}: {fault}")
+    return found
 
 
 # book/11-5-reading-text.ipynb, cell check-block

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from aiayn.data.batching import group_by_length, lengths_of, pad
-from aiayn.data.text import blank, readable, with_spaces
+from aiayn.data.text import blank, readable
 from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
@@ -45,7 +45,7 @@ class CutOff(UserWarning):
         self.sentences, more = sentences, len(sentences) - 1
         first = f"the translation of sentence {sentences[0]}"
         fault = f"{first} is cut off at its limit of tokens"
-        super().__init__(f"{fault}, as are {more:,} more" if more else fault)
+        super().__init__(f"{fault}, and {more:,} more" if more else fault)
 
 
 class UnknownLetters(UserWarning):
@@ -69,11 +69,10 @@ def tokens_of(
     """Tokens of each line, and the warning `UnknownLetters`; the end alone if blank."""
     texts = ["" if blank(line) else readable(line) for line in lines]
     found, unknown = vocabulary.encode(texts), dict[int, str]()
-    processor = vocabulary.processor
     for number, (text, tokens) in enumerate(zip(texts, found, strict=True), before + 1):
         if UNK_ID in tokens:
-            cut = processor.EncodeAsImmutableProto(with_spaces(text, processor)).pieces
-            unknown[number] = next(each.surface for each in cut if each.id == UNK_ID)[0]
+            lacking = (each for each in text if UNK_ID in vocabulary.encode(each))
+            unknown[number] = next(lacking, text[0])
     if unknown:
         warnings.warn(UnknownLetters(unknown), stacklevel=3)
     return found

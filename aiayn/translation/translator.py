@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from aiayn.data.batching import group_by_length, lengths_of, make_batch
-from aiayn.data.text import check_sentences
+from aiayn.data.text import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
@@ -153,9 +153,7 @@ class Translator:
         `TooLong`. Two more name what may be wrong: `UnknownLetters` of a sentence,
         `CutOff` of a translation. `batch_tokens` bounds a batch's source.
         """
-        lines: Any = [text] if isinstance(text, str) else text
-        if isinstance(lines, Iterator):
-            lines = list(lines)
+        lines = sentence_list([text] if isinstance(text, str) else text, "sentence")
         found = self.n_best(lines, 1, batch_tokens, progress)
         best = [translations[0].text if translations else "" for translations in found]
         if cut_off := incomplete(found):
@@ -175,7 +173,7 @@ class Translator:
 
         Warnings count the lines that came `before` these, too.
         """
-        check_sentences(lines, "sentence")
+        lines = sentence_list(lines, "sentence")
         search = replace(self.search, n_best=n)
         sources = tokens_of(self.vocabulary, lines, before)
         longest = min(search.max_length, self.model.config.longest or search.max_length)
@@ -222,8 +220,8 @@ class Translator:
         InputError
             If there are not as many targets as sources.
         """
-        for side, name in ((sources, "source"), (targets, "target")):
-            check_sentences(side, name)
+        sources = sentence_list(sources, "source")
+        targets = sentence_list(targets, "target")
         if len(sources) != len(targets):
             counts = f"{len(sources)} sources, but {len(targets)} targets"
             raise InputError(f"{counts}: they must be pairs")
