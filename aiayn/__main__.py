@@ -16,6 +16,7 @@ __all__ = [
 # book/09-launch.ipynb, cell imports
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
@@ -210,9 +211,10 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     try:
         open_streams()
-        show_progress()
-        with output_arrives():
-            read_command(verbs)()
+        with warnings.catch_warnings(action="default", category=UserWarning):
+            show_progress()
+            with output_arrives():
+                read_command(verbs)()
     except (InputError, OSError) as error:
         with suppress(OSError):  # standard error may be full
             print(f"aiayn: {error}", file=sys.stderr)

@@ -75,8 +75,9 @@ def bleu(
     for name, lines in (("translations", translations), ("references", references)):
         number = sum(line.rstrip().endswith(" .") for line in lines)
         if number >= TOKENISED:
-            said = f"{number:,} {name} end in ' .', as tokenised text does"
-            warnings.warn(f"{said}; BLEU wants plain text: detokenise it", stacklevel=2)
+            said = f"the {name} look tokenised: lines end in ' .'"
+            advice = "BLEU is for plain text, detokenise them"
+            warnings.warn(f"{said}; {advice}", stacklevel=1)  # one place: said once
     metric = sacrebleu.metrics.BLEU(lowercase, force=True)  # its own warnings apart
     score = metric.corpus_score(translations, [references])
     return float(score.score), str(metric.get_signature())
