@@ -243,12 +243,13 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
     if name not in names:
         raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
     known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
-    own = {field.name for field in fields(known)}
+    own = [field.name for field in fields(known)]
     mine = {key: value for key, value in changes.items() if key in own}
     settings = replace(known, **mine)
     shape = {key: value for key, value in changes.items() if key not in own}
     names = [field.name for field in fields(settings.model)]
-    for key in shape.keys() - set(names):
-        meant = did_you_mean(key, [*own, *names])
-        raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
+    for key in shape:
+        if key not in names:
+            meant = did_you_mean(key, [*own, *names])
+            raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
     return replace(settings, model=replace(settings.model, **shape))
