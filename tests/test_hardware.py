@@ -7,7 +7,6 @@ import math
 from contextlib import nullcontext
 from typing import Any
 
-import gpu_step
 import numpy as np
 import pytest
 import torch
@@ -259,40 +258,6 @@ def test_the_table_stays_aligned_for_small_and_large_machines():
     for gpus, gpu in itertools.product((1, 512), ("T4", "B200", "P100 PCIe")):
         _, *lines = plan_table(gpus, gpu, 0.5).splitlines()
         assert len({len(line) for line in lines}) == 1, "\n".join(lines)
-
-
-def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("sys.argv", ["gpu_step.py"])
-    with pytest.raises(SystemExit) as stop:
-        gpu_step.main()
-    assert stop.value.code == 1 and "no CUDA GPU here" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("parts", [1, 3])
-def test_the_gpu_benchmark_steps_on_any_device(parts: int):
-    found = gpu_step.measure(
-        "laboratory", torch.device("cpu"), 2, parts, False, tokens=2000
-    )
-    assert found["seconds_per_step"] > 0 and found["utilisation"] is None
-    assert found["share_of_a_large_product"] > 0
-
-
-def test_random_pairs_fill_a_batch_like_those_of_wmt():
-    rng = np.random.default_rng(0)
-    batches = [gpu_step.random_pairs(25_000, 37_000, rng) for _ in range(40)]
-    shapes = [
-        np.array([(len(source), len(target)) for source, target in batch])
-        for batch in batches
-    ]
-    for shape in shapes:
-        assert (shape.max(axis=0) * len(shape) <= 25_000).all() and shape.sum(
-            axis=0
-        ).min() > 22_000
-    pairs = sum(len(shape) for shape in shapes)
-    assert 22 < sum(shape.sum() for shape in shapes) / 2 / pairs < 32
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class Trainer:
         optimizer, scaler = self.optimizer, self.scaler
         asked = RegularizedObjective(self.model, config)
         objective: Any = asked
-        if workers.world_size > 1:
+        if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective)
         missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
         if workers.anyone(missed):
