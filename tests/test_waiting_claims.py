@@ -52,6 +52,21 @@ class Waiting:
     before: tuple[str, ...] = ()
 
 
+GERMAN = {
+    "vocabulary": 37_000,
+    "preparation": {"pair": "en-de", "pairs": 4_508_000, "dropped": 785},
+}
+FRENCH = {
+    "vocabulary": 32_000,
+    "preparation": {"pair": "en-fr", "pairs": 35_500_000, "dropped": 500_000},
+}
+COUNTS: list[Field] = [
+    ("vocabulary",),
+    ("preparation",),
+    ("preparation", "pair"),
+    ("preparation", "pairs"),
+    ("preparation", "dropped"),
+]
 PARSED = {
     "data": "ptb",
     "split": "test",
@@ -106,6 +121,22 @@ WAITING = [
         misses={("wmt14-en-de-base", PAPER_FORM): 25.9},
         needed={"wmt14-en-de-base": [*OF_TRAINING, ("training", "batch_tokens")]},
         before=("table-2-records",),
+    ),
+    Waiting(
+        "5.1-a",
+        "05-1-data-and-batching",
+        records={"encoding-wmt14-en-de": GERMAN},
+        misses={("encoding-wmt14-en-de", ("preparation", "pairs")): 4_200_000},
+        needed={"encoding-wmt14-en-de": COUNTS},
+        before=("judge-corpus",),
+    ),
+    Waiting(
+        "5.1-b",
+        "05-1-data-and-batching",
+        records={"encoding-wmt14-en-fr": FRENCH},
+        misses={("encoding-wmt14-en-fr", ("preparation", "pairs")): 40_336_715},
+        needed={"encoding-wmt14-en-fr": COUNTS},
+        before=("judge-corpus",),
     ),
     Waiting(
         "6.1-a",
