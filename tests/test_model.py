@@ -17,10 +17,12 @@ from torch import Tensor, nn
 
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model.attention import Attention
 from aiayn.model.base import ModelConfig
 from aiayn.model.configuration import PRESETS
 from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.model.recurrent import RecurrentConfig
+from aiayn.model.registry import describe, understand
 from aiayn.model.stacks import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -226,6 +228,8 @@ def test_a_place_for_the_norm_that_there_is_not(
         (TransformerConfig, "dropout", math.inf, "dropout=inf: must be at most 1"),
         (TransformerConfig, "dropout", "0", "dropout='0': must be a number"),
         (TransformerConfig, "dropout", False, "dropout=False: must be a number"),
+        (TransformerConfig, "attention_dropout", 1.5, "attention_dropout=1.5: must be"),
+        (TransformerConfig, "attention_dropout", -0.1, "must be at least 0"),
         (
             TransformerConfig,
             "pad_id",
@@ -291,6 +295,25 @@ def test_fields_that_no_model_can_have(
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(InputError, match=re.escape(says)):
         shape(**{field: value})
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
+@pytest.mark.parametrize("score", ["scaled", "additive"])
+def test_every_attention_drops_the_share_that_is_configured(
+    positions: Any, score: Any
+) -> None:
+    shape = TransformerConfig(
+        40, 32, 0.0, N=1, h=4, positions=positions, score=score, attention_dropout=0.3
+    )
+    kernels = [m for m in Transformer(shape).modules() if isinstance(m, Attention)]
+    assert [kernel.dropout for kernel in kernels] == [0.3] * 3
+
+
+def test_a_configuration_from_before_attention_dropout_has_none() -> None:
+    fields = describe(small().config)
+    del fields["attention_dropout"]
+    assert understand(fields) == small().config
+    assert small().config.attention_dropout == 0
 
 
 def test_fields_that_are_as_good() -> None:

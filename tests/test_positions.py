@@ -4,12 +4,15 @@ tables, distances.
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from aiayn.model import MultiHeadAttention
+from aiayn.model import MultiHeadAttention, Transformer, config
 from aiayn.model.cache import KeyValueCache
 from aiayn.model.positions import (
     LearnedPositions,
@@ -52,6 +55,38 @@ def test_late_positions_are_as_precise_as_early_ones() -> None:
         [encoding(100_000, column, 8) for column in range(8)], dtype=torch.float64
     )
     torch.testing.assert_close(late, by_hand, rtol=0, atol=6e-8)
+
+
+class SingleDevice(TorchFunctionMode):
+    """Refuses float64 on the device `meta`, as Apple's GPUs refuse it."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, Tensor) and made.is_meta and made.dtype == torch.float64:
+            raise TypeError("float64 is not supported on this device")
+        return made
+
+
+@pytest.mark.parametrize("where", ["made there", "moved there"])
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "relative", "none"])
+def test_a_device_without_float64(kind: str, where: str) -> None:
+    shape = config("laboratory", positions=kind)
+    tokens = torch.ones(2, 300, dtype=torch.long, device="meta")  # the table grows
+    there = torch.device("meta")
+    with SingleDevice(), there if where == "made there" else nullcontext():
+        model = Transformer(shape).to("meta")
+        logits = model(tokens, tokens)
+        model.step(tokens[:, :1], model.start(tokens))
+    assert logits.is_meta and logits.dtype == torch.float32
+    assert all(buffer.is_meta for buffer in model.buffers())
+
+
+def test_the_table_is_made_where_other_tensors_are() -> None:
+    assert sinusoidal_encoding(3, 8).device.type == "cpu"
+    with torch.device("meta"):
+        assert sinusoidal_encoding(3, 8).is_meta
 
 
 def test_the_empty_table() -> None:
