@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.model.attention import Attention
+from aiayn.model.attention import Attention, FusedAttention, causal_mask
 from aiayn.model.base import ModelConfig
 from aiayn.model.configuration import PRESETS
 from aiayn.model.convolutional import ConvolutionalConfig
@@ -307,6 +307,41 @@ def test_every_attention_drops_the_share_that_is_configured(
     )
     kernels = [m for m in Transformer(shape).modules() if isinstance(m, Attention)]
     assert [kernel.dropout for kernel in kernels] == [0.3] * 3
+
+
+def without_dropout(
+    self: FusedAttention, Q: Tensor, K: Tensor, V: Tensor, visible: Any, causal: bool
+) -> Tensor:
+    """The fused kernel from before weights could be dropped."""
+    if causal and (visible is not None or Q.shape[-2] != K.shape[-2]):
+        past, causal = causal_mask(Q.shape[-2], K.shape[-2]), False
+        visible = past if visible is None else visible & past
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, is_causal=causal)
+
+
+def test_training_without_attention_dropout_is_what_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three steps: the same weights and random numbers, bit for bit."""
+
+    def train() -> list[Tensor]:
+        torch.manual_seed(1)
+        model = small(dropout=0.1).train().requires_grad_()
+        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+        for _ in range(3):
+            source = F.pad(torch.randint(1, 20, (4, 7)), (0, 2))
+            target = torch.randint(1, 20, (4, 6))
+            loss = F.cross_entropy(
+                model(source, target).flatten(0, 1), target.flatten()
+            )
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return [*model.parameters(), torch.get_rng_state()]
+
+    now = train()
+    monkeypatch.setattr(FusedAttention, "forward", without_dropout)
+    assert all(torch.equal(a, b) for a, b in zip(now, train(), strict=True))
 
 
 def test_a_configuration_from_before_attention_dropout_has_none() -> None:

@@ -2,11 +2,15 @@
 tables, distances.
 """
 
+import json
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 import torch
 from torch import Tensor, nn
@@ -23,6 +27,7 @@ from aiayn.model.positions import (
     sinusoidal_encoding,
 )
 
+CHAPTER = Path(__file__).parents[1] / "book" / "03-5-positional-encoding.ipynb"
 KINDS = [
     lambda: SinusoidalPositions(6, n=4),
     lambda: LearnedPositions(6, n=40),
@@ -246,3 +251,52 @@ def test_without_positions_shuffled_words_give_shuffled_vectors() -> None:
     ]:
         shuffled, encoded = layer(positions(x[:, order])), layer(positions(x))[:, order]
         assert torch.allclose(shuffled, encoded, rtol=0, atol=1e-12) == blind
+
+
+# What the chapter says of longer sequences
+
+
+def extrapolation(beyond: float, learned: float, seeds: int = 5) -> Any:
+    """A record in which sinusoids are right so often beyond the trained positions."""
+    shares = {"none": 0.1, "learned": learned, "sinusoidal": beyond, "relative": 1.0}
+    shares |= {"sinusoidal, any start": 1.0}
+    runs = [
+        {
+            "length": n,
+            "seed": seed,
+            "positions": kind,
+            "right": [0.1 if kind == "none" else 1.0] * (n - 2)
+            + [share + seed / 1000] * 2 * n,
+        }
+        for n in (16, 32)
+        for seed in range(1, seeds + 1)
+        for kind, share in shares.items()
+    ]
+    return {"runs": runs}
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (extrapolation(0.9, learned=0.1), True),
+        (extrapolation(0.15, learned=0.5), False),
+        (extrapolation(0.4, learned=0.1), None),  # the two measures disagree
+        (extrapolation(0.9, learned=0.95), None),
+        (extrapolation(0.9, learned=0.1, seeds=4), None),
+        (None, None),
+    ],
+)
+def test_sinusoids_extrapolate_only_if_both_measures_say_so(
+    record: Any, verdict: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.book.record_path", tmp_path.joinpath)
+    if record:
+        (tmp_path / "extrapolation.json").write_text(json.dumps(record))
+    found: dict[str, Any] = {}
+    kinds = [run["positions"] for run in extrapolation(0, 0, seeds=1)["runs"]]
+    names: dict[str, Any] = {"product": product, "KINDS": dict.fromkeys(kinds)}
+    names["claim"] = lambda name, holds, *_, **__: found.update({name: holds})
+    cells = {c.id: c.source for c in nbformat.read(CHAPTER, as_version=4).cells}
+    for cell in ("longer-record", "claim-longer", "claim-relative"):
+        exec(cells[cell], names)
+    assert found == {"3.5-e": verdict, "3.5-f": None}
