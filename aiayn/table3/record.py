@@ -39,6 +39,7 @@ def check_run(run: dict[str, Any], trial: bool) -> None:
             raise ValueError(f"{row}, seed {seed}: field {name} is {value!r}")
 
 
+# book/11-12-sweeps-and-evidence.ipynb, cell read-whole-record
 def read_record(out: Path) -> dict[str, Any] | None:
     """What a sweep has written so far; None if there is nothing.
 
