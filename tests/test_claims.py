@@ -38,8 +38,7 @@ EXPERIMENTS = ["toy", "laboratory", "real text"]
 def test_there_are_all_78_in_the_papers_order() -> None:
     assert len(CLAIMS) == 78
     assert all(
-        set(claim) - {"cited"} == {"id", "page", "claim"}
-        for claim in CLAIMS.values()
+        set(claim) - {"cited"} == {"id", "page", "claim"} for claim in CLAIMS.values()
     )
     pages = [claim["page"] for claim in CLAIMS.values()]
     assert all(1 <= page <= 15 for page in pages)

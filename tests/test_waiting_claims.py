@@ -81,7 +81,7 @@ def translated(pair: str, d_model: int, steps: int, bleu: float) -> dict[str, An
     return {
         "data": "wmt14",
         "pair": pair,
-        "model": {"N": 6, "d_model": d_model},
+        "model": {"N": 6, "d_model": d_model, "d_ff": 4 * d_model},
         "training": {"batch_tokens": 25_000},
         "steps": steps,
         "bleu": {"wmt14/full": {"paper": {"value": bleu}}},
@@ -322,7 +322,7 @@ def test_what_evaluate_writes_of_a_run_can_be_judged(
     train_model(QUICK, str(corpus), "en-de", out)
     record = score(TrainedRun.read(out))
     (scores,) = record["bleu"].values()
-    as_large = record["model"] | {"N": 6, "d_model": 512}
+    as_large = record["model"] | {"N": 6, "d_model": 512, "d_ff": 2048}
     record |= {"data": "wmt14", "bleu": {"wmt14/full": scores}, "model": as_large}
     waiting = {each.claim: each for each in WAITING}
     line = desk.judge(waiting["6.1-a"], {"wmt14-en-de-base": record})
