@@ -183,16 +183,22 @@ if __name__ == "__main__" and "__file__" in globals():
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell states
-State = Literal["holds", "does not hold here", "undecided"]
+State = Literal["holds", "does not hold", "does not hold here", "undecided"]
 Evidence = Literal[
     "proof",
     "by construction",
+    "simulation",
     "timing",
     "toy",
     "laboratory",
     "real text",
 ]
-_MARKS: dict[State, str] = {"holds": "✓", "does not hold here": "✗", "undecided": "?"}
+_MARKS: dict[State, str] = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "does not hold here": "✗",
+    "undecided": "?",
+}
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell claim
@@ -215,14 +221,15 @@ def claim(
     figure : str
         What was measured; what varies from run to run in it stands between ⟨ and ⟩.
     evidence : str
-        What stands behind it.
+        What stands behind it; only a proof refutes a claim at any scale.
 
     Raises
     ------
     AssertionError
         If what was found is not what the book says.
     """
-    state: State = "holds" if holds else "does not hold here"
+    failed: State = "does not hold" if evidence == "proof" else "does not hold here"
+    state: State = "holds" if holds else failed
     state = "undecided" if holds is None else state
     found = f"{state} ({evidence})" + (f": {figure}" if figure else "")
     if (None if holds is None else bool(holds)) is not expected:

@@ -24,6 +24,7 @@ LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {
     "holds": "✓",
+    "does not hold": "✗",
     "does not hold here": "✗",
     "undecided": "?",
     "not yet run": "○",
@@ -90,7 +91,7 @@ def state_of(claim: Claim) -> str:
     found = {check["state"] for check in claim["checks"]}
     return next(
         state
-        for state in ("does not hold here", "undecided", "holds")
+        for state in ("does not hold", "does not hold here", "undecided", "holds")
         if state in found
     )
 
