@@ -32,11 +32,30 @@ def reports() -> list[dict[str, Any]]:
 
 
 REPORTS = reports()
+STATES = ["holds", "does not hold", "does not hold here", "undecided"]
+STATES += ["not yet run", "cited"]
 EXPERIMENTS = ["toy", "laboratory", "real text"]
 
 
-def test_there_are_all_78_in_the_papers_order() -> None:
-    assert len(CLAIMS) == 78
+def rows(page: str) -> list[list[str]]:
+    """The rows of the tables of states and kinds of evidence on a page."""
+    found = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
+    words = [[name.lstrip("✓✗?○§ "), text] for name, text in found]
+    return [row for row in words if row[0] in {*STATES, *get_args(Evidence)}]
+
+
+def test_page_0_and_the_ledger_tell_states_and_evidence_in_the_same_words() -> None:
+    chapter = nbformat.read(BOOK / "00-how-this-book-works.ipynb", as_version=4)
+    (told,) = (cell.source for cell in chapter.cells if cell.id == "claims-text")
+    ledger = (BOOK / "claims.md").read_text(encoding="utf-8")
+    assert rows(told) == rows(ledger)
+    assert [name for name, _ in rows(told)] == [*STATES, *get_args(Evidence)]
+    (rules,) = (text for text in ledger.split("\n\n") if text.startswith("An order"))
+    assert rules in told
+
+
+def test_there_are_all_79_in_the_papers_order() -> None:
+    assert len(CLAIMS) == 79
     assert all(
         set(claim) - {"cited"} == {"id", "page", "claim"} for claim in CLAIMS.values()
     )
@@ -60,6 +79,8 @@ def test_a_state_has_its_evidence(report: dict[str, Any]) -> None:
     )
     assert report["figure"]
     assert bool(report.get("run")) == (report["state"] == "not yet run")
+    proven = report["evidence"] == "proof"
+    assert report["state"] != ("does not hold here" if proven else "does not hold")
     # A figure is judged by a tolerance that stood there before the training.
     figure = report["figure"].startswith("one training")
     experiment = report["evidence"] in EXPERIMENTS and not figure
