@@ -3,6 +3,7 @@ own rules ask for.
 """
 
 import re
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,6 +14,10 @@ import yaml
 from aiayn.book import Evidence, State
 
 BOOK = Path(__file__).parents[1] / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+
+from claims import state_of  # noqa: E402
+
 CLAIMS = {
     claim["id"]: claim
     for claim in yaml.safe_load((BOOK / "claims.yml").read_text(encoding="utf-8"))
@@ -89,3 +94,18 @@ def test_a_state_has_its_evidence(report: dict[str, Any]) -> None:
         assert seeds and min(map(int, seeds)) >= 5, (
             "found on fewer than five seeds: that is undecided"
         )
+
+
+@pytest.mark.parametrize(
+    ("checks", "state"),
+    [
+        ([], "cited"),
+        (["holds", "not yet run"], "not yet run"),
+        (["not yet run", "undecided"], "undecided"),
+        (["undecided", "does not hold here"], "does not hold here"),
+    ],
+)
+def test_a_claim_with_several_checks_has_the_least_of_their_states(
+    checks: list[str], state: str
+) -> None:
+    assert state_of({"checks": [{"state": check} for check in checks]}) == state
