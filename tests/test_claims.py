@@ -54,11 +54,10 @@ def test_page_0_and_the_ledger_tell_states_and_evidence_in_the_same_words() -> N
     assert rules in told
 
 
-def test_there_are_all_78_in_the_papers_order() -> None:
-    assert len(CLAIMS) == 78
+def test_there_are_all_79_in_the_papers_order() -> None:
+    assert len(CLAIMS) == 79
     assert all(
-        set(claim) - {"cited", "run"} == {"id", "page", "claim"}
-        for claim in CLAIMS.values()
+        set(claim) - {"cited"} == {"id", "page", "claim"} for claim in CLAIMS.values()
     )
     pages = [claim["page"] for claim in CLAIMS.values()]
     assert all(1 <= page <= 15 for page in pages)
@@ -68,7 +67,7 @@ def test_there_are_all_78_in_the_papers_order() -> None:
 def test_each_is_checked_or_says_why_not(identifier: str) -> None:
     claim = CLAIMS[identifier]
     checked = any(report["claim"] == identifier for report in REPORTS)
-    assert "cited" not in claim if checked else ("cited" in claim) != ("run" in claim)
+    assert checked != ("cited" in claim)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +78,13 @@ def test_a_state_has_its_evidence(report: dict[str, Any]) -> None:
         Evidence
     )
     assert report["figure"]
+    assert bool(report.get("run")) == (report["state"] == "not yet run")
     proven = report["evidence"] == "proof"
     assert report["state"] != ("does not hold here" if proven else "does not hold")
-    if report["state"] == "does not hold here" and report["evidence"] in EXPERIMENTS:
+    # A figure is judged by a tolerance that stood there before the training.
+    figure = report["figure"].startswith("one training")
+    experiment = report["evidence"] in EXPERIMENTS and not figure
+    if report["state"] == "does not hold here" and experiment:
         seeds = re.findall(r"(\d+) (?:seeds|trainings)", report["figure"])
         assert seeds and min(map(int, seeds)) >= 5, (
             "found on fewer than five seeds: that is undecided"

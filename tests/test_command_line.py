@@ -426,9 +426,32 @@ def test_plan(aiayn: Command) -> None:
         plan_table(8, "H100", 0.4, 500.0) + "\n",
         "",
     )
-    assert "not listed" in complaint(
-        aiayn("plan", "--gpus", 8, "--gpu", "H1000", "--utilisation", 0.4)
+    assert aiayn("plan", "--gpus", 1, "--gpu", "T4") == (
+        0,
+        plan_table(1, "T4") + "\n",
+        "",
     )
+    gpu = "plan", "--gpus", 1, "--gpu", "T4"
+    code, output, _ = aiayn(*gpu, "--config", "small", "rnn", "--steps", 70)
+    assert code == 0 and [line.split()[:2] for line in output.splitlines()[2::3]] == [
+        ["small", "70"],
+        ["rnn", "70"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--gpu", "H1000"], "not listed"),
+        (["--gpu", "T4", "--utilisation", 40], "a share of the peak"),
+        (["--gpu", "T4", "--config", "smal"], "smal"),
+        (["--gpu", "T4", "--steps", 5], "add --config"),
+    ],
+)
+def test_a_plan_that_cannot_be_made(
+    aiayn: Command, flags: list[Any], said: str
+) -> None:
+    assert said in complaint(aiayn("plan", "--gpus", 8, *flags))
 
 
 def test_flags_are_read_back() -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "translate_test",
     "others",
     "intervals",
+    "training_of",
     "score",
     "write_record",
     "report",
@@ -29,6 +30,7 @@ from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.files import read_bytes, write_atomically
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
+from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
@@ -120,6 +122,19 @@ def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[st
     }
 
 
+# book/09-launch.ipynb, cell training-of
+def training_of(run: TrainedRun) -> dict[str, Any]:
+    """What a record says of the training: the model's shape, all settings, the time."""
+    description = run.description
+    return {
+        "model": describe(description.model),
+        "training": description.training,
+        "checkpoints": [folder.name for folder in run.checkpoints],
+        "steps": description.step,
+        "minutes": description.minutes,
+    }
+
+
 # book/09-launch.ipynb, cell score
 def score(
     run: TrainedRun,
@@ -146,7 +161,7 @@ def score(
     if run.kind == "parsing":
         split = split or test_split(data)
         scores = evaluate_parser(run, search, data, split, True, progress, device)
-        return {"kind": run.kind, **scores}
+        return {"kind": run.kind, **training_of(run), **scores}
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
@@ -162,8 +177,7 @@ def score(
     return {
         **what,
         **how,
-        "checkpoints": [folder.name for folder in run.checkpoints],
-        "minutes": run.description.minutes,
+        **training_of(run),
         "device": device_name(device),
         "bleu": {
             test: {form: asdict(each) for form, each in scores.items()}

@@ -138,7 +138,10 @@ def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
 def order_by_length(
     lengths: Integer[np.ndarray, "examples 2"],
 ) -> Int[np.ndarray, " examples"]:
-    """Examples by their longer side; where it is equal, as a ploughman walks."""
+    """Examples by their longer side, then the difference, rising and falling in turn.
+
+    So neighbours are alike across the border between two lengths, too.
+    """
     source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
     longer = np.maximum(source, target)
     turning = np.where(longer % 2, source - target, target - source)

@@ -38,11 +38,9 @@ from aiayn.model.attention import (
     Attention,
     FusedAttention,
     MultiHeadAttention,
-    attend,
     padding_mask,
 )
 from aiayn.model.base import EncoderDecoder, ModelConfig, StepByStep
-from aiayn.model.kernels import unscaled_dot_product
 from aiayn.model.positions import RelativeAttention
 from aiayn.model.stacks import DecoderLayer
 from aiayn.model.transformer import Transformer
@@ -63,8 +61,10 @@ def heads_of(
         return kernel(Q, K, V, visible)
     with small_products():
         if fused:  # queries are fewer numbers to divide than scores
-            Q = Q / math.sqrt(Q.shape[-1])
-            return attend(Q, K, V, visible, unscaled_dot_product)[0]
+            scores = Q / math.sqrt(Q.shape[-1]) @ K.transpose(-2, -1)
+            if visible is not None:  # each query sees something, as `start` sees to
+                scores = scores.masked_fill(~visible, -math.inf)
+            return scores.softmax(dim=-1) @ V
         return kernel.attend(Q, K, V, visible)[0]
 
 
@@ -159,7 +159,11 @@ class Engine:
         """Encode the source, with keys and values for the decoder; `step` goes on."""
         source = lengthen(source, self.config)
         memory = remember(self.model, source)
-        return EngineState(memory, padding_mask(source, self.config.pad_id))
+        visible = padding_mask(source, self.config.pad_id)
+        nothing = ~visible.any(dim=-1, keepdim=True)  # no word: it sees only zeros
+        for _, values in memory:
+            values.masked_fill_(nothing, 0.0)
+        return EngineState(memory, visible | nothing)
 
     def step(
         self, tokens: Int[Tensor, "rows m"], state: EngineState
