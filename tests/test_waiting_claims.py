@@ -265,7 +265,7 @@ def test_a_record_by_which_it_does_not_hold(desk: Desk, waiting: Waiting) -> Non
     for (name, field), value in waiting.misses.items():
         records = changed(records, name, field, value)
     line = desk.judge(waiting, records)
-    assert line.startswith(f"✗ Claim {waiting.claim} does not hold here (")
+    assert line.startswith(f"✗ Claim {waiting.claim} does not hold ")
 
 
 @each_claim
