@@ -5,17 +5,8 @@ https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
 """
 
 __all__ = [
-    "source_path",
-    "DOCUMENTED",
-    "without_docstrings",
-    "parsed",
-    "imported",
-    "PARSING",
-    "TRAINING",
-    "MODEL",
-    "own_settings",
-    "fingerprint",
     "cached_model",
+    "SHIPPED",
     "shipped_model",
     "laboratory_model",
     "laboratory_parser",
@@ -25,20 +16,12 @@ __all__ = [
 
 
 # book/00-1-laboratory.ipynb, cell model-imports
-import ast
 import hashlib
-import io
 import shutil
 import tempfile
-import tokenize
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import fields
-from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
-from threading import Lock
-from typing import Any
 
 from filelock import FileLock
 
@@ -49,83 +32,13 @@ from aiayn.laboratory.corpus import Pair, sample
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_checkpoint
 from aiayn.training.description import read_description
-from aiayn.training.loop import train_model
+from aiayn.training.loop import settings_of, train_model
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.training.resume import USUAL
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
-
-
-# book/00-1-laboratory.ipynb, cell fingerprint
-def source_path(module: str) -> Path | None:
-    """The file of a module of this package; None if there is no module of that name."""
-    spec = None
-    with suppress(ModuleNotFoundError):  # its would-be package may be a module
-        spec = find_spec(module)
-    return Path(spec.origin) if spec and spec.origin else None
-
-
-DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def without_docstrings(source: str, tree: ast.Module) -> str:
-    """What a module does, for a checksum: neither comments nor docstrings count."""
-    lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
-            first, last = node.body[0].lineno - 1, node.body[0].end_lineno or 0
-            lines[first:last] = [""] * (last - first)
-    return "\n".join(line.rstrip() for line in lines if line.strip())
-
-
-# Once, since Python 3.11 fails where two threads parse at the same time.
-@cache
-def parsed(source: str) -> tuple[str, list[str]]:
-    """What a module does, and all that may be a module which it imports from here."""
-    tree, names = ast.parse(source), list[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "aiayn.":
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-            names.append(str(node.module))
-    return without_docstrings(source, tree), names
-
-
-def imported(module: str, found: dict[str, str]) -> dict[str, str]:
-    """Add to `found` what a module does, and all that it imports from this package."""
-    path = source_path(module)
-    if module not in found and path is not None:
-        found[module], names = parsed(path.read_text(encoding="utf-8"))
-        for name in names:
-            imported(name, found)
-    return found
-
-
-# book/00-1-laboratory.ipynb, cell checksum
-PARSING = Lock()
-TRAINING = ("aiayn.training.loop",)  # with all that it imports
-MODEL = ("aiayn.laboratory.corpus", "aiayn.model.registry")
-
-
-def own_settings(config: Any) -> dict[str, Any]:
-    """The fields of a configuration that are not as usual."""
-    usual = type(config)()
-    pairs = ((field.name, getattr(config, field.name)) for field in fields(config))
-    return {name: value for name, value in pairs if value != getattr(usual, name)}
-
-
-def fingerprint(config: TrainingConfig, modules: Sequence[str] = TRAINING) -> str:
-    """A checksum of what makes the model: code (the data, too) and configuration."""
-    sources = dict[str, str]()
-    with PARSING:
-        for module in modules:
-            imported(module, sources)
-    made_of = sorted(sources.items()), own_settings(config)
-    return hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
 
 
 # book/00-1-laboratory.ipynb, cell cached-model
@@ -151,8 +64,8 @@ def cached_model(
     InputError
         If the cache cannot be written to.
     """
-    name = fingerprint(config) if pair == "en-de" else f"{pair}-{fingerprint(config)}"
-    folder = cache_folder() / "laboratory" / name
+    settings = hashlib.sha256(repr(config).encode()).hexdigest()[:16]
+    folder = cache_folder() / "laboratory" / f"{pair}-{version('aiayn')}-{settings}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
@@ -174,20 +87,29 @@ def cached_model(
 
 
 # book/00-1-laboratory.ipynb, cell laboratory-model
+SHIPPED = Path(str(files("aiayn.laboratory"))) / "trained"
+
+
 def shipped_model(
     config: TrainingConfig, pair: str
 ) -> tuple[EncoderDecoder, Vocabulary] | None:
-    """The model that comes with the package; None if another is asked for.
+    """The model that comes with the package; None if it was trained by another recipe.
 
-    Also if the code that draws the sentences or computes the model is not what it was.
+    Raises
+    ------
+    InputError
+        If its files are damaged, as `load_checkpoint` says.
     """
-    package = source_path("aiayn.laboratory")
-    folder = package.with_name("trained") / pair if package else Path(pair)
-    try:
-        description = read_description(folder)
-    except InputError:
+    folder = SHIPPED / pair
+    if not folder.is_dir():
         return None
-    if description.training.get("fingerprint") != fingerprint(config, MODEL):
+    description = read_description(folder)
+    # A setting that is newer than the model has its default.
+    trained = USUAL | description.training
+    wanted = settings_of(config, "laboratory", pair)
+    del wanted["versions"]
+    same = all(trained.get(name) == value for name, value in wanted.items())
+    if description.model != config.model or not same:
         return None
     return load_checkpoint([folder], description)
 

@@ -28,9 +28,8 @@ from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.inside.sentence import Head, attention_of
 from aiayn.inside.view import table
 from aiayn.laboratory.corpus import LONGEST
-from aiayn.laboratory_model import fingerprint, laboratory_model
+from aiayn.laboratory_model import laboratory_model
 from aiayn.model.transformer import Transformer
-from aiayn.training.recipes import recipe
 from aiayn.translation.translator import Translator
 
 SCRIPTS = (
@@ -46,15 +45,12 @@ SCRIPTS = (
 MODEL = "playground/laboratory-model.js"
 
 
-def known_words() -> list[str]:
+def known_words(vocabulary: Vocabulary) -> list[str]:
     """The words and marks of all training sentences. To draw these takes a while, so
-    the words are kept.
+    the words are kept, for the vocabulary that was learned from the same sentences.
     """
-    path = (
-        cache_folder()
-        / "laboratory"
-        / f"words-{fingerprint(recipe('laboratory'))}.json"
-    )
+    learned = hashlib.sha256(vocabulary.model).hexdigest()[:16]
+    path = cache_folder() / "laboratory" / f"words-{learned}.json"
     if not path.exists():
         lines = load_pairs("laboratory", "en-de", "train").source
         found = {
@@ -98,7 +94,7 @@ def browser_model(model: Transformer, vocabulary: Vocabulary) -> str:
         "config": {"N": shape.N, "h": shape.h, "d_model": shape.d_model},
         "longest": LONGEST,
         "pieces": pieces_in_order(vocabulary),
-        "words": known_words(),
+        "words": known_words(vocabulary),
         "weights": base64.b64encode(safetensors.torch.save(tensors)).decode(),
     }
     text = json.dumps(carried, ensure_ascii=False, separators=(",", ":"))
