@@ -48,7 +48,7 @@ from aiayn.translation.beams import EngineState, stack_beams, unstack_beams
 from aiayn.translation.products import Compute, prepared, product_for
 
 # book/11-2-a-fast-decoder.ipynb, cell few-queries
-FEW = 64  # queries; from there on the fused kernel is the quicker one
+FEW = 64  # queries; beyond them, the fused kernel
 SHORT = 16  # keys that a processor's softmax takes at a time
 
 
@@ -146,7 +146,7 @@ def remember(model: Transformer, source: Int[Tensor, "batch n"]) -> list[list[Te
 class Engine:
     """Decodes with a trained Transformer: what the model itself would find, sooner.
 
-    In `int8` it finds nearly the same, sooner still.
+    In `int8` it finds nearly the same; the wider the model, the sooner.
     """
 
     def __init__(self, model: Transformer, compute: Compute = "float32") -> None:
