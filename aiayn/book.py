@@ -190,7 +190,9 @@ if __name__ == "__main__" and "__file__" in globals():
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell states
-State = Literal["holds", "does not hold here", "undecided", "not yet run"]
+State = Literal[
+    "holds", "does not hold", "does not hold here", "undecided", "not yet run"
+]
 Evidence = Literal[
     "proof",
     "by construction",
@@ -202,6 +204,7 @@ Evidence = Literal[
 ]
 _MARKS: dict[State, str] = {
     "holds": "✓",
+    "does not hold": "✗",
     "does not hold here": "✗",
     "undecided": "?",
     "not yet run": "○",
@@ -230,7 +233,7 @@ def claim(
         What was measured; what varies from run to run in it stands between ⟨ and ⟩.
         With `run`, what will count as held.
     evidence : str
-        What stands behind it.
+        What stands behind it; only a proof refutes a claim at any scale.
     run : str
         The command that writes the record which would decide, while there is none.
 
@@ -239,7 +242,8 @@ def claim(
     AssertionError
         If what was found is not what the book says.
     """
-    state: State = "holds" if holds else "does not hold here"
+    failed: State = "does not hold" if evidence == "proof" else "does not hold here"
+    state: State = "holds" if holds else failed
     state = "undecided" if holds is None else state
     state = "not yet run" if run else state
     found = f"{state} ({evidence})" + (f": {figure}" if figure else "")

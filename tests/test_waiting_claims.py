@@ -81,13 +81,30 @@ def translated(pair: str, d_model: int, steps: int, bleu: float) -> dict[str, An
     return {
         "data": "wmt14",
         "pair": pair,
-        "model": {"N": 6, "d_model": d_model},
+        "model": {"N": 6, "d_model": d_model, "d_ff": 4 * d_model},
         "training": {"batch_tokens": 25_000},
         "steps": steps,
         "bleu": {"wmt14/full": {"paper": {"value": bleu}}},
     }
 
 
+def swept(**scores: list[float]) -> list[dict[str, Any]]:
+    """The runs of a sweep, by row; its base has stopped improving."""
+    made = {"parameters": 60_000_000, "perplexity": 5.0, "validations": [5.0] * 40}
+    return [
+        {"row": row, "seed": seed, "bleu": bleu, **made}
+        for row, values in scores.items()
+        for seed, bleu in enumerate(values, start=1)
+    ]
+
+
+WHOLE = {"data": "wmt14", "scale": 1.0}
+OF_RUN: list[Field] = [("data",), ("scale",)]
+OF_RUN += [("runs", 0, "row"), ("runs", 1, "seed"), ("runs", 2, "bleu")]
+OF_RUN += [("runs", 3, "perplexity"), ("runs", 4, "parameters")]
+BASE, LESS = [25.8, 25.9, 25.6, 25.7, 25.9], [24.9, 25.1, 24.8, 24.7, 25.1]
+MORE, MANY = [26.4, 26.3, 26.3, 26.3, 26.7], [25.4, 25.3, 25.3, 25.2, 25.6]
+HEADS = {"base": BASE, "A h=1": LESS, "A h=32": MANY}
 PAPER_FORM = "bleu", "wmt14/full", "paper", "value"
 TABLE_2 = {
     "wmt14-en-de-base": translated("en-de", 512, 100_000, 27.0),
@@ -128,6 +145,22 @@ WAITING = [
         misses={("wmt14-en-fr-big", PAPER_FORM): 40.9},
         needed=dict.fromkeys(TABLE_2, OF_TRAINING),
         before=("table-2-records",),
+    ),
+    Waiting(
+        "6.2-b",
+        "06-2-model-variations",
+        records={"table3-wmt14": {**WHOLE, "runs": swept(**HEADS)}},
+        misses={("table3-wmt14", ("runs",)): swept(**HEADS | {"A h=32": MORE})},
+        needed={"table3-wmt14": OF_RUN},
+        before=("statements", "figures"),
+    ),
+    Waiting(
+        "6.2-g",
+        "06-2-model-variations",
+        records={"table3-wmt14": {**WHOLE, "runs": swept(base=BASE, big=MORE)}},
+        misses={("table3-wmt14", ("runs",)): swept(base=BASE, big=LESS)},
+        needed={"table3-wmt14": OF_RUN},
+        before=("statements", "figures"),
     ),
     Waiting(
         "6.3-b",
@@ -232,7 +265,7 @@ def test_a_record_by_which_it_does_not_hold(desk: Desk, waiting: Waiting) -> Non
     for (name, field), value in waiting.misses.items():
         records = changed(records, name, field, value)
     line = desk.judge(waiting, records)
-    assert line.startswith(f"✗ Claim {waiting.claim} does not hold here (")
+    assert line.startswith(f"✗ Claim {waiting.claim} does not hold")
 
 
 @each_claim
@@ -253,7 +286,9 @@ def test_of_several_records_one_is_missing(desk: Desk, waiting: Waiting) -> None
         for field in fields
     ],
 )
-@pytest.mark.parametrize("value", [..., [], None], ids=["missing", "list", "null"])
+@pytest.mark.parametrize(
+    "value", [..., [], None, "many"], ids=["missing", "list", "null", "text"]
+)
 def test_a_spoiled_record_is_refused(
     desk: Desk, waiting: Waiting, name: str, field: Field, value: Any
 ) -> None:
@@ -264,6 +299,22 @@ def test_a_spoiled_record_is_refused(
     assert str(field[-1]) in str(error.value).partition(".json")[2]
 
 
+def test_a_sweep_that_is_not_through_decides_nothing(desk: Desk) -> None:
+    waiting = {each.claim: each for each in WAITING}["6.2-b"]
+    steep = [{**run, "validations": [6.0] * 35 + [5.0] * 5} for run in swept(**HEADS)]
+    others = {
+        "less than two seeds": [run for run in swept(**HEADS) if run["row"] == "base"],
+        "four seeds": [run for run in swept(**HEADS) if run["seed"] < 5],
+        "no h=32": [run for run in swept(**HEADS) if run["row"] != "A h=32"],
+        "not flat": steep,
+    }
+    signs = {}
+    for name, runs in others.items():
+        line = desk.judge(waiting, {"table3-wmt14": WHOLE | {"runs": runs}})
+        signs[name] = line[0]
+    assert list(signs.values()) == ["○", "?", "?", "?"], signs
+
+
 def test_what_evaluate_writes_of_a_run_can_be_judged(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -271,7 +322,7 @@ def test_what_evaluate_writes_of_a_run_can_be_judged(
     train_model(QUICK, str(corpus), "en-de", out)
     record = score(TrainedRun.read(out))
     (scores,) = record["bleu"].values()
-    as_large = record["model"] | {"N": 6, "d_model": 512}
+    as_large = record["model"] | {"N": 6, "d_model": 512, "d_ff": 2048}
     record |= {"data": "wmt14", "bleu": {"wmt14/full": scores}, "model": as_large}
     waiting = {each.claim: each for each in WAITING}
     line = desk.judge(waiting["6.1-a"], {"wmt14-en-de-base": record})

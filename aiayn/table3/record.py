@@ -27,7 +27,7 @@ from aiayn.training.provenance import provenance
 def check_run(run: dict[str, Any], trial: bool) -> None:
     """Raise a ValueError that names the field, if a run of a sweep makes no sense."""
     row, seed = run.get("row"), run.get("seed")
-    if row not in ROWS:
+    if str(row) not in ROWS:
         raise ValueError(f"field row is {row!r}, no row of Table 3")
     if type(seed) is not int or seed < (0 if trial else 1):
         raise ValueError(f"{row}: field seed is {seed!r}, no seed")
@@ -39,6 +39,7 @@ def check_run(run: dict[str, Any], trial: bool) -> None:
             raise ValueError(f"{row}, seed {seed}: field {name} is {value!r}")
 
 
+# book/11-12-sweeps-and-evidence.ipynb, cell read-whole-record
 def read_record(out: Path) -> dict[str, Any] | None:
     """What a sweep has written so far; None if there is nothing.
 

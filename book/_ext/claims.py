@@ -24,6 +24,7 @@ LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {
     "holds": "✓",
+    "does not hold": "✗",
     "does not hold here": "✗",
     "undecided": "?",
     "not yet run": "○",
@@ -93,7 +94,13 @@ def state_of(claim: Claim) -> str:
     found = {check["state"] for check in claim["checks"]}
     return next(
         state
-        for state in ("does not hold here", "undecided", "not yet run", "holds")
+        for state in (
+            "does not hold",
+            "does not hold here",
+            "undecided",
+            "not yet run",
+            "holds",
+        )
         if state in found
     )
 
