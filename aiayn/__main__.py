@@ -35,6 +35,7 @@ from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import plan_table
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
 from aiayn.table3.sweep import sweep as run_sweep
@@ -185,6 +186,7 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     try:
+        check_system()
         open_streams()
         show_progress()
         with output_arrives():

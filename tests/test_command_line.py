@@ -214,7 +214,7 @@ def test_an_interrupted_training_says_so(
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert (
         code == 130
-        and "stopped after step 1, which is saved; --resume goes on" in errors
+        and "stopped after step 1 of 3, which is saved; --resume goes on" in errors
     )
 
 
@@ -223,8 +223,9 @@ def test_tensorboard_and_compile_are_passed_on(
 ) -> None:
     called: list[Any] = []
 
-    def note(*plain: Any, **named: Any) -> None:
+    def note(*plain: Any, **named: Any) -> bool:
         called.append((plain, named))
+        return True
 
     monkeypatch.setattr(training_commands, "train_model", note)
     trained = SimpleNamespace(
@@ -463,12 +464,13 @@ def test_launch_trains_and_scores(
 
     def launch_workers(command: list[str]) -> None:
         commands.append(command)
-        (run / "checkpoints").rename(out / "checkpoints")
+        run.rename(out)
 
     out = tmp_path / "new"
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", sentences, "--config", "laboratory", "--steps", 3, "--out", out]
+    told = ["--data", sentences, "--config", "laboratory", "--out", out, "--steps", 3]
+    told += ["--vocabulary-size", 60]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
     assert code == 0, errors
     train = [
@@ -483,7 +485,8 @@ def test_launch_trains_and_scores(
         str(out),
     ]
     many = ["--nproc-per-node", "2", "--max-restarts", "3"]
-    assert commands == [["torchrun", "--standalone", *many, *train, "--steps", "3"]]
+    train += ["--steps", "3", "--micro-batches", "8", "--vocabulary-size", "60"]
+    assert commands == [["torchrun", "--standalone", *many, *train]]
     assert "tokenised-lowercased" in output
     assert (
         "sacrebleu"
@@ -492,23 +495,30 @@ def test_launch_trains_and_scores(
 
 
 def test_on_several_machines_it_trains_and_may_go_on(
-    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     commands: list[list[str]] = []
-    monkeypatch.setattr(training_commands, "launch_workers", commands.append)
+
+    def launch_workers(command: list[str]) -> None:
+        commands.append(command)
+        run.rename(tmp_path / "new")
+
+    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = [
-        "--data",
-        sentences,
-        "--config",
-        "laboratory",
-        "--out",
-        tmp_path / "run",
-        "--workers",
-        8,
-    ]
-    assert aiayn("launch", *told, "--machines", 2, "--address", "node1") == (0, "", "")
-    assert commands[0][-1] == "--resume" and "node1:29500" in commands[0]
+    told = ["--data", sentences, "--config", "laboratory", "--vocabulary-size", 60]
+    told += ["--workers", 8, "--machines", 2, "--address", "localhost:1"]
+    code, output, _ = aiayn("launch", *told, "--out", tmp_path / "new")
+    waiting = "waiting for 2 machines at localhost:1, up to ten minutes\n"
+    assert (code, output) == (0, waiting)
+    (command,) = commands
+    assert "--resume" in command and "localhost:1" in command
+    assert command[command.index("--micro-batches") + 1] == "16"
+    answer = aiayn("launch", *told, "--out", tmp_path / "new")
+    assert "holds a run already; --resume it" in complaint(answer)
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
@@ -547,7 +557,9 @@ def test_the_papers_commands_are_understood() -> None:
     [
         (["--config", "smal"], "did you mean 'small'?"),
         (["--config", "laboratory", "--steps", 0], "steps=0"),
-        (["--config", "laboratory", "--data", "nowhere"], "nowhere"),
+        (["--config", "laboratory", "--data", "nowhere"], "a folder with train.en"),
+        (["--config", "laboratory"], "a vocabulary_size of 2000 cannot be learned"),
+        (["--config", "laboratory", "--device", "cuda:77"], "device 'cuda:77'"),
         (["--config", "laboratory", "--machines", 2], "give the address"),
         (
             ["--config", "laboratory", "--workers", 3, "--micro-batches", 8],
@@ -600,6 +612,8 @@ def test_what_the_workers_say_is_one_line(
         sentences,
         "--config",
         "laboratory",
+        "--vocabulary-size",
+        60,
         "--out",
         tmp_path / "run",
     )

@@ -10,6 +10,7 @@ __all__ = [
     "SHUTDOWN_SECONDS",
     "ENVIRONMENT",
     "torchrun_command",
+    "name_of",
     "FAILURE",
     "first_failure",
     "reason",
@@ -57,7 +58,7 @@ def torchrun_command(
     machines: int = 1,
     address: str | None = None,
     restarts: int = 0,
-    run: str = "aiayn",
+    name: str = "aiayn",
 ) -> list[str]:
     """The command, the same on each machine, that starts `program` once per worker.
 
@@ -75,8 +76,8 @@ def torchrun_command(
         to be 29500.
     restarts : int
         How often all workers are started again after one has failed.
-    run : str
-        A name that tells apart what meets at one address.
+    name : str
+        By which machines that meet at one address are told from others.
 
     Raises
     ------
@@ -98,10 +99,14 @@ def torchrun_command(
             raise InputError(f"address {address!r}: {advice}")
         endpoint = address if found[2] else f"{address}:{PORT}"
         meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d"]
-        name = f"aiayn-{sha256(run.encode()).hexdigest()[:12]}"
         meeting += ["--rdzv-id", name, "--rdzv-endpoint", endpoint]
     many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     return ["torchrun", *meeting, *many, *program]
+
+
+def name_of(out: Path) -> str:
+    """The name by which the machines of a run meet: another for each run."""
+    return f"aiayn-{sha256(os.fsencode(out)).hexdigest()[:12]}"
 
 
 # book/09-launch.ipynb, cell reason

@@ -39,7 +39,7 @@ import tyro
 
 from aiayn.commands.evaluation import load_test, report, score, write_record
 from aiayn.commands.launch import launch as launch_workers
-from aiayn.commands.launch import torchrun_command, wait_at
+from aiayn.commands.launch import name_of, torchrun_command, wait_at
 from aiayn.commands.slurm import slurm_script
 from aiayn.costs.hardware import training_dtype
 from aiayn.data.batching import check_shares
@@ -57,7 +57,9 @@ from aiayn.training.run import check_folder, check_run
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.translation.learning import example, initial
 
-PIECES = 8  # of a batch, as the paper had GPUs, on however many workers
+# Of a batch, at least, as the paper had GPUs: dropout depends on them, and so it does
+# not depend on whether 1, 2, 4 or 8 workers share them.
+PIECES = 8
 
 
 # book/09-launch.ipynb, cell train-options
@@ -322,19 +324,19 @@ def launch(
     hours : float
         For which the batch file asks.
     """
-    # The dropout of a step depends on its pieces, which so do not depend on workers.
-    job = replace(job, micro_batches=job.settings().micro_batches or PIECES)
     workers = workers or max(1, torch.cuda.device_count())
-    if min(workers, machines) > 0:
-        check_shares(job.micro_batches or PIECES, workers * machines)
+    together = max(1, workers * machines)
+    pieces = job.settings().micro_batches or -(-PIECES // together) * together
+    check_shares(pieces, together)
+    job = replace(job, micro_batches=pieces)
     if slurm:
         script = slurm_script(flags(job), job.out, workers, machines, hours, restarts)
         print(script, end="")
         return
     # A machine knows only its own restarts.
     told = replace(job, resume=job.resume or machines > 1)
-    program, run = ["-m", "aiayn", "train", *flags(told)], str(job.out)
-    command = torchrun_command(program, workers, machines, address, restarts, run)
+    program, how = ["-m", "aiayn", "train", *flags(told)], (address, restarts)
+    command = torchrun_command(program, workers, machines, *how, name_of(job.out))
     make_ready(job, machines)
     if machines > 1:
         wait_at(command[command.index("--rdzv-endpoint") + 1], machines)
