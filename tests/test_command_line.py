@@ -248,6 +248,56 @@ def test_tensorboard_and_compile_are_passed_on(
     assert wanted.items() <= named.items()
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (
+            ["--vocabulary-size", 61],
+            "--vocabulary-size 61: the model of --init has 60 pieces, which are kept",
+        ),
+        (["--byte-fallback"], "--byte-fallback: the vocabulary of --init is kept"),
+    ],
+)
+def test_flags_that_would_do_nothing_beside_init_are_refused(
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    flags: list[Any],
+    said: str,
+    resumed: bool,
+) -> None:
+    told = ["train", "--data", sentences, "--config", "laboratory", "--steps", 2]
+    told += ["--out", tmp_path / "more"]
+    if resumed:
+        assert aiayn(*told, "--init", run, "--steps", 1)[0] == 0
+        flags = [*flags, "--resume"]
+    else:
+        flags = [*flags, "--init", run]
+    assert said in complaint(aiayn(*told, *flags))
+    assert resumed or not (tmp_path / "more").exists()
+
+
+def test_a_vocabulary_that_is_kept_is_described(
+    aiayn: Command, sentences: Path, run: Path, tmp_path: Path
+) -> None:
+    out, told = tmp_path / "more", ["--data", sentences, "--steps", 1]
+    told += ["--config", "multi30k", "--init", run, "--out", out]
+    code, _, errors = aiayn("train", *told)
+    assert code == 0
+    assert f"the vocabulary of {run} is kept: capitals, too" in errors
+    (config,) = out.glob("checkpoints/*/config.json")
+    assert json.loads(config.read_text())["training"]["lowercase"] is False
+
+
+def test_windows_is_refused_in_one_line(
+    aiayn: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.fast_paths.sys.platform", "win32")
+    assert complaint(aiayn("plan", "--gpus", 1)).startswith("aiayn: Windows: use WSL")
+
+
 def test_each_description_is_read_once(
     aiayn: Command, sentences: Path, tmp_path: Path, descriptions_read: list[Path]
 ) -> None:

@@ -36,7 +36,7 @@ from aiayn.commands.launch import (
     torchrun_command,
     wait_at,
 )
-from aiayn.commands.slurm import slurm_script
+from aiayn.commands.slurm import check_words, slurm_script
 from aiayn.data import Pairs
 from aiayn.errors import InputError
 from aiayn.training import recipe, train_model
@@ -355,6 +355,15 @@ def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
             slurm_script(told, Path(out), 1)
 
 
+def test_a_locale_that_is_not_utf8_is_named() -> None:
+    """Python has read the bytes of a good name one by one."""
+    word = "größe".encode().decode("ascii", "surrogateescape")
+    with pytest.raises(
+        InputError, match="'größe': the locale is not UTF-8; set LC_ALL"
+    ):
+        check_words([word])
+
+
 # Workers
 
 
@@ -457,6 +466,19 @@ def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
     assert code == 0 and (out / "bleu.json").exists(), output + errors
 
 
+def test_what_workers_refuse_they_refuse_once(
+    sentences: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three restarts would not make it right."""
+    out = shutil.copytree(run, tmp_path / "run")
+    flags = ["--data", str(sentences), *FLAGS, "--out", str(out), "--resume"]
+    program = ["-m", "aiayn", "train", *flags, "--seed", "8"]
+    with pytest.raises(InputError) as error:
+        launch(torchrun_command(program, workers=2, restarts=3), show=True)
+    assert "trained with seed=1, not 8; use that" in str(error.value)
+    assert capsys.readouterr().out.count("aiayn: ") in (1, 2)
+
+
 @pytest.mark.parametrize(
     ("one", "other"), [("runs/a", "runs/b"), ("runs/a", "runs/ä"), ("a b", "a/b")]
 )
@@ -483,7 +505,7 @@ def test_a_port_that_another_program_holds_is_refused(answers: bool) -> None:
         held: list[socket.socket] = []
         threading.Thread(target=answer, daemon=True).start()
         with pytest.raises(InputError, match="another program answers there"):
-            wait_at(f"127.0.0.1:{port}", 2)
+            wait_at(f"127.0.0.1:{port}", 2, seconds=15)
 
 
 def test_a_port_where_a_machine_waits_is_not_refused(

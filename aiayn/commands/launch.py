@@ -12,6 +12,8 @@ __all__ = [
     "torchrun_command",
     "name_of",
     "FAILURE",
+    "REFUSED",
+    "LOST",
     "first_failure",
     "reason",
     "CLIENT",
@@ -111,6 +113,8 @@ def name_of(out: Path) -> str:
 
 # book/09-launch.ipynb, cell reason
 FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) ")
+REFUSED = re.compile(r"failed \(exitcode: 2\) local_rank")  # before a restart
+LOST = 75  # the exit code of a worker that misses another one: a restart may help
 
 
 def first_failure(output: str) -> tuple[int, str] | None:
@@ -135,7 +139,7 @@ def reason(lines: Iterable[str]) -> str:
     failure = first_failure("\n".join(last))
     said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
     # Any other code is not that of who said it.
-    if said and (failure is None or failure[0] == 2):
+    if said and (failure is None or failure[0] in (2, LOST)):
         return said[0]
     if failure:
         return failure[1]
@@ -155,8 +159,11 @@ TCPStore(*at, is_master=False, wait_for_workers=False, timeout=limit)
 """
 
 
-def wait_at(endpoint: str, machines: int) -> None:
-    """Say that machines wait for each other; an InputError if others are there."""
+def wait_at(endpoint: str, machines: int, seconds: float = 30.0) -> None:
+    """Say that machines wait for each other; an InputError if others are there.
+
+    Whatever answers has so many seconds to show that it is torchrun's store.
+    """
     host, _, port = endpoint.rpartition(":")
     at = host.strip("[]"), port
     print(
@@ -168,7 +175,7 @@ def wait_at(endpoint: str, machines: int) -> None:
         return  # it may be the first machine, or start a little later
     try:
         client = [sys.executable, "-c", CLIENT, *at]
-        subprocess.run(client, check=True, capture_output=True, timeout=60)
+        subprocess.run(client, check=True, capture_output=True, timeout=seconds)
     except subprocess.SubprocessError:
         fault = "another program answers there; take another port"
         raise InputError(f"--address {endpoint}: {fault}") from None
@@ -201,6 +208,8 @@ def launch(command: list[str], show: bool = True) -> None:
                 last.append(line)
                 if show:
                     print(line, end="", flush=True)
+                if REFUSED.search(line):
+                    process.terminate()  # or it starts all again, in vain
         except BaseException:  # Ctrl-C, above all
             process.terminate()
             # The workers write until they have saved, and somebody has to read it.

@@ -38,8 +38,8 @@ import torch
 import tyro
 
 from aiayn.commands.evaluation import load_test, report, score, write_record
+from aiayn.commands.launch import LOST, name_of, torchrun_command, wait_at
 from aiayn.commands.launch import launch as launch_workers
-from aiayn.commands.launch import name_of, torchrun_command, wait_at
 from aiayn.commands.slurm import slurm_script
 from aiayn.costs.hardware import training_dtype
 from aiayn.data.batching import check_shares
@@ -55,6 +55,7 @@ from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run import check_folder, check_run
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.training.workers import WorkerLost
 from aiayn.translation.learning import example, initial
 
 # Of a batch, at least, as the paper had GPUs: dropout depends on them, and so it does
@@ -175,20 +176,21 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     settings, first = job.settings(), os.environ.get("RANK", "0") == "0"
     keep_heap()
     progress = Progress(first, example=example)
-    with fetched_elsewhere(job):
-        ended = train_model(
-            settings,
-            job.data,
-            job.pair,
-            job.out,
-            drop_too_long=job.drop_too_long,
-            resume=job.resume,
-            tensorboard=job.tensorboard,
-            compile=job.compile,
-            init=begin_with(job, settings, progress),
-            device=job.device,
-            progress=progress,
-        )
+    options: dict[str, Any] = {
+        "drop_too_long": job.drop_too_long,
+        "resume": job.resume,
+        "tensorboard": job.tensorboard,
+        "compile": job.compile,
+        "device": job.device,
+    }
+    what = settings, job.data, job.pair, job.out
+    try:
+        with fetched_elsewhere(job):
+            init = begin_with(job, settings, progress)
+            ended = train_model(*what, init=init, progress=progress, **options)
+    except WorkerLost as error:
+        print(f"aiayn: {error}", file=sys.stderr)
+        sys.exit(LOST)
     if first:  # others may read what is not yet written
         for line in farewell(job) if ended else ():
             progress.say(line)
