@@ -19,7 +19,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
+from aiayn.commands.launch import (
+    ENVIRONMENT,
+    SHUTDOWN_SECONDS,
+    name_of,
+    torchrun_command,
+)
 from aiayn.errors import InputError
 from aiayn.training.metrics import VALIDATED
 from aiayn.translation.bleu_forms import moses_languages
@@ -108,7 +113,7 @@ def slurm_script(
     evaluate = ["aiayn", "evaluate", run, *forms, "--json", f"{run}/bleu.json"]
     resume = [] if "--resume" in train else ["--resume"]
     program = ["-m", "aiayn", "train", *train, *resume]
-    how = machines, "first:1", restarts, str(out)
+    how = machines, "first:1", restarts, name_of(out)
     command = torchrun_command(program, workers, *how)
     torchrun = [shlex.quote(word) for word in command]
     if machines > 1:  # the shell is to fill it in

@@ -38,8 +38,8 @@ import torch
 import tyro
 
 from aiayn.commands.evaluation import load_test, report, score, write_record
+from aiayn.commands.launch import LOST, name_of, torchrun_command, wait_at
 from aiayn.commands.launch import launch as launch_workers
-from aiayn.commands.launch import torchrun_command, wait_at
 from aiayn.commands.slurm import slurm_script
 from aiayn.costs.hardware import training_dtype
 from aiayn.data.batching import check_shares
@@ -55,9 +55,12 @@ from aiayn.training.recipes import TrainingConfig, recipe
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run import check_folder, check_run
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.training.workers import WorkerLost
 from aiayn.translation.learning import example, initial
 
-PIECES = 8  # of a batch, as the paper had GPUs, on however many workers
+# Of a batch, at least, as the paper had GPUs: dropout depends on them, and so it does
+# not depend on whether 1, 2, 4 or 8 workers share them.
+PIECES = 8
 
 
 # book/09-launch.ipynb, cell train-options
@@ -173,20 +176,21 @@ def train(job: Annotated[Training, tyro.conf.arg(name="")]) -> None:
     settings, first = job.settings(), os.environ.get("RANK", "0") == "0"
     keep_heap()
     progress = Progress(first, example=example)
-    with fetched_elsewhere(job):
-        ended = train_model(
-            settings,
-            job.data,
-            job.pair,
-            job.out,
-            drop_too_long=job.drop_too_long,
-            resume=job.resume,
-            tensorboard=job.tensorboard,
-            compile=job.compile,
-            init=begin_with(job, settings, progress),
-            device=job.device,
-            progress=progress,
-        )
+    options: dict[str, Any] = {
+        "drop_too_long": job.drop_too_long,
+        "resume": job.resume,
+        "tensorboard": job.tensorboard,
+        "compile": job.compile,
+        "device": job.device,
+    }
+    what = settings, job.data, job.pair, job.out
+    try:
+        with fetched_elsewhere(job):
+            init = begin_with(job, settings, progress)
+            ended = train_model(*what, init=init, progress=progress, **options)
+    except WorkerLost as error:
+        print(f"aiayn: {error}", file=sys.stderr)
+        sys.exit(LOST)
     if first:  # others may read what is not yet written
         for line in farewell(job) if ended else ():
             progress.say(line)
@@ -322,19 +326,19 @@ def launch(
     hours : float
         For which the batch file asks.
     """
-    # The dropout of a step depends on its pieces, which so do not depend on workers.
-    job = replace(job, micro_batches=job.settings().micro_batches or PIECES)
     workers = workers or max(1, torch.cuda.device_count())
-    if min(workers, machines) > 0:
-        check_shares(job.micro_batches or PIECES, workers * machines)
+    together = max(1, workers * machines)
+    pieces = job.settings().micro_batches or -(-PIECES // together) * together
+    check_shares(pieces, together)
+    job = replace(job, micro_batches=pieces)
     if slurm:
         script = slurm_script(flags(job), job.out, workers, machines, hours, restarts)
         print(script, end="")
         return
     # A machine knows only its own restarts.
     told = replace(job, resume=job.resume or machines > 1)
-    program, run = ["-m", "aiayn", "train", *flags(told)], str(job.out)
-    command = torchrun_command(program, workers, machines, address, restarts, run)
+    program, how = ["-m", "aiayn", "train", *flags(told)], (address, restarts)
+    command = torchrun_command(program, workers, machines, *how, name_of(job.out))
     make_ready(job, machines)
     if machines > 1:
         wait_at(command[command.index("--rdzv-endpoint") + 1], machines)

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 
 __all__ = [
     "T",
+    "WorkerLost",
     "JOIN_SECONDS",
     "SILENT_SECONDS",
     "Workers",
@@ -41,6 +42,11 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
 
 T = TypeVar("T")
+
+
+class WorkerLost(InputError):
+    """A worker is not there, or no longer: to start all again may help."""
+
 
 JOIN_SECONDS = 300.0  # for a worker to come up
 SILENT_SECONDS = 60.0  # after which a worker that gives no sign of life counts as lost
@@ -136,7 +142,7 @@ def rank_0_answers() -> Iterator[None]:
     try:
         yield
     except torch.distributed.DistError as error:
-        raise InputError(
+        raise WorkerLost(
             "rank 0 was lost while the data were prepared;"
             f" look at its output ({error!s:.80})"
         ) from None
@@ -158,7 +164,7 @@ def wait_for(store: Store, ranks: Iterable[int]) -> None:
             if lives != heard:
                 heard, since = lives, time.monotonic()
             if time.monotonic() - since > SILENT_SECONDS:
-                raise InputError(
+                raise WorkerLost(
                     f"rank {rank} has given no sign of life for"
                     f" {SILENT_SECONDS:g} seconds while the data were prepared;"
                     " look at the output of its machine"
@@ -183,7 +189,7 @@ def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> N
         missing = [
             str(other) for other, name in enumerate(names) if not store.check([name])
         ]
-        raise InputError(
+        raise WorkerLost(
             f"of {world_size} workers, rank {', '.join(missing)} did not join"
             f" within {seconds:g} seconds; look at the output of its machine,"
             " and whether it reaches MASTER_ADDR:MASTER_PORT"
@@ -231,7 +237,7 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
         store, *_ = next(met)
     except (torch.distributed.DistError, ValueError) as error:
         address = f"{found['MASTER_ADDR']}:{found['MASTER_PORT']}"
-        raise InputError(
+        raise WorkerLost(
             f"rank 0 at {address} cannot be reached"
             f" within {seconds:g} seconds ({error})"
         ) from None
