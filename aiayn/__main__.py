@@ -36,6 +36,7 @@ from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import PAPER_RUNS, PlannedRun, plan_table
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
 from aiayn.table3.sweep import sweep as run_sweep
@@ -210,6 +211,7 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     try:
+        check_system()
         open_streams()
         with warnings.catch_warnings(action="default", category=UserWarning):
             show_progress()

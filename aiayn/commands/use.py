@@ -64,7 +64,8 @@ class ModelOptions:
     average: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
-    int8: bool = False  # weights in eight bits: nearly the same, sooner, on a processor
+    # weights in eight bits, on a processor: nearly the same; a wide model is sooner
+    int8: bool = False
 
     @property
     def compute(self) -> Compute:

@@ -46,6 +46,8 @@ class TransformerConfig(ModelConfig):
     max_length: int = 1024  # of learned positions; the other kinds know no end
     attention_bias: bool = False  # whether the projections of attention have a bias
     share_embeddings: bool = True  # one matrix for inputs and output (section 3.4)
+    # share of attention's weights that are set to zero in training (section 6.3)
+    attention_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""

@@ -182,6 +182,8 @@ class Trainer:
                 except NotFinite as error:
                     self.save(step - 1, due=False)
                     advice = f"step {step - 1} is saved; begin anew with a lower rate"
+                    if step == 1:  # no rate has had a part in it
+                        advice = "no weight has moved: look into the model or --init"
                     raise NotFinite(f"{error}; {advice}") from None
                 passes = 2 if config.r_drop_at(step) else 1
                 flops = passes * batch_flops(config.model, work.lengths)
