@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 """
 
 __all__ = [
+    "check_system",
     "find_device",
     "keep_heap",
     "precision",
@@ -17,6 +18,7 @@ __all__ = [
 # book/11-7-many-workers.ipynb, cell fast-paths
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -25,6 +27,14 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from aiayn.errors import InputError
+
+
+def check_system() -> None:
+    """Raise an InputError on Windows: locks, signals and torchrun are others there."""
+    if sys.platform == "win32":
+        raise InputError(
+            "Windows: use WSL (https://learn.microsoft.com/windows/wsl), which is Linux"
+        )
 
 
 def find_device(name: torch.device | str | None = None) -> torch.device:

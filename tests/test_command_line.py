@@ -214,7 +214,7 @@ def test_an_interrupted_training_says_so(
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run"))
     assert (
         code == 130
-        and "stopped after step 1, which is saved; --resume goes on" in errors
+        and "stopped after step 1 of 3, which is saved; --resume goes on" in errors
     )
 
 
@@ -223,8 +223,9 @@ def test_tensorboard_and_compile_are_passed_on(
 ) -> None:
     called: list[Any] = []
 
-    def note(*plain: Any, **named: Any) -> None:
+    def note(*plain: Any, **named: Any) -> bool:
         called.append((plain, named))
+        return True
 
     monkeypatch.setattr(training_commands, "train_model", note)
     trained = SimpleNamespace(
@@ -245,6 +246,56 @@ def test_tensorboard_and_compile_are_passed_on(
         "init": None,
     }
     assert wanted.items() <= named.items()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (
+            ["--vocabulary-size", 61],
+            "--vocabulary-size 61: the model of --init has 60 pieces, which are kept",
+        ),
+        (["--byte-fallback"], "--byte-fallback: the vocabulary of --init is kept"),
+    ],
+)
+def test_flags_that_would_do_nothing_beside_init_are_refused(
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    flags: list[Any],
+    said: str,
+    resumed: bool,
+) -> None:
+    told = ["train", "--data", sentences, "--config", "laboratory", "--steps", 2]
+    told += ["--out", tmp_path / "more"]
+    if resumed:
+        assert aiayn(*told, "--init", run, "--steps", 1)[0] == 0
+        flags = [*flags, "--resume"]
+    else:
+        flags = [*flags, "--init", run]
+    assert said in complaint(aiayn(*told, *flags))
+    assert resumed or not (tmp_path / "more").exists()
+
+
+def test_a_vocabulary_that_is_kept_is_described(
+    aiayn: Command, sentences: Path, run: Path, tmp_path: Path
+) -> None:
+    out, told = tmp_path / "more", ["--data", sentences, "--steps", 1]
+    told += ["--config", "multi30k", "--init", run, "--out", out]
+    code, _, errors = aiayn("train", *told)
+    assert code == 0
+    assert f"the vocabulary of {run} is kept: capitals, too" in errors
+    (config,) = out.glob("checkpoints/*/config.json")
+    assert json.loads(config.read_text())["training"]["lowercase"] is False
+
+
+def test_windows_is_refused_in_one_line(
+    aiayn: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.fast_paths.sys.platform", "win32")
+    assert complaint(aiayn("plan", "--gpus", 1)).startswith("aiayn: Windows: use WSL")
 
 
 def test_each_description_is_read_once(
@@ -486,12 +537,13 @@ def test_launch_trains_and_scores(
 
     def launch_workers(command: list[str]) -> None:
         commands.append(command)
-        (run / "checkpoints").rename(out / "checkpoints")
+        run.rename(out)
 
     out = tmp_path / "new"
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", sentences, "--config", "laboratory", "--steps", 3, "--out", out]
+    told = ["--data", sentences, "--config", "laboratory", "--out", out, "--steps", 3]
+    told += ["--vocabulary-size", 60]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
     assert code == 0, errors
     train = [
@@ -506,7 +558,8 @@ def test_launch_trains_and_scores(
         str(out),
     ]
     many = ["--nproc-per-node", "2", "--max-restarts", "3"]
-    assert commands == [["torchrun", "--standalone", *many, *train, "--steps", "3"]]
+    train += ["--steps", "3", "--micro-batches", "8", "--vocabulary-size", "60"]
+    assert commands == [["torchrun", "--standalone", *many, *train]]
     assert "tokenised-lowercased" in output
     assert (
         "sacrebleu"
@@ -515,23 +568,30 @@ def test_launch_trains_and_scores(
 
 
 def test_on_several_machines_it_trains_and_may_go_on(
-    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     commands: list[list[str]] = []
-    monkeypatch.setattr(training_commands, "launch_workers", commands.append)
+
+    def launch_workers(command: list[str]) -> None:
+        commands.append(command)
+        run.rename(tmp_path / "new")
+
+    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = [
-        "--data",
-        sentences,
-        "--config",
-        "laboratory",
-        "--out",
-        tmp_path / "run",
-        "--workers",
-        8,
-    ]
-    assert aiayn("launch", *told, "--machines", 2, "--address", "node1") == (0, "", "")
-    assert commands[0][-1] == "--resume" and "node1:29500" in commands[0]
+    told = ["--data", sentences, "--config", "laboratory", "--vocabulary-size", 60]
+    told += ["--workers", 8, "--machines", 2, "--address", "localhost:1"]
+    code, output, _ = aiayn("launch", *told, "--out", tmp_path / "new")
+    waiting = "waiting for 2 machines at localhost:1, up to ten minutes\n"
+    assert (code, output) == (0, waiting)
+    (command,) = commands
+    assert "--resume" in command and "localhost:1" in command
+    assert command[command.index("--micro-batches") + 1] == "16"
+    answer = aiayn("launch", *told, "--out", tmp_path / "new")
+    assert "holds a run already; --resume it" in complaint(answer)
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
@@ -570,7 +630,9 @@ def test_the_papers_commands_are_understood() -> None:
     [
         (["--config", "smal"], "did you mean 'small'?"),
         (["--config", "laboratory", "--steps", 0], "steps=0"),
-        (["--config", "laboratory", "--data", "nowhere"], "nowhere"),
+        (["--config", "laboratory", "--data", "nowhere"], "a folder with train.en"),
+        (["--config", "laboratory"], "a vocabulary_size of 2000 cannot be learned"),
+        (["--config", "laboratory", "--device", "cuda:77"], "device 'cuda:77'"),
         (["--config", "laboratory", "--machines", 2], "give the address"),
         (
             ["--config", "laboratory", "--workers", 3, "--micro-batches", 8],
@@ -623,6 +685,8 @@ def test_what_the_workers_say_is_one_line(
         sentences,
         "--config",
         "laboratory",
+        "--vocabulary-size",
+        60,
         "--out",
         tmp_path / "run",
     )

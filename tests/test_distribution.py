@@ -219,6 +219,98 @@ def test_one_worker_agrees_with_itself() -> None:
     assert workers.total(1, 2.5, torch.tensor(3.0)) == [1.0, 2.5, 3.0]
 
 
+# Workers that were told different things
+
+
+def told_apart(tmp_path: Path, *jobs: tuple[TrainingConfig, Path, Path]) -> list[str]:
+    """What two workers, as on two machines, say of what they were told."""
+    port = free_port()
+    workers = [
+        start(
+            small_train,
+            *job,
+            log=tmp_path / f"{rank}.log",
+            WORLD_SIZE=2,
+            RANK=rank,
+            LOCAL_RANK=0,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=port,
+        )
+        for rank, job in enumerate(jobs)
+    ]
+    assert [finish(worker) for worker in workers] == [2, 2]
+    logs = [(tmp_path / f"{rank}.log").read_text() for rank in range(2)]
+    return [line for log in logs for line in log.splitlines() if "complaint: " in line]
+
+
+TWO = replace(EIGHT, micro_batches=2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (replace(TWO, seed=7), "seed=7, rank 0 seed=1"),
+        (replace(TWO, steps=7), "steps=7, rank 0 steps=6"),
+        (replace(TWO, micro_batches=4), "micro_batches=4, rank 0 micro_batches=2"),
+        (
+            replace(TWO, model=replace(TWO.model, dropout=0.3)),
+            "dropout=0.3, rank 0 dropout=0.1",
+        ),
+    ],
+)
+def test_distributed_workers_with_other_settings_are_told_apart(
+    changed: TrainingConfig, said: str, corpus: Path, tmp_path: Path
+) -> None:
+    """As with two launches at one address, or other flags on one of the machines."""
+    out = tmp_path / "run"
+    lines = told_apart(tmp_path, (TWO, corpus, out), (changed, corpus, out))
+    wanted = f"complaint: rank 1 has {said}; give all workers the same command"
+    assert lines == [wanted, wanted]
+    assert not out.exists()
+
+
+def test_distributed_workers_with_another_folder_are_told_apart(
+    corpus: Path, tmp_path: Path
+) -> None:
+    jobs = [(TWO, corpus, tmp_path / name) for name in ("one", "other")]
+    one, other = told_apart(tmp_path, *jobs)
+    assert (
+        one == other and f"has out={tmp_path}/other, rank 0 out={tmp_path}/one" in one
+    )
+
+
+def test_distributed_workers_with_another_text_are_told_apart(tmp_path: Path) -> None:
+    texts = [write_corpus(tmp_path / str(seed) / "corpus", seed) for seed in range(2)]
+    out = tmp_path / "run"
+    one, other = told_apart(tmp_path, *((TWO, text, out) for text in texts))
+    assert one == other and "rank 1 has corpus=" in one
+    assert one.endswith("; give all workers the same text")
+
+
+def test_distributed_workers_read_the_text_once_a_machine(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The second takes over what the first has made: its own text is not there."""
+    port = free_port()
+    workers = [
+        start(
+            small_train,
+            TWO,
+            text,
+            tmp_path / "run",
+            log=tmp_path / f"{rank}.log",
+            WORLD_SIZE=2,
+            RANK=rank,
+            LOCAL_RANK=rank,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=port,
+        )
+        for rank, text in enumerate((corpus, tmp_path / "nowhere"))
+    ]
+    assert [finish(worker) for worker in workers] == [0, 0]
+    assert kept(tmp_path / "run") == [6]
+
+
 # Workers that die
 
 

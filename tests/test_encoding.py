@@ -5,6 +5,7 @@ done by whom.
 import errno
 import io
 import json
+import math
 import os
 import pickle
 import signal
@@ -54,6 +55,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own for each test, and ten pairs a shard."""
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(encoding, "SHARD", 10)
+    monkeypatch.setattr(encoding, "AT_A_TIME", 1)  # so that they are made in order
     return tmp_path / "cache"
 
 
@@ -204,6 +206,68 @@ def test_the_progress_is_shown_on_request(
     assert "97.0/97.0" in capsys.readouterr().err
 
 
+def test_several_shards_are_made_at_a_time(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    monkeypatch.setattr(encoding, "AT_A_TIME", 4)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
+
+
+# Sides of unequal length
+
+
+@pytest.mark.parametrize("max_ratio", [1.0, 1.2, 1.5, 100.0, None])
+def test_unequal_pairs_are_left_out_and_counted(
+    vocabulary: Vocabulary, max_ratio: float | None
+) -> None:
+    expected = [
+        (source, target)
+        for source, target in encode_pairs(vocabulary, PAIRS, 256)
+        if max(len(source), len(target))
+        <= (max_ratio or math.inf) * min(len(source), len(target))
+    ]
+    if not expected:
+        assert "max_ratio; raise it" in complaint(
+            vocabulary, PAIRS, 256, max_ratio=max_ratio
+        )
+        return
+    for _ in range(2):  # the second time from the cache
+        encoded = encode_corpus(vocabulary, PAIRS, 256, max_ratio=max_ratio)
+        assert lists(encoded) == expected
+        assert (encoded.dropped, encoded.unequal) == (0, 97 - len(expected))
+
+
+def test_long_and_unequal_pairs_are_counted_apart(vocabulary: Vocabulary) -> None:
+    pairs = Pairs(
+        [*ENGLISH[:9], "long " * 400, ENGLISH[0]],
+        [*GERMAN[:9], "lang " * 400, "Ja"],
+        "my.en",
+        "my.de",
+    )
+    encoded = encode_corpus(vocabulary, pairs, 256, True, max_ratio=3.0)
+    assert (len(encoded), encoded.dropped, encoded.unequal) == (9, 1, 1)
+    assert "my.en, line 10" in complaint(vocabulary, pairs, 256, max_ratio=3.0)
+
+
+# Read once
+
+
+def test_files_that_have_not_changed_are_not_read_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start of eight workers after a crash would read gigabytes eight times."""
+    first, read = encode_corpus(vocabulary, PAIRS, 256), []
+    real = encoding.crc_of
+    monkeypatch.setattr(
+        encoding, "crc_of", lambda path: (read.append(path.name), real(path))[1]
+    )
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary) and not read
+    os.utime(first.folder / "tokens")  # as a copy of it would be
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert read == ["tokens"]
+
+
 # Interruptions and damage
 
 
@@ -277,7 +341,9 @@ def test_damaged_files_are_made_again(
             {"cut": cut(content), "empty": b"", "changed": changed}[damage]
         )
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-    assert path.read_bytes() == content and len(jobs) == 20
+    assert len(jobs) == 20
+    if name != "report.json":  # which says when
+        assert path.read_bytes() == content
 
 
 def test_what_a_killed_process_left_is_removed(
@@ -394,7 +460,9 @@ def test_a_full_disk(
 
 
 def test_a_shard_that_cannot_be_written(vocabulary: Vocabulary, cache: Path) -> None:
-    folder = cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model)
+    folder = (
+        cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model, math.inf)
+    )
     folder.mkdir(parents=True)
     (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
     assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256)
@@ -540,7 +608,8 @@ def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> No
     folder = encode_corpus(vocabulary, PAIRS, 256).folder
     (folder / name).write_bytes(change((folder / name).read_bytes()))
     report = json.loads((folder / "report.json").read_text())
-    report["files"][name][1:] = shards.size_and_crc(folder / name)
+    size, _ = report["seen"][name] = shards.size_and_time(folder / name)
+    report["files"][name][1:] = size, shards.crc_of(folder / name)
     (folder / "report.json").write_text(json.dumps(report))
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
@@ -553,6 +622,11 @@ def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> No
         {"dropped": "0"},
         {"dropped": None},
         {"dropped": 97},
+        {"unequal": 1},
+        {"unequal": -1},
+        {"unequal": None},
+        {"seen": None},
+        {"seen": {}},
         {"first_dropped": [1, 2]},
         {"unknown": "much"},
         {"unknown": float("nan")},

@@ -9,8 +9,11 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +21,22 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from small_runs import free_port
+from torch.distributed import TCPStore
 
 import aiayn.commands.evaluation
 from aiayn.commands import report, score
+from aiayn.commands import train as training_commands
 from aiayn.commands.evaluation import load_test, write_record
-from aiayn.commands.launch import launch, paper_run, reason, torchrun_command
-from aiayn.commands.slurm import slurm_script
+from aiayn.commands.launch import (
+    launch,
+    name_of,
+    paper_run,
+    reason,
+    torchrun_command,
+    wait_at,
+)
+from aiayn.commands.slurm import check_words, slurm_script
 from aiayn.data import Pairs
 from aiayn.errors import InputError
 from aiayn.training import recipe, train_model
@@ -161,15 +174,27 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+ENDED = '{"step": 9, "loss": 1.0}\n{"step": 9, "validation_perplexity": 7.0}\n'
+
+
 def submit(
-    cluster: Path, script: str, seconds: int = 0, code: int = 0
+    cluster: Path,
+    script: str,
+    seconds: int = 0,
+    code: int = 0,
+    metrics: str = ENDED,
+    cwd: Path | None = None,
 ) -> tuple[int, list[str]]:
     """Exit code of a batch file that has run for so long, and the commands that it
     gave.
     """
     (cluster / "job.sh").write_text(script)
+    (cluster / "runs" / "big").mkdir(parents=True)
+    (cluster / "runs" / "big" / "metrics.jsonl").write_text(metrics)
     environment = {**os.environ, "SECONDS": str(seconds), "CODE": str(code)}
-    done = subprocess.run(["bash", cluster / "job.sh"], env=environment)
+    done = subprocess.run(
+        ["bash", cluster / "job.sh"], env=environment, cwd=cwd or cluster
+    )
     return done.returncode, (cluster / "log").read_text().splitlines()
 
 
@@ -221,6 +246,13 @@ def test_the_job_trains_on_all_machines_and_scores_on_one(cluster: Path) -> None
     assert "--rdzv-endpoint node7:22345 --nproc-per-node 8 --max-restarts 3" in training
     assert training.endswith("-m aiayn train --data d e --out runs/big --resume")
     assert "aiayn evaluate runs/big --forms --json runs/big/bleu.json" in scoring
+
+
+@pytest.mark.parametrize("metrics", ["", ENDED[:25], ENDED[:25] * 2])
+def test_what_was_stopped_is_not_scored(cluster: Path, metrics: str) -> None:
+    """A signal that reached only the workers: they save, and end without a fault."""
+    code, commands = submit(cluster, SCRIPT, metrics=metrics)
+    assert code == 130 and len(commands) == 2
 
 
 def test_when_the_time_is_over_another_job_goes_on(cluster: Path) -> None:
@@ -294,7 +326,9 @@ def test_a_batch_file_takes_names_for_names(
         r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0]
     )
     assert sum(line.startswith("#SBATCH") for line in script.splitlines()) == 10
-    assert submit(cluster, script)[0] == 0
+    Path(name).mkdir()
+    Path(name, "metrics.jsonl").write_text(ENDED)
+    assert submit(cluster, script, cwd=here)[0] == 0
     words = (cluster / "words").read_text().split("\0")
     end = words.index("srun", 1)
     assert words[words.index("train") + 1 : end] == [*train, "--resume"]
@@ -306,7 +340,7 @@ def test_a_batch_file_takes_names_for_names(
         "--json",
         f"{run}/bleu.json",
     ]
-    assert not list(here.iterdir())
+    assert [path.name for path in here.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(
@@ -319,6 +353,15 @@ def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
             InputError, match="control character or is not UTF-8; choose another name"
         ):
             slurm_script(told, Path(out), 1)
+
+
+def test_a_locale_that_is_not_utf8_is_named() -> None:
+    """Python has read the bytes of a good name one by one."""
+    word = "größe".encode().decode("ascii", "surrogateescape")
+    with pytest.raises(
+        InputError, match="'größe': the locale is not UTF-8; set LC_ALL"
+    ):
+        check_words([word])
 
 
 # Workers
@@ -383,6 +426,107 @@ def test_a_worker_is_killed_and_the_others_go_on(
     found, expected = load_file(out / weights), load_file(run / weights)
     for name, tensor in expected.items():  # of one worker, who was not disturbed
         torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+# The same, but the second worker is told to stop before the first checkpoint.
+STOPPED = """\
+import os, signal
+import aiayn.training.loop
+from aiayn.__main__ import main
+
+step = aiayn.training.loop.training_step
+def stop(objective, optimizer, work, number, *rest):
+    if (os.environ["RANK"], number) == ("1", 3):
+        os.kill(os.getpid(), signal.SIGTERM)
+    return step(objective, optimizer, work, number, *rest)
+aiayn.training.loop.training_step = stop
+main()
+"""
+
+
+def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
+    aiayn: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither lost nor taken for the end; and the run goes on."""
+    real, out = training_commands.torchrun_command, tmp_path / "run"
+
+    def command(program: list[str], *more: Any) -> list[str]:
+        return real([str(tmp_path / "stopped.py"), *program[2:]], *more)
+
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    told = ["launch", "--data", sentences, "--out", out, "--workers", 2, *FLAGS[:4]]
+    with monkeypatch.context() as patch:
+        patch.setattr(training_commands, "torchrun_command", command)
+        code, output, _ = aiayn(*told, "--steps", 4000)
+    assert code == 130 and not (out / "bleu.json").exists()
+    wanted = "aiayn: stopped after step 3 of 4,000, which is saved; --resume goes on"
+    assert wanted in output
+    code, output, errors = aiayn(*told, "--steps", 4, "--resume")
+    assert code == 0 and (out / "bleu.json").exists(), output + errors
+
+
+def test_what_workers_refuse_they_refuse_once(
+    sentences: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three restarts would not make it right."""
+    out = shutil.copytree(run, tmp_path / "run")
+    flags = ["--data", str(sentences), *FLAGS, "--out", str(out), "--resume"]
+    program = ["-m", "aiayn", "train", *flags, "--seed", "8"]
+    with pytest.raises(InputError) as error:
+        launch(torchrun_command(program, workers=2, restarts=3), show=True)
+    assert "trained with seed=1, not 8; use that" in str(error.value)
+    assert capsys.readouterr().out.count("aiayn: ") in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("runs/a", "runs/b"), ("runs/a", "runs/ä"), ("a b", "a/b")]
+)
+def test_each_run_has_a_name_to_meet_by(one: str, other: str) -> None:
+    names = [name_of(Path(out)) for out in (one, one, other)]
+    assert names[0] == names[1] != names[2]
+    assert all(re.fullmatch("aiayn-[0-9a-f]{12}", name) for name in names)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_port_that_another_program_holds_is_refused(answers: bool) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    other, _ = listener.accept()
+                    other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * answers)
+                    held.append(other)
+
+        held: list[socket.socket] = []
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(InputError, match="another program answers there"):
+            wait_at(f"127.0.0.1:{port}", 2, seconds=15)
+
+
+def test_a_port_where_a_machine_waits_is_not_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    port = free_port()
+    store = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
+    wait_at(f"127.0.0.1:{port}", 2)
+    wait_at(f"127.0.0.1:{free_port()}", 3)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"waiting for 2 machines at 127.0.0.1:{port}, up to ten minutes"
+    assert len(said) == 2 and store
+
+
+def test_machines_that_do_not_meet_are_one_line() -> None:
+    for error in (
+        "RendezvousTimeoutError",
+        "RendezvousConnectionError: The connection",
+    ):
+        lines = ["Traceback (most recent call last):", f"torch.x.{error}"]
+        assert reason(lines).startswith("the machines did not all meet: does the same")
 
 
 def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:

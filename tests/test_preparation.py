@@ -192,8 +192,9 @@ def test_a_fault_that_rank_0_finds_ends_all(tmp_path: Path) -> None:
 def stopped_in_its_turn() -> None:
     """Of two workers the second one stops for ever, and gives no more signs of life."""
     aiayn.training.workers.SILENT_SECONDS = 1.5
+    os.environ["LOCAL_RANK"] = "0"  # as on two machines
     with join_workers() as workers:
-        workers.in_turn(
+        workers.share(
             lambda: os.kill(os.getpid(), signal.SIGSTOP) if workers.rank else None
         )
 

@@ -40,9 +40,12 @@ import aiayn.training.step
 from aiayn.data import train_vocabulary
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.description import read_description
+from aiayn.training.loop import Initial
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run import stop_signals
 from aiayn.training.step import training_step
+from aiayn.translation.learning import initial
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
 WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
@@ -125,8 +128,9 @@ def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
     all come back.
     """
     out = tmp_path / "run"
-    for _ in range(15):
-        train_model(replace(WHOLE, minutes=0.0), str(corpus), "en-de", out, resume=True)
+    for step in range(1, 16):
+        one_more = replace(WHOLE, steps=step)
+        train_model(one_more, str(corpus), "en-de", out, resume=True)
     assert kept(out)[-1] == 15
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
@@ -140,18 +144,20 @@ def test_a_resumed_run_that_is_over_stays_as_it_is(
     assert timeless(out) == timeless(whole) and kept(out) == kept(whole)
 
 
-def test_minutes_of_a_resumed_run_are_counted_on(
+def test_minutes_are_those_of_all_sessions(
     corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
+    """As the number of steps is: the same command twice trains no longer than once."""
     out = shutil.copytree(whole, tmp_path / "run")
     path = list_checkpoints(out)[-1] / "config.json"
     description = json.loads(path.read_text())
     description["training"]["minutes"] = 1000.0
     path.write_text(json.dumps(description))
-    train_model(
-        replace(WHOLE, steps=35, minutes=5.0), str(corpus), "en-de", out, resume=True
-    )
-    assert lines(out)[-1]["step"] == 35 and 1000 <= lines(out)[-1]["minutes"] < 1005
+    for minutes, step in ((1000.0, 30), (1005.0, 35)):
+        limited = replace(WHOLE, steps=35, minutes=minutes)
+        assert train_model(limited, str(corpus), "en-de", out, resume=True)
+        assert lines(out)[-1]["step"] == step
+    assert 1000 <= lines(out)[-1]["minutes"] < 1005
 
 
 def test_resume_with_nothing_to_resume_begins_anew(
@@ -470,27 +476,113 @@ def test_resume_with_other_data_is_refused(
     folder = shutil.copytree(corpus, tmp_path / "corpus")
     train_model(replace(WHOLE, steps=5), str(folder), "en-de", out)
     longer = replace(WHOLE, steps=10)
-    assert "pair=en-de, not de-en" in complaint(
-        train_model, longer, str(folder), "de-en", out, resume=True
-    )
-    message = complaint(train_model, longer, str(corpus), "en-de", out, resume=True)
-    assert f"data={folder}, not {corpus}" in message
-    message = complaint(
-        train_model, longer, str(folder), "en-de", out, resume=True, drop_too_long=True
-    )
-    assert "drop_too_long=False, not True" in message
-    text = (folder / "train.de").read_text()
-    (folder / "train.de").write_text(text.replace("zwei", "drei"))
-    assert "trained with corpus=" in complaint(
-        train_model, longer, str(folder), "en-de", out, resume=True
-    )
-    (folder / "train.de").write_text(text)
+
+    def said(pair: str = "en-de", **options: Any) -> str:
+        how = {"resume": True, **options}
+        return complaint(train_model, longer, str(folder), pair, out, **how)
+
+    assert "pair=en-de, not de-en" in said("de-en")
+    assert "drop_too_long=False, not True" in said(drop_too_long=True)
+    for name, key in (("train.de", "corpus"), ("val.en", "valid")):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace("zwei", "drei").replace("two", "six"))
+        assert f"trained with {key}=" in said() and "to go on with other text" in said()
+        (folder / name).write_text(text)
     train_vocabulary([" ".join(NUMBERS)] * 2, 60).save(out / "vocabulary.model")
     # The checkpoint has the right one.
     train_model(longer, str(folder), "en-de", out, resume=True)
     assert (out / "vocabulary.model").read_bytes() == (
         whole / "vocabulary.model"
     ).read_bytes()
+
+
+@pytest.mark.parametrize("how", ["moved", "relative", "dotted", "linked", "copied run"])
+def test_the_same_text_by_another_name_is_the_same(
+    how: str,
+    corpus: Path,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A text is known by its checksum: a scratch folder is another in each job."""
+    out, folder = tmp_path / "run", shutil.copytree(corpus, tmp_path / "corpus")
+    train_model(replace(WHOLE, steps=5), str(folder), "en-de", out)
+    monkeypatch.chdir(tmp_path)
+    data = {"relative": "corpus", "dotted": "./corpus"}.get(how, str(folder))
+    if how == "moved":
+        data = str(folder.rename(tmp_path / "elsewhere"))
+    elif how == "linked":
+        (tmp_path / "link").symlink_to(folder)
+        data = "link"
+    elif how == "copied run":
+        out = shutil.copytree(out, tmp_path / "copy")
+    train_model(WHOLE, data, "en-de", out, resume=True)
+    assert same_end(out, whole)
+    assert read_description(checkpoint(out, 30)).data == data
+
+
+# Begun with another model
+
+
+def from_run(folder: Path, config: TrainingConfig = WHOLE) -> Callable[[], Initial]:
+    return lambda: initial(folder, config)[0]
+
+
+def never() -> Initial:
+    raise AssertionError("a run that goes on needs nothing of its init")
+
+
+def test_a_run_that_began_with_a_model_goes_on_without_it(
+    corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    """It may be gone, have another name, or have been trained on since."""
+    short = replace(WHOLE, steps=7)
+    for name, config in (("run", short), ("undisturbed", replace(WHOLE, steps=12))):
+        begin = from_run(whole)
+        train_model(config, str(corpus), "en-de", tmp_path / name, init=begin)
+    for config, init in (
+        (replace(WHOLE, steps=9), never),
+        (replace(WHOLE, steps=12), None),
+    ):
+        train_model(
+            config, str(corpus), "en-de", tmp_path / "run", resume=True, init=init
+        )
+    assert same_end(tmp_path / "run", tmp_path / "undisturbed")
+    found = read_description(checkpoint(tmp_path / "run", 12)).training
+    assert found["init"] == str(whole) and found["steps_before"] == 30
+    assert found["rate_factor"] == pytest.approx(0.1)
+    other_rate = replace(WHOLE, rate_factor=2.0)
+    assert "rate_factor=0.1, not 0.2" in complaint(
+        train_model, other_rate, str(corpus), "en-de", tmp_path / "run", resume=True
+    )
+
+
+def test_a_run_that_began_anew_has_no_use_for_a_model(
+    corpus: Path, whole: Path
+) -> None:
+    said = complaint(
+        train_model, WHOLE, str(corpus), "en-de", whole, resume=True, init=never
+    )
+    assert "the run began with a new model, not with the one that is named now" in said
+
+
+@pytest.mark.parametrize("kind", ["byte_fallback", "lowercase"])
+@pytest.mark.parametrize("wanted", [False, True])
+def test_the_record_says_which_vocabulary_was_kept(
+    kind: str, wanted: bool, corpus: Path, tmp_path: Path
+) -> None:
+    size = 330 if kind == "byte_fallback" and wanted else 60
+    first = replace(other(WHOLE, vocabulary_size=size), steps=1, **{kind: wanted})
+    train_model(first, str(corpus), "en-de", tmp_path / "first")
+    second = replace(WHOLE, steps=1, **{kind: not wanted})
+    begin = from_run(tmp_path / "first")
+    train_model(second, str(corpus), "en-de", tmp_path / "second", init=begin)
+    found = read_description(checkpoint(tmp_path / "second", 1))
+    assert found.training[kind] is wanted and found.model.vocabulary_size == size
+    again = replace(second, steps=2)
+    out = tmp_path / "second"
+    train_model(again, str(corpus), "en-de", out, resume=True, init=never)
+    assert read_description(checkpoint(out, 2)).training[kind] is wanted
 
 
 def test_resume_with_other_plans_is_allowed(

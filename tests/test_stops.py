@@ -103,11 +103,28 @@ def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_stopped_at_ten_steps_it_ends_where_it_would_have(
     corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
-    for step in (1, 5, 30, 31, 38, 49):
+    for step in (1, 5, 30, 31, 38, 49, 50):  # at the last, patience is over
         out = tmp_path / f"stopped-{step}"
         stopped(step, corpus, out)
         train_model(PATIENT, str(corpus), "en-de", out, resume=True)
         same_run(out, whole)
+
+
+def test_killed_before_the_validation_that_ends_it(
+    corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, real = tmp_path / "run", Trainer.validate
+
+    def validate(trainer: Trainer, step: int, batches: Any) -> None:
+        if step == 50:
+            raise MemoryError
+        real(trainer, step, batches)
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(Trainer, "validate", validate)
+        train_model(PATIENT, str(corpus), "en-de", out)
+    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+    same_run(out, whole)
 
 
 def test_stopped_again_and_again(corpus: Path, whole: Path, tmp_path: Path) -> None:

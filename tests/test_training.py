@@ -9,7 +9,7 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,6 +32,7 @@ from small_runs import (
 )
 from torch import Tensor
 from torch.nn.functional import cross_entropy
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from aiayn.data import Batch, Batches, load_vocabulary, make_batch
@@ -40,6 +41,7 @@ from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig
+from aiayn.model.registry import ARCHITECTURES, register
 from aiayn.training import TrainingConfig, load_checkpoint, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
@@ -509,6 +511,95 @@ def test_what_a_run_leaves_behind(
     assert capsys.readouterr().out == ""
 
 
+class OnApple(TorchFunctionMode):
+    """Lets the processor take the place of an Apple GPU, which has no float64."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, arguments: Any = (), named: Any = None
+    ) -> Any:
+        asked = [*arguments, *(named or {}).values()]
+        here = any(str(each).startswith("mps") for each in asked)
+        here = here and function is not torch.device
+
+        def moved(each: Any) -> Any:
+            return torch.device("cpu") if str(each).startswith("mps") else each
+
+        if not here:
+            return function(*arguments, **(named or {}))
+        options = {key: moved(each) for key, each in (named or {}).items()}
+        found = function(*map(moved, arguments), **options)
+        if isinstance(found, Tensor) and found.dtype == torch.float64:
+            raise TypeError("the MPS framework doesn't support float64")
+        return found
+
+
+@pytest.mark.parametrize("name", ["adam", "muon"])
+def test_a_device_without_float64(
+    name: str, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Batches are moved by another thread, of which `OnApple` does not hear.
+    monkeypatch.setattr(Batch, "to", lambda batch, device: batch)
+    config = replace(QUICK, muon=name == "muon", checkpoint_steps=3)
+    how = {"device": "mps", "resume": True}
+    with OnApple():
+        with pytest.raises(TypeError, match="float64"):
+            torch.zeros(1, dtype=torch.float64).to(torch.device("mps"))
+        for steps in (3, 6):
+            some = replace(config, steps=steps)
+            train_model(some, corpus, "en-de", tmp_path / "run", **how)
+    train_model(config, corpus, "en-de", tmp_path / "here")
+    torch.testing.assert_close(tensors(tmp_path / "run"), tensors(tmp_path / "here"))
+
+
+def test_what_could_not_be_saved_is_refused_before_the_first_step(
+    corpus: str, tmp_path: Path
+) -> None:
+    """A buffer is not in a checkpoint; neither a folder nor a vocabulary is made."""
+
+    class Buffered(Transformer):
+        def __init__(self, config: TransformerConfig) -> None:
+            super().__init__(config)
+            self.register_buffer("slopes", torch.ones(2))
+
+    @dataclass(frozen=True)
+    class BufferedConfig(TransformerConfig):
+        """A shape of its own."""
+
+    register("buffered for a test", BufferedConfig, Buffered)
+    try:
+        shape = BufferedConfig(**asdict(TINY))
+        said = complaint(
+            train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run"
+        )
+    finally:
+        del ARCHITECTURES["buffered for a test"]
+    assert said.startswith("slopes: a buffer, which a checkpoint does not hold")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_rate_that_may_never_fall_is_warned_of(corpus: str, tmp_path: Path) -> None:
+    config = replace(QUICK, cooldown=3, minutes=5.0)
+    with pytest.warns(UserWarning, match="not if 5 minutes end the training before"):
+        train_model(config, corpus, "en-de", tmp_path / "run")
+
+
+def test_windows_is_refused(
+    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.fast_paths.sys.platform", "win32")
+    said = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
+    assert said.startswith("Windows: use WSL") and not (tmp_path / "run").exists()
+
+
+def test_a_training_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
+    assert not out.exists()
+    out.mkdir()  # who made it may want it
+    assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
+    assert out.exists() and not list(out.iterdir())
+
+
 def test_it_ends_when_the_minutes_are_over(corpus: str, tmp_path: Path) -> None:
     train_model(
         replace(QUICK, steps=10_000, minutes=0.0), corpus, "en-de", tmp_path / "run"
@@ -691,13 +782,13 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     assert "train.de: 61 lines" in complaint(
         train_model, QUICK, str(copy), "en-de", out
     )
-    assert not os.listdir(out)
+    assert not out.exists()
     (copy / "train.de").write_bytes(good)
     wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
     assert "a vocabulary_size of 9999 cannot be learned" in complaint(
         train_model, wide, str(copy), "en-de", out
     )
-    assert not os.listdir(out)
+    assert not out.exists()
     assert "max_length=3" in complaint(
         train_model, replace(QUICK, max_length=3), str(copy), "en-de", out
     )

@@ -1,13 +1,14 @@
-"""WMT14: one door to its texts, from a folder, through sacrebleu, or streamed once from
+"""WMT14: one door to its texts, from a folder, through sacrebleu, or fetched once from
 Hugging Face.
 """
 
 import errno
+import hashlib
 import json
 import os
 import sys
 import urllib.error
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,40 +47,31 @@ def complaint(*arguments: str) -> str:
     return str(caught.value)
 
 
+def write_parquet(folder: Path, rows: list[dict[str, Any]], files: int = 2) -> None:
+    """Rows as the archive has them, shared by so many files."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder.mkdir(parents=True, exist_ok=True)
+    size = -(-len(rows) // files)
+    for number in range(files):
+        part = pa.array(rows[number * size :][:size])
+        path = folder / f"train-{number:05}-of-{files:05}.parquet"
+        parquet.write_table(pa.table({"translation": part}), path, row_group_size=2)
+
+
 def hugging_face(
-    monkeypatch: pytest.MonkeyPatch,
-    rows: Callable[[], Iterator[dict[str, str]]] = lambda: iter(ROWS),
+    monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]] = ROWS
 ) -> list[tuple[Any, ...]]:
     """Let `rows` stand for the archive; gives the list of calls, as it grows."""
     calls: list[tuple[Any, ...]] = []
 
-    class Stream:
-        def iter(self, batch_size: int) -> Iterator[dict[str, list[dict[str, str]]]]:
-            for row in rows():
-                yield {"translation": [row]}
-
     def snapshot_download(*arguments: Any, **options: Any) -> str:
         calls.append((*arguments, options))
-        folder = tmp_path / options["allow_patterns"].partition("/")[0]
-        folder.mkdir(exist_ok=True)
-        for number in range(2):
-            (folder / f"train-{number}.parquet").touch()
-        return str(tmp_path)
+        name = options["allow_patterns"].partition("/")[0]
+        write_parquet(archive / name, rows)
+        return str(archive)
 
-    def load_dataset(
-        kind: str, data_files: list[str], split: str, streaming: bool
-    ) -> Stream:
-        assert (kind, split, streaming) == ("parquet", "train", True)
-        assert [Path(name).name for name in data_files] == [
-            "train-0.parquet",
-            "train-1.parquet",
-        ]
-        return Stream()
-
-    tmp_path = Path(os.environ["AIAYN_CACHE"]).parent
-    monkeypatch.setitem(
-        sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset)
-    )
+    archive = Path(os.environ["AIAYN_CACHE"]).parent / "archive"
     hub = SimpleNamespace(snapshot_download=snapshot_download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     return calls
@@ -103,7 +95,7 @@ def test_test_sets_are_not_looked_for_in_the_current_folder(
 # The training text
 
 
-def test_the_training_text_is_streamed_once(
+def test_the_training_text_is_fetched_once(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     calls = hugging_face(monkeypatch)
@@ -127,14 +119,15 @@ def test_the_training_text_is_streamed_once(
     }
     assert calls == [("wmt/wmt14", where)]
     report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
-    assert report == {"corpus": "wmt/wmt14", "pair": "en-de", "pairs": 3, "dropped": 2}
+    counts = {"pair": "en-de", "pairs": 3, "dropped": 2}
+    assert report == {"corpus": "wmt/wmt14", "revision": wmt.REVISION, **counts}
 
 
 def test_english_french_has_a_folder_of_its_own(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
-    calls = hugging_face(monkeypatch, lambda: iter(rows))
+    calls = hugging_face(monkeypatch, rows)
     assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
     assert (
         calls[0][1]["allow_patterns"] == "fr-en/train-*"
@@ -150,14 +143,25 @@ def test_pairs_that_no_reader_would_take_are_left_out(
         ("a", "b"),
         ("▁", "b"),
         ("a", "▁ \u3000▁"),
+        ("a", " \n\r\0 "),
+        (None, "b"),
         ("a", "x" * (1 << 20)),
         ("ä" * (1 << 19) + "a", "b"),
     ]
-    hugging_face(monkeypatch, lambda: iter([{"en": en, "de": de} for en, de in sides]))
+    hugging_face(monkeypatch, [{"en": en, "de": de} for en, de in sides])
     pairs = load_pairs("wmt14", "en-de", "train")
     assert [len(line) for line in pairs.target] == [1, 1 << 20]
     report = json.loads((cache / "wmt14" / "en-de" / "report.json").read_text())
-    assert (report["pairs"], report["dropped"]) == (2, 3)
+    assert (report["pairs"], report["dropped"]) == (2, 5)
+
+
+def test_lines_without_a_plain_letter_are_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = ["?", "ß", "– ", "Привет", "你好", "½", "🙂"]
+    hugging_face(monkeypatch, [{"en": line, "de": line} for line in lines])
+    pairs = load_pairs("wmt14", "en-de", "train")
+    assert list(pairs.source) == [line.strip() for line in lines]
 
 
 def test_a_file_that_somebody_removed_is_fetched_again(
@@ -170,28 +174,89 @@ def test_a_file_that_somebody_removed_is_fetched_again(
     assert len(calls) == 2
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    message = complaint("en-de", "train")
-    assert (
-        message == "wmt14 train: needs the datasets library: pip install 'aiayn[train]'"
-    )
+@pytest.mark.parametrize("module", ["huggingface_hub", "pyarrow.compute"])
+def test_without_a_library(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    needs = f"wmt14 train: needs {module.partition('.')[0]}"
+    said = f"{needs}; pip install huggingface_hub pyarrow"
+    assert complaint("en-de", "train") == said
 
 
-def breaking_off() -> Iterator[dict[str, str]]:
-    yield from ROWS[:2]
-    raise RuntimeError("connection lost\nand much more that nobody wants to read")
+def cut_off(folder: Path) -> None:
+    path = folder / "train-00001-of-00002.parquet"
+    path.write_bytes(path.read_bytes()[:-40])
 
 
-def test_a_stream_that_breaks_off_leaves_nothing(
+def renamed(folder: Path, damage: bool = False) -> None:
+    """As in the hub's cache, where a file is a link to one named by its checksum."""
+    for path in list(folder.iterdir()):
+        content = path.read_bytes()
+        blob = folder.parent / hashlib.sha256(content).hexdigest()
+        blob.write_bytes(content + b" " * damage)
+        path.unlink()
+        path.symlink_to(blob)
+
+
+FAULTS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "one is missing": (
+        lambda folder: (folder / "train-00001-of-00002.parquet").unlink(),
+        "train-00001-of-00002.parquet is not there",
+    ),
+    "all are missing": (
+        lambda folder: [path.unlink() for path in list(folder.iterdir())],
+        "train-00000-of-00001.parquet is not there",
+    ),
+    "cut off": (cut_off, "Parquet"),
+    "damaged": (lambda folder: renamed(folder, damage=True), "is damaged; remove it"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_download_that_is_not_whole_leaves_nothing(
+    fault: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    spoil, said = FAULTS[fault]
+    hugging_face(monkeypatch)
+    real = sys.modules["huggingface_hub"].snapshot_download
+
+    def spoilt(*arguments: Any, **options: Any) -> str:
+        folder = real(*arguments, **options)
+        spoil(Path(folder, "de-en"))
+        return str(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["huggingface_hub"], "snapshot_download", spoilt)
+        message = complaint("en-de", "train")
+    assert "cannot be fetched from Hugging Face (" in message and said in message
+    assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
+    assert len(load_pairs("wmt14", "en-de", "train")) == 3
+
+
+def test_files_named_by_their_checksum_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hugging_face(monkeypatch)
+    real = sys.modules["huggingface_hub"].snapshot_download
+
+    def linked(*arguments: Any, **options: Any) -> str:
+        folder = real(*arguments, **options)
+        renamed(Path(folder, "de-en"))
+        return str(folder)
+
+    monkeypatch.setattr(sys.modules["huggingface_hub"], "snapshot_download", linked)
+    assert len(load_pairs("wmt14", "en-de", "train")) == 3
+
+
+def test_a_connection_that_breaks_off(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    hugging_face(monkeypatch, breaking_off)
+    def fails(*_: Any, **__: Any) -> None:
+        raise RuntimeError("connection lost\nand much more that nobody wants to read")
+
+    hugging_face(monkeypatch)
+    monkeypatch.setattr(sys.modules["huggingface_hub"], "snapshot_download", fails)
     message = complaint("en-de", "train")
     assert "cannot be fetched from Hugging Face (connection lost); try again" in message
-    assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
-    hugging_face(monkeypatch)
-    assert len(load_pairs("wmt14", "en-de", "train")) == 3
 
 
 def test_a_full_disk_leaves_nothing(

@@ -10,9 +10,14 @@ __all__ = [
     "SHUTDOWN_SECONDS",
     "ENVIRONMENT",
     "torchrun_command",
+    "name_of",
     "FAILURE",
+    "REFUSED",
+    "LOST",
     "first_failure",
     "reason",
+    "CLIENT",
+    "wait_at",
     "launch",
     "paper_run",
 ]
@@ -22,10 +27,12 @@ __all__ = [
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable
+from hashlib import sha256
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -53,6 +60,7 @@ def torchrun_command(
     machines: int = 1,
     address: str | None = None,
     restarts: int = 0,
+    name: str = "aiayn",
 ) -> list[str]:
     """The command, the same on each machine, that starts `program` once per worker.
 
@@ -70,6 +78,8 @@ def torchrun_command(
         to be 29500.
     restarts : int
         How often all workers are started again after one has failed.
+    name : str
+        By which machines that meet at one address are told from others.
 
     Raises
     ------
@@ -91,13 +101,20 @@ def torchrun_command(
             raise InputError(f"address {address!r}: {advice}")
         endpoint = address if found[2] else f"{address}:{PORT}"
         meeting = ["--nnodes", str(machines), "--rdzv-backend", "c10d"]
-        meeting += ["--rdzv-id", "aiayn", "--rdzv-endpoint", endpoint]
+        meeting += ["--rdzv-id", name, "--rdzv-endpoint", endpoint]
     many = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     return ["torchrun", *meeting, *many, *program]
 
 
+def name_of(out: Path) -> str:
+    """The name by which the machines of a run meet: another for each run."""
+    return f"aiayn-{sha256(os.fsencode(out)).hexdigest()[:12]}"
+
+
 # book/09-launch.ipynb, cell reason
 FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) ")
+REFUSED = re.compile(r"failed \(exitcode: 2\) local_rank")  # before a restart
+LOST = 75  # the exit code of a worker that misses another one: a restart may help
 
 
 def first_failure(output: str) -> tuple[int, str] | None:
@@ -122,11 +139,46 @@ def reason(lines: Iterable[str]) -> str:
     failure = first_failure("\n".join(last))
     said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
     # Any other code is not that of who said it.
-    if said and (failure is None or failure[0] == 2):
+    if said and (failure is None or failure[0] in (2, LOST)):
         return said[0]
     if failure:
         return failure[1]
+    if any("RendezvousTimeout" in line or "RendezvousConn" in line for line in last):
+        asked = "does the same command run on each, and does each reach --address?"
+        return f"the machines did not all meet: {asked}"
     return "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
+
+
+# book/09-launch.ipynb, cell wait-at
+CLIENT = """\
+import sys
+from datetime import timedelta
+from torch.distributed import TCPStore
+at, limit = (sys.argv[1], int(sys.argv[2])), timedelta(seconds=10)
+TCPStore(*at, is_master=False, wait_for_workers=False, timeout=limit)
+"""
+
+
+def wait_at(endpoint: str, machines: int, seconds: float = 30.0) -> None:
+    """Say that machines wait for each other; an InputError if others are there.
+
+    Whatever answers has so many seconds to show that it is torchrun's store.
+    """
+    host, _, port = endpoint.rpartition(":")
+    at = host.strip("[]"), port
+    print(
+        f"waiting for {machines} machines at {endpoint}, up to ten minutes", flush=True
+    )
+    try:
+        socket.create_connection(at, timeout=10).close()
+    except OSError:
+        return  # it may be the first machine, or start a little later
+    try:
+        client = [sys.executable, "-c", CLIENT, *at]
+        subprocess.run(client, check=True, capture_output=True, timeout=seconds)
+    except subprocess.SubprocessError:
+        fault = "another program answers there; take another port"
+        raise InputError(f"--address {endpoint}: {fault}") from None
 
 
 # book/09-launch.ipynb, cell launch
@@ -156,6 +208,8 @@ def launch(command: list[str], show: bool = True) -> None:
                 last.append(line)
                 if show:
                     print(line, end="", flush=True)
+                if REFUSED.search(line):
+                    process.terminate()  # or it starts all again, in vain
         except BaseException:  # Ctrl-C, above all
             process.terminate()
             # The workers write until they have saved, and somebody has to read it.

@@ -16,10 +16,17 @@ __all__ = [
 import re
 import shlex
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from aiayn.commands.launch import ENVIRONMENT, SHUTDOWN_SECONDS, torchrun_command
+from aiayn.commands.launch import (
+    ENVIRONMENT,
+    SHUTDOWN_SECONDS,
+    name_of,
+    torchrun_command,
+)
 from aiayn.errors import InputError
+from aiayn.training.metrics import VALIDATED
 from aiayn.translation.bleu_forms import moses_languages
 
 # Before the end of a job, for the workers to save in.
@@ -53,6 +60,7 @@ if ((code != 0 && SECONDS > {nearly})); then
   exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
 fi
 ((code == 0)) || exit $code
+tail -n 1 {metrics} | grep -q {validated} || exit 130  # it was stopped
 srun --nodes=1 --ntasks=1 {evaluate}
 """
 
@@ -61,6 +69,10 @@ srun --nodes=1 --ntasks=1 {evaluate}
 def check_words(words: Iterable[str]) -> None:
     """Raise an InputError if a word does not fit into a line of a script or a log."""
     for word in words:
+        with suppress(UnicodeError):  # Python may have read UTF-8 as something else
+            if (text := word.encode("utf-8", "surrogateescape").decode()) != word:
+                advice = "set LC_ALL=C.UTF-8"
+                raise InputError(f"{text!r}: the locale is not UTF-8; {advice}")
         if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", word):
             fault = "holds a control character or is not UTF-8"
             raise InputError(f"{word!r}: {fault}; choose another name")
@@ -101,7 +113,8 @@ def slurm_script(
     evaluate = ["aiayn", "evaluate", run, *forms, "--json", f"{run}/bleu.json"]
     resume = [] if "--resume" in train else ["--resume"]
     program = ["-m", "aiayn", "train", *train, *resume]
-    command = torchrun_command(program, workers, machines, "first:1", restarts)
+    how = machines, "first:1", restarts, name_of(out)
+    command = torchrun_command(program, workers, *how)
     torchrun = [shlex.quote(word) for word in command]
     if machines > 1:  # the shell is to fill it in
         torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'
@@ -117,5 +130,7 @@ def slurm_script(
         torchrun=" ".join(torchrun),
         # SLURM may be early, and the script started late.
         nearly=60 * minutes - SIGNAL_SECONDS - 120,
+        metrics=shlex.quote(f"{run}/metrics.jsonl"),
+        validated=VALIDATED,
         evaluate=shlex.join(evaluate),
     )

@@ -8,6 +8,7 @@ __all__ = [
     "SHARD",
     "UNKNOWN",
     "VERSION",
+    "AT_A_TIME",
     "Encoded",
     "read_report",
     "fits",
@@ -23,9 +24,11 @@ __all__ = [
 # book/11-6-encoded-once.ipynb, cell encoding-imports
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +40,12 @@ from aiayn.data.batching import too_long
 from aiayn.data.corpora import Pairs
 from aiayn.data.files import cache_folder, cache_lock, open_file, usable_cache
 from aiayn.data.shards import (
+    crc_of,
     encode_shard,
     join_shards,
     number_types,
     read_shard,
-    size_and_crc,
+    size_and_time,
 )
 from aiayn.data.text import Lines
 from aiayn.data.vocabulary import Vocabulary
@@ -49,7 +53,9 @@ from aiayn.errors import InputError
 
 SHARD = 50_000  # pairs in a file of those that are joined in the end
 UNKNOWN = 0.01  # share of unknown tokens from which on there is a warning
-VERSION = 1  # of the files: other versions of this package leave them alone
+VERSION = 2  # of the files: other versions of this package leave them alone
+# Shards in the making: while one waits for sentencepiece, the other's lists are packed.
+AT_A_TIME = 2
 
 
 # book/11-6-encoded-once.ipynb, cell encoded
@@ -60,8 +66,8 @@ class Encoded:
     ----------
     lengths : array of int, pairs x 2
         Tokens of the source and of the target of each pair, their ends included.
-    dropped : int
-        Pairs that were too long.
+    dropped, unequal : int
+        Pairs that were too long, and others whose sides were too unequal in length.
     unknown : float
         Share of tokens that are unknown to the vocabulary.
     """
@@ -74,7 +80,8 @@ class Encoded:
         }
         self.tokens, self.starts = maps["tokens"], maps["starts"]
         self.lengths: Integer[np.ndarray, "pairs 2"] = maps["lengths"].reshape(-1, 2)
-        self.dropped, self.unknown = int(report["dropped"]), float(report["unknown"])
+        self.dropped, self.unequal = int(report["dropped"]), int(report["unequal"])
+        self.unknown = float(report["unknown"])
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -96,13 +103,21 @@ def read_report(
     types: dict[str, str],
     pairs: int,
 ) -> dict[str, Any] | None:
-    """The report on so many pairs; None unless the files are there, byte for byte."""
+    """The report on so many pairs; None unless the files are there, byte for byte.
+
+    A file is read only if it has another size or time than when it was written.
+    """
     try:
         with open_file(folder / "report.json") as file:
             report: dict[str, Any] = json.loads(file.read(1 << 16))
-        seals = {name: [types[name], *size_and_crc(folder / name)] for name in types}
-        whole = report["files"] == seals and fits(folder, report, pairs)
-    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        whole = {*report["files"]} == {*types}
+        for name, kind in types.items() if whole else ():
+            path, seal = folder / name, report["files"][name]
+            size, time = size_and_time(path)
+            crc = seal[2] if report["seen"][name] == [size, time] else crc_of(path)
+            whole = whole and seal == [kind, size, crc]
+        whole = whole and fits(folder, report, pairs)
+    except (FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return report if whole else None
 
@@ -113,7 +128,7 @@ def fits(folder: Path, report: dict[str, Any], pairs: int) -> bool:
     numbers = {name: size / np.dtype(kind).itemsize for name, (kind, size, _) in files}
     dropped, first = report["dropped"], report["first_dropped"]
     kind = report["files"]["lengths"][0]
-    kept = pairs - dropped
+    kept = pairs - dropped - report["unequal"]
     lengths = np.memmap(folder / "lengths", kind, mode="r") if kept else np.zeros(0)
     expected = {
         "tokens": int(lengths.sum(dtype=np.int64)),
@@ -145,25 +160,32 @@ def encode_missing(
     max_length: int,
     drop_too_long: bool,
     progress: bool,
+    max_ratio: float,
 ) -> dict[str, Any]:
     """Encode those shards of a corpus that are not in the folder yet, and join them."""
-    types, sizes = number_types(len(vocabulary), max_length), dict[Path, int]()
-    with tqdm(
-        total=len(pairs),
-        unit="pair",
-        unit_scale=True,
-        disable=not progress,
-        desc="encoding",
-    ) as bar:
-        for number, start in enumerate(range(0, len(pairs), SHARD)):
-            path, stop = folder / f"{number:05}.npz", min(start + SHARD, len(pairs))
-            sizes[path] = stop - start
-            if read_shard(path, types, sizes[path]) is None:
-                long = encode_shard(path, vocabulary, pairs, start, stop, max_length)
-                if long and not drop_too_long:
-                    raise too_long(pairs, *long, max_length)
-            bar.update(sizes[path])
-    return join_shards(folder, sizes, types)
+    types, size = number_types(len(vocabulary), max_length), len(pairs)
+    starts = range(0, size, SHARD)
+    shards = {
+        folder / f"{number:05}.npz": min(SHARD, size - start)
+        for number, start in enumerate(starts)
+    }
+
+    def make(path: Path, start: int) -> int:
+        if read_shard(path, types, shards[path]) is None:
+            part = start, start + shards[path]
+            long = encode_shard(path, vocabulary, pairs, *part, max_length, max_ratio)
+            if long and not drop_too_long:
+                raise too_long(pairs, *long, max_length)
+        return shards[path]
+
+    named: dict[str, Any] = {"desc": "encoding", "unit": "pair", "unit_scale": True}
+    with (
+        tqdm(total=size, disable=not progress, **named) as bar,
+        ThreadPoolExecutor(AT_A_TIME) as pool,
+    ):
+        for made in pool.map(make, shards, starts):
+            bar.update(made)
+    return join_shards(folder, shards, types, max_length)
 
 
 # book/11-6-encoded-once.ipynb, cell encode-corpus
@@ -173,8 +195,12 @@ def encode_corpus(
     max_length: int,
     drop_too_long: bool = False,
     progress: bool = False,
+    max_ratio: float | None = None,
 ) -> Encoded:
     """Tokens of every pair, with the end-of-sentence token, kept in the cache.
+
+    Pairs with a side that has more than `max_ratio` times the other's tokens are left
+    out, and counted.
 
     If it is interrupted, the next call goes on where this one stopped, to within
     `SHARD` pairs. One process of a machine does the work, the others wait for it. A
@@ -186,14 +212,17 @@ def encode_corpus(
         If a side has more than `max_length` tokens and such pairs are not dropped, or
         the cache cannot be used.
     """
-    folder = cache_folder() / "encoded" / text_key(pairs, max_length, vocabulary.model)
+    ratio = math.inf if max_ratio is None else max_ratio
+    key = text_key(pairs, max_length, vocabulary.model, ratio)
     types = number_types(len(vocabulary), max_length)
+    folder = cache_folder() / "encoded" / key
     with usable_cache(folder.parent):
         report = read_report(folder, types, len(pairs))
         if report is None:
             with cache_lock(folder):
+                how = max_length, drop_too_long, progress, ratio
                 report = read_report(folder, types, len(pairs)) or encode_missing(
-                    folder, vocabulary, pairs, max_length, drop_too_long, progress
+                    folder, vocabulary, pairs, *how
                 )
     return checked(folder, report, pairs, max_length, drop_too_long)
 
@@ -210,8 +239,9 @@ def checked(
     if report["dropped"] and not drop_too_long:
         line, source, target = report["first_dropped"]
         raise too_long(pairs, line, source, target, max_length)
-    if report["dropped"] == len(pairs):
+    if report["dropped"] + report["unequal"] == len(pairs):
         at_most = f"no pairs of at most max_length={max_length} tokens"
+        at_most += " and max_ratio" * bool(report["unequal"])
         raise InputError(f"{pairs.source_name}: {at_most}; raise it")
     if report["unknown"] > UNKNOWN:
         warnings.warn(

@@ -12,7 +12,8 @@ __all__ = [
     "encode_shard",
     "read_shard",
     "join_shards",
-    "size_and_crc",
+    "size_and_time",
+    "crc_of",
 ]
 
 
@@ -20,6 +21,7 @@ __all__ = [
 import contextlib
 import io
 import json
+import math
 import zlib
 from itertools import chain
 from pathlib import Path
@@ -57,11 +59,13 @@ def encode_shard(
     start: int,
     stop: int,
     max_length: int,
+    max_ratio: float = math.inf,
 ) -> tuple[int, int, int] | None:
     """Write the tokens of the pairs `start` up to `stop`, counted from 0, to a file.
 
-    Pairs that have more than `max_length` tokens on a side are left out. Gives the
-    first of them: its line, and its tokens on either side.
+    Pairs that have more than `max_length` tokens on a side are left out, and those with
+    more than `max_ratio` times as many as on the other. Gives the first that is too
+    long: its line, and its tokens on either side.
 
     Raises
     ------
@@ -75,11 +79,12 @@ def encode_shard(
         part, kept = slice(first, min(first + AT_ONCE, stop)), list[list[int]]()
         sides = (vocabulary.encode(side[part]) for side in (pairs.source, pairs.target))
         for line, (source, target) in enumerate(zip(*sides, strict=True), first + 1):
-            if max(len(source), len(target)) > max_length:
-                left_out.append((line, len(source), len(target)))
+            short, long = sorted(both := (len(source), len(target)))
+            if long > max_length or long > max_ratio * short:
+                left_out.append((line, *both))
             else:
                 kept += source, target
-                lengths.append((len(source), len(target)))
+                lengths.append(both)
         tokens.append(np.fromiter(chain.from_iterable(kept), types["tokens"]))
     shard = io.BytesIO()
     np.savez(
@@ -89,7 +94,7 @@ def encode_shard(
         left_out=np.array(left_out, np.int64).reshape(-1, 3),
     )
     write_atomically(path, shard.getvalue())
-    return left_out[0] if left_out else None
+    return next((row for row in left_out if max(row[1:]) > max_length), None)
 
 
 # book/11-6-encoded-once.ipynb, cell read-shard
@@ -117,6 +122,7 @@ def join_shards(
     folder: Path,
     shards: dict[Path, int],
     types: dict[str, str],
+    max_length: int,
 ) -> dict[str, Any]:
     """Join the shards of a corpus, with so many pairs each, and write a report.
 
@@ -139,10 +145,14 @@ def join_shards(
                 files[name].write(part.tobytes())
             end += int(sizes.sum())
             unknown += int((parts["tokens"] == UNK_ID).sum())
+    dropped = [row for row in left_out if max(row[1:]) > max_length]
+    seen = {name: size_and_time(folder / name) for name in FILES}
     report = {
-        "files": {name: [types[name], *size_and_crc(folder / name)] for name in FILES},
-        "dropped": len(left_out),
-        "first_dropped": left_out[0] if left_out else None,
+        "files": {k: [types[k], seen[k][0], crc_of(folder / k)] for k in FILES},
+        "seen": seen,
+        "dropped": len(dropped),
+        "first_dropped": dropped[0] if dropped else None,
+        "unequal": len(left_out) - len(dropped),
         "unknown": unknown / max(end, 1),
     }
     write_atomically(folder / "report.json", json.dumps(report).encode())
@@ -152,10 +162,16 @@ def join_shards(
 
 
 # book/11-6-encoded-once.ipynb, cell size-and-crc
-def size_and_crc(path: Path) -> tuple[int, int]:
-    """The bytes in a file, and their CRC-32."""
-    size = crc = 0
+def size_and_time(path: Path) -> list[int]:
+    """Bytes, and when they were written: who changes a file changes one of the two."""
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def crc_of(path: Path) -> int:
+    """The CRC-32 of a file."""
+    crc = 0
     with open_file(path) as file:
         while block := file.read(BLOCK):
-            size, crc = size + len(block), zlib.crc32(block, crc)
-    return size, crc
+            crc = zlib.crc32(block, crc)
+    return crc

@@ -13,23 +13,35 @@ __all__ = [
     "one_line",
     "train_folder",
     "write_train",
-    "one_sentence",
+    "one_line_each",
     "fetch_train",
+    "whole_set",
 ]
 
 
 # book/11-5-reading-text.ipynb, cell wmt-imports
 import contextlib
+import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import sacrebleu
+from jaxtyping import Bool
 from tqdm import tqdm
 
-from aiayn.data.files import atomic_file, cache_folder, cache_lock, write_atomically
-from aiayn.data.text import LONGEST, SPACES
+from aiayn.data.files import (
+    atomic_file,
+    cache_folder,
+    cache_lock,
+    open_file,
+    write_atomically,
+)
+from aiayn.data.text import LONGEST, check_filled
 from aiayn.errors import InputError, NotFetched
 
 # book/11-5-reading-text.ipynb, cell wmt-files
@@ -127,38 +139,52 @@ def write_train(folder: Path, pair: str) -> None:
     with contextlib.ExitStack() as stack:
         paths = {side: folder / f"train.{side}" for side in pair.split("-")}
         files = {side: stack.enter_context(atomic_file(paths[side])) for side in paths}
-        for sentences in fetch_train(pair):
-            texts = {side: one_sentence(sentences[side]).encode() for side in files}
-            whole = all(0 < len(text) <= LONGEST for text in texts.values())
-            for side, text in texts.items() if whole else ():
-                files[side].write(text + b"\n")
-            kept, dropped = kept + whole, dropped + (not whole)
-    counts = {"corpus": "wmt/wmt14", "pair": pair, "pairs": kept, "dropped": dropped}
-    report = json.dumps(counts, indent=1) + "\n"
+        for batch in fetch_train(pair):
+            texts = {side: one_line_each(batch[side]) for side in files}
+            whole = np.logical_and.reduce([good for _, good in texts.values()])
+            for side, (lines, _) in texts.items():
+                chosen = [*lines.filter(whole).to_pylist(), ""]
+                files[side].write("\n".join(chosen).encode())
+            kept, dropped = kept + int(whole.sum()), dropped + int((~whole).sum())
+    origin = {"corpus": "wmt/wmt14", "revision": REVISION, "pair": pair}
+    report = json.dumps(origin | {"pairs": kept, "dropped": dropped}, indent=1) + "\n"
     write_atomically(folder / "report.json", report.encode())
 
 
+# book/11-5-reading-text.ipynb, cell wmt-lines
+def one_line_each(texts: Any) -> tuple[Any, Bool[np.ndarray, " texts"]]:
+    """An array of texts as lines, and which of them `Lines` does not refuse."""
+    import pyarrow.compute as pc
+
+    ended = pc.replace_substring_regex(texts.fill_null(""), r"[\n\r\x00]", " ")
+    lines = pc.utf8_trim_whitespace(ended)
+    found = pc.match_substring_regex(lines, "[0-9A-Za-z]")
+    good = np.array(found.to_numpy(zero_copy_only=False))
+    for number in np.flatnonzero(~good).tolist():
+        with contextlib.suppress(InputError):
+            check_filled([lines[number].as_py()], "")
+            good[number] = True
+    short = pc.less_equal(pc.binary_length(lines), LONGEST)
+    return lines, good & short.to_numpy(zero_copy_only=False)
+
+
 # book/11-5-reading-text.ipynb, cell wmt-fetch
-def one_sentence(text: str) -> str:
-    """A text as one line, empty if blank; what would end it, and NUL, are spaces."""
-    text = text.translate({ord(mark): " " for mark in "\n\r\0"}).strip()
-    return text if text.strip(SPACES) else ""
-
-
-def fetch_train(pair: str) -> Iterator[dict[str, str]]:
-    """The pairs of WMT14's training text, each a dictionary by language.
+def fetch_train(pair: str) -> Iterator[dict[str, Any]]:
+    """WMT14's training text, in parts: arrays of texts by language.
 
     Raises
     ------
     InputError
-        If the library is missing or the text cannot be fetched.
+        If a library is missing or the text cannot be fetched.
     """
     try:
-        import datasets
         import huggingface_hub
-    except ModuleNotFoundError:
-        needs = "needs the datasets library: pip install 'aiayn[train]'"
-        raise InputError(f"wmt14 train: {needs}") from None
+        import pyarrow.compute as pc
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        library, *_ = str(error.name).split(".")
+        install = "pip install huggingface_hub pyarrow"
+        raise InputError(f"wmt14 train: needs {library}; {install}") from None
     name = WMT14[pair]
     try:
         archive = huggingface_hub.snapshot_download(  # only what is missing
@@ -167,20 +193,31 @@ def fetch_train(pair: str) -> Iterator[dict[str, str]]:
             revision=REVISION,
             allow_patterns=f"{name}/train-*",
         )
-        files = sorted(map(str, Path(archive, name).glob("train-*.parquet")))
-        stream = datasets.load_dataset(
-            "parquet",
-            data_files=files,
-            split="train",
-            streaming=True,
-        )
         with tqdm(desc=f"wmt14 {pair}", unit="pair", unit_scale=True) as bar:
-            for batch in stream.iter(batch_size=1000):
-                yield from batch["translation"]
-                bar.update(len(batch["translation"]))
+            for path in whole_set(Path(archive, name)):
+                for part in pyarrow.parquet.ParquetFile(path).iter_batches(10_000):
+                    texts = part.column("translation")
+                    yield {k: pc.struct_field(texts, k) for k in pair.split("-")}
+                    bar.update(len(texts))
     except Exception as error:  # whatever the libraries below it raise
         raise NotFetched(
             f"wmt14 {pair}: cannot be fetched from Hugging Face ({one_line(error)}); "
             "try again, or put train files of your own into a folder and give its name "
             "in place of wmt14"
         ) from None
+
+
+def whole_set(folder: Path) -> list[Path]:
+    """The files `train-00000-of-00003.parquet` and so on, all of them and undamaged."""
+    found = sorted(folder.glob("train-*-of-*.parquet"))
+    of = int(found[0].stem.rpartition("-")[2]) if found else 1
+    names = {f"train-{number:05}-of-{of:05}.parquet" for number in range(of)}
+    if missing := names - {path.name for path in found}:
+        raise InputError(f"{folder / min(missing)} is not there")
+    for path in found:
+        named = path.resolve().name  # the hub's cache names files by their checksum
+        with open_file(path) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        if re.fullmatch("[0-9a-f]{64}", named) and named != sha256:
+            raise InputError(f"{path.resolve()} is damaged; remove it")
+    return found

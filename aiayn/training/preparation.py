@@ -9,6 +9,7 @@ __all__ = [
     "Corpus",
     "checksum",
     "learn_vocabulary",
+    "kinds_of",
     "encode_texts",
     "prepare",
 ]
@@ -83,27 +84,38 @@ def learn_vocabulary(
         return vocabulary
 
 
+# book/11-7-many-workers.ipynb, cell kinds-of
+def kinds_of(vocabulary: Vocabulary) -> dict[str, bool]:
+    """Whether a vocabulary spells letters by bytes, and makes all of them small."""
+    tokens, program = range(len(vocabulary)), vocabulary.processor
+    return {
+        "byte_fallback": any(map(program.IsByte, tokens)),
+        "lowercase": "A" not in program.Normalize("A"),
+    }
+
+
 # book/11-7-many-workers.ipynb, cell encode-texts
 def encode_texts(
     vocabulary: Vocabulary,
-    texts: Iterable[Pairs],
+    texts: Iterable[tuple[Pairs, float | None]],
     longest: int,
     drop_too_long: bool,
     progress: bool,
 ) -> Iterator[Encoded]:
-    """Texts as tokens; says how many pairs were left out of each."""
-    for pairs in texts:
-        found = encode_corpus(
-            vocabulary, pairs, longest, drop_too_long, progress=progress
-        )
-        if dropped := found.dropped:
-            LOG.info(
-                "%s: %s of %s pairs are left out, a side has more than %s tokens",
-                pairs.source_name,
-                f"{dropped:,}",
-                f"{len(pairs):,}",
-                longest,
-            )
+    """Texts, each with its greatest ratio of lengths, as tokens; says what is left out.
+
+    That is counted for each reason.
+    """
+    for pairs, max_ratio in texts:
+        how = longest, drop_too_long, progress, max_ratio
+        found = encode_corpus(vocabulary, pairs, *how)
+        for left_out, why in (
+            (found.dropped, f"a side has more than {longest} tokens"),
+            (found.unequal, f"one side has more than {max_ratio} times the other's"),
+        ):
+            if left_out:
+                counts = f"{left_out:,} of {len(pairs):,} pairs are left out"
+                LOG.info("%s: %s, %s", pairs.source_name, counts, why)
         yield found
 
 
@@ -146,5 +158,6 @@ def prepare(
             f"{vocabulary}: {len(learned)} pieces, not {size}; go on as the run began,"
             " --vocabulary-size and --init included, or choose another --out"
         )
-    encoded = encode_texts(learned, texts, config.longest, drop_too_long, progress)
+    ratios = zip(texts, (config.max_ratio, None), strict=True)  # not of `val`
+    encoded = encode_texts(learned, ratios, config.longest, drop_too_long, progress)
     return Corpus(learned, *encoded)

@@ -39,6 +39,8 @@ from aiayn.training.recipes import TrainingConfig
 FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience"}
 FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse", "versions"}
 FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
+# The texts have checksums, and may have other names now; what follows from them.
+FREE |= {"data", "pairs", "left_out"}
 USUAL = asdict(TrainingConfig())  # what was meant by whoever did not say it
 del USUAL["model"]
 
@@ -68,7 +70,7 @@ def check_same_training(
         if one != other
     ]
     if changed:
-        other_text = was.get("corpus") != now.get("corpus")
+        other_text = any(was.get(k) != now.get(k) for k in ("corpus", "valid"))
         instead = f", with --init {folder.parent.parent}, to go on with other text"
         advice = f"use that, or another --out{instead * other_text}"
         raise InputError(f"{folder}: trained with {'; '.join(changed)}; {advice}")

@@ -80,6 +80,7 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
     Errors are `check_folder`'s.
     """
     path, lock = folder / ".lock", FileLock(folder / ".lock")
+    new = not folder.exists()
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -101,6 +102,9 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
         with contextlib.suppress(OSError):
             path.unlink()
         lock.release()
+        if new:  # and empty, or else it stays
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:

@@ -6,36 +6,47 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 
 __all__ = [
     "T",
+    "WorkerLost",
     "JOIN_SECONDS",
     "SILENT_SECONDS",
     "Workers",
     "signs_of_life",
+    "rank_0_answers",
     "wait_for",
     "call_the_roll",
+    "compare",
     "meeting",
     "join_workers",
 ]
 
 
 # book/11-7-many-workers.ipynb, cell distribution-imports
+import json
 import os
+import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed
 from torch import Tensor
 from torch.distributed import Store
 
+from aiayn.data.files import printable
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
 
 T = TypeVar("T")
+
+
+class WorkerLost(InputError):
+    """A worker is not there, or no longer: to start all again may help."""
+
 
 JOIN_SECONDS = 300.0  # for a worker to come up
 SILENT_SECONDS = 60.0  # after which a worker that gives no sign of life counts as lost
@@ -51,17 +62,32 @@ class Workers:
     device: torch.device = torch.device("cpu")  # where this one computes
     store: Store | None = None  # where they leave each other notes
 
-    def in_turn(self, work: Callable[[], T]) -> T:
-        """`work()`, by rank 0 first, with no limit of time; all leave together."""
+    def share(self, work: Callable[[], T]) -> T:
+        """What `work()` gives, done once on each machine, by rank 0 before all others.
+
+        There is no limit of time; all leave together.
+        """
         if self.store is None:
             return work()
-        with signs_of_life(self.store, self.rank):
+        with rank_0_answers(), signs_of_life(self.store, self.rank):
             if self.rank > 0:
                 wait_for(self.store, [0])
-            result = work()
+            first = self.rank - int(os.environ.get("LOCAL_RANK", 0))  # on this machine
+            if self.rank == first:
+                self.store.set(f"made/{first}", pickle.dumps(work()).hex())
+            else:
+                wait_for(self.store, [first])
             self.store.set(f"done/{self.rank}", "")
             wait_for(self.store, range(self.world_size))
+            made = self.store.get(f"made/{first}").decode()
+            result: T = pickle.loads(bytes.fromhex(made))
             return result
+
+    def agree(self, subject: str, facts: dict[str, Any]) -> None:
+        """Raise an InputError unless all workers know the same of a subject."""
+        if self.store is not None:
+            with rank_0_answers():
+                compare(self.store, self.rank, self.world_size, subject, facts)
 
     def connect(self) -> None:
         """From here on workers can add up tensors, and the library's clocks run."""
@@ -77,7 +103,9 @@ class Workers:
 
     def total(self, *values: float | Tensor) -> list[float]:
         """Each of the values, summed over all workers; all have to take part."""
-        numbers = [torch.as_tensor(value, dtype=torch.float64) for value in values]
+        # Apple's GPUs have no float64.
+        wide = torch.float32 if self.device.type == "mps" else torch.float64
+        numbers = [torch.as_tensor(value).to(wide) for value in values]
         sums = torch.stack(
             [number.to(self.device, non_blocking=True) for number in numbers]
         )
@@ -107,6 +135,19 @@ def signs_of_life(store: Store, rank: int) -> Iterator[None]:
         thread.join()
 
 
+# book/11-7-many-workers.ipynb, cell rank-0-answers
+@contextmanager
+def rank_0_answers() -> Iterator[None]:
+    """Within it, an InputError says if rank 0 is lost, which keeps the store."""
+    try:
+        yield
+    except torch.distributed.DistError as error:
+        raise WorkerLost(
+            "rank 0 was lost while the data were prepared;"
+            f" look at its output ({error!s:.80})"
+        ) from None
+
+
 # book/11-7-many-workers.ipynb, cell wait-for
 def wait_for(store: Store, ranks: Iterable[int]) -> None:
     """Wait, without a limit, until each of these workers is done.
@@ -118,23 +159,17 @@ def wait_for(store: Store, ranks: Iterable[int]) -> None:
     """
     for rank in ranks:
         heard, since = 0, time.monotonic()
-        try:
-            while not store.check([f"done/{rank}"]):
-                lives = store.add(f"life/{rank}", 0)
-                if lives != heard:
-                    heard, since = lives, time.monotonic()
-                if time.monotonic() - since > SILENT_SECONDS:
-                    raise InputError(
-                        f"rank {rank} has given no sign of life for"
-                        f" {SILENT_SECONDS:g} seconds while the data were prepared;"
-                        " look at the output of its machine"
-                    )
-                time.sleep(0.2)
-        except RuntimeError as error:  # rank 0 keeps the store
-            raise InputError(
-                "rank 0 was lost while the data were prepared;"
-                f" look at its output ({error!s:.80})"
-            ) from None
+        while not store.check([f"done/{rank}"]):
+            lives = store.add(f"life/{rank}", 0)
+            if lives != heard:
+                heard, since = lives, time.monotonic()
+            if time.monotonic() - since > SILENT_SECONDS:
+                raise WorkerLost(
+                    f"rank {rank} has given no sign of life for"
+                    f" {SILENT_SECONDS:g} seconds while the data were prepared;"
+                    " look at the output of its machine"
+                )
+            time.sleep(0.2)
 
 
 # book/11-7-many-workers.ipynb, cell call-the-roll
@@ -154,11 +189,30 @@ def call_the_roll(store: Store, rank: int, world_size: int, seconds: float) -> N
         missing = [
             str(other) for other, name in enumerate(names) if not store.check([name])
         ]
-        raise InputError(
+        raise WorkerLost(
             f"of {world_size} workers, rank {', '.join(missing)} did not join"
             f" within {seconds:g} seconds; look at the output of its machine,"
             " and whether it reaches MASTER_ADDR:MASTER_PORT"
         ) from None
+
+
+# book/11-7-many-workers.ipynb, cell compare
+def compare(
+    store: Store, rank: int, world_size: int, subject: str, facts: dict[str, Any]
+) -> None:
+    """Raise an InputError, with all workers, unless each knows the same as rank 0."""
+    names = [f"{subject}/{other}" for other in range(world_size)]
+    store.set(names[rank], json.dumps(facts))
+    store.wait(names, timedelta(seconds=JOIN_SECONDS))
+    ours, *others = (json.loads(store.get(name)) for name in names)
+    for number, theirs in enumerate(others, start=1):
+        for key in sorted(ours.keys() | theirs.keys()):
+            mine, other = ours.get(key), theirs.get(key)
+            if mine != other:
+                raise InputError(
+                    f"rank {number} has {key}={printable(other)}, rank 0"
+                    f" {key}={printable(mine)}; give all workers the same {subject}"
+                )
 
 
 # book/11-7-many-workers.ipynb, cell meeting
@@ -183,7 +237,7 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
         store, *_ = next(met)
     except (torch.distributed.DistError, ValueError) as error:
         address = f"{found['MASTER_ADDR']}:{found['MASTER_PORT']}"
-        raise InputError(
+        raise WorkerLost(
             f"rank 0 at {address} cannot be reached"
             f" within {seconds:g} seconds ({error})"
         ) from None

@@ -11,6 +11,7 @@ __all__ = [
     "hold_out",
     "example",
     "initial",
+    "begin_with",
     "train",
     "texts",
     "checked",
@@ -133,6 +134,19 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     return start, said
 
 
+def begin_with(
+    init: Start, config: TrainingConfig, shown: Progress
+) -> Callable[[], Initial]:
+    """`initial`, for a run that begins; one that goes on will not call it."""
+
+    def begin() -> Initial:
+        start, said = initial(init, config)
+        shown.say(said)
+        return start
+
+    return begin
+
+
 # book/11-3-your-own-text.ipynb, cell train
 def train(
     recipe: TrainingConfig | str,
@@ -177,9 +191,8 @@ def train(
         and pays on a GPU.
     """
     config, shown = checked(recipe, out, resume), Progress(progress, on_log, example)
-    start, said = (None, "") if init is None else initial(init, config)
+    start = None if init is None else begin_with(init, config, shown)
     data, pair = texts(pairs, valid, pair, config.seed, shown)
-    shown.say(said)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
         options = drop_too_long, resume, tensorboard, compile, start, device
