@@ -16,6 +16,7 @@ __all__ = [
 # book/09-launch.ipynb, cell imports
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
@@ -35,6 +36,7 @@ from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
 from aiayn.costs.hardware import PAPER_RUNS, PlannedRun, plan_table
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
 from aiayn.table3.sweep import sweep as run_sweep
@@ -209,10 +211,12 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     try:
+        check_system()
         open_streams()
-        show_progress()
-        with output_arrives():
-            read_command(verbs)()
+        with warnings.catch_warnings(action="default", category=UserWarning):
+            show_progress()
+            with output_arrives():
+                read_command(verbs)()
     except (InputError, OSError) as error:
         with suppress(OSError):  # standard error may be full
             print(f"aiayn: {error}", file=sys.stderr)

@@ -10,14 +10,22 @@ __all__ = [
     "hardware_peak",
     "Trainer",
     "Initial",
+    "adapted",
+    "Beginning",
+    "beginning",
     "prepare_run",
+    "contents",
+    "told",
     "settings_of",
+    "check_ahead",
     "train_model",
 ]
 
 
 # book/11-7-many-workers.ipynb, cell imports
 import math
+import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -31,16 +39,19 @@ from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops, trainin
 from aiayn.data.batching import Batch, Batches, check_shares
 from aiayn.data.corpora import Pairs
 from aiayn.data.vocabulary import Vocabulary
-from aiayn.fast_paths import fast_products
-from aiayn.model.base import EncoderDecoder
-from aiayn.model.registry import build, check_rebuilt
+from aiayn.errors import InputError
+from aiayn.fast_paths import check_system, fast_products
+from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.model.registry import build, check_rebuilt, describe
+from aiayn.training.description import read_description
 from aiayn.training.metrics import Meter, stale
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
-from aiayn.training.preparation import Corpus, prepare
+from aiayn.training.preparation import Corpus, kinds_of, prepare
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.regularization import RegularizedObjective
+from aiayn.training.resume import newest_checkpoint, offering_another
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
@@ -135,8 +146,18 @@ class Trainer:
         }
 
     # book/11-7-many-workers.ipynb, cell fit
-    def fit(self, batches: Batches, valid: list[Batch]) -> None:
-        """Take the steps from where the run stands to the last, or as time allows."""
+    def ended(self) -> bool:
+        """Whether time or patience is over for a run that goes on, says rank 0."""
+        run, config = self.run, self.config
+        over = run.minutes >= config.minutes
+        over = over or stale(run.metrics.validations(), config.patience)
+        return self.workers.anyone(run.writes and run.step > 0 and over)
+
+    def fit(self, batches: Batches, valid: list[Batch]) -> bool:
+        """Take the steps from where the run stands to the last, or as time allows.
+
+        Gives whether it came to its end; if not, a signal stopped it.
+        """
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
         optimizer, scaler = self.optimizer, self.scaler
         asked = RegularizedObjective(self.model, config)
@@ -144,9 +165,11 @@ class Trainer:
         if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective)
         missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
-        if workers.anyone(missed):
+        if workers.anyone(run.writes and missed):
             self.validate(run.step, valid)  # it was killed between the two
-        saved, end = meter.minutes, meter.minutes + config.minutes
+        if self.ended():
+            return True
+        saved, end, found = meter.minutes, config.minutes, {"stopped": 0.0}
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             steps = upcoming(batches, run.step + 1, config.steps, workers.device)
             for step, work in steps:
@@ -174,11 +197,11 @@ class Trainer:
                     if not found["stopped"]:  # who sends a signal does not wait long
                         self.validate(step, valid)
                     saved = meter.minutes
-                    over = over or workers.anyone(
-                        stale(run.metrics.validations(), config.patience)
-                    )
+                    said = stale(run.metrics.validations(), config.patience)
+                    over = over or workers.anyone(run.writes and said)
                 if over:
                     break
+        return not found["stopped"]
 
 
 # book/11-7-many-workers.ipynb, cell prepare-run
@@ -192,40 +215,105 @@ class Initial:
     steps: int = 0  # that it was trained for
 
     def adapt(self, config: TrainingConfig) -> TrainingConfig:
-        """A recipe with the shape of this model, but its own dropout.
-
-        Its rate falls on from these steps, at a tenth, unless `steps_before` says how
-        it goes on.
-        """
+        """A recipe with the shape and the vocabulary of this model, as `adapted`."""
         check_rebuilt(self.model)
-        shape = replace(self.model.config, dropout=config.model.dropout)
-        config = replace(config, model=shape)
-        if config.steps_before or not self.steps:
-            return config
-        rate = config.rate_factor * GENTLE
-        return replace(config, steps_before=self.steps, rate_factor=rate)
+        kinds = kinds_of(self.vocabulary) if self.vocabulary else {}
+        return adapted(config, self.model.config, self.steps, kinds)
 
 
+def adapted(
+    config: TrainingConfig, shape: ModelConfig, steps: int, kinds: dict[str, bool]
+) -> TrainingConfig:
+    """A recipe with another shape, but its own dropout, and the kinds of a vocabulary.
+
+    Its rate falls on from so many steps, at a tenth, unless `steps_before` says how it
+    goes on.
+    """
+    shape = replace(shape, dropout=config.model.dropout)
+    config = replace(config, model=shape, **kinds)
+    if config.steps_before or not steps:
+        return config
+    rate = config.rate_factor * GENTLE
+    return replace(config, steps_before=steps, rate_factor=rate)
+
+
+# book/11-7-many-workers.ipynb, cell beginning
+@dataclass(frozen=True)
+class Beginning:
+    """What a training begins with, or goes on with."""
+
+    config: TrainingConfig  # the recipe, with the shape of `init`
+    last: Path | None = None  # the checkpoint that it goes on from
+    init: Initial | None = None  # else the model that it begins with
+    name: str | None = None  # of the `init` with which it began
+
+    @property
+    def vocabulary(self) -> Vocabulary | Path | None:
+        """Known already, or None: it is learned."""
+        if self.last is not None:
+            return self.last / "vocabulary.model"
+        return self.init.vocabulary if self.init else None
+
+
+def beginning(
+    config: TrainingConfig,
+    out: Path,
+    resume: bool,
+    init: Callable[[], Initial] | None,
+) -> Beginning:
+    """What a training into a folder begins with.
+
+    One that goes on needs nothing of its `init` any more: its checkpoint has it all.
+    """
+    last = newest_checkpoint(out) if resume or restarted(out) else None
+    if last is None:
+        start = init() if init else None
+        config = start.adapt(config) if start else config
+        return Beginning(config, None, start, start.name if start else None)
+    with offering_another(last):
+        was = read_description(last)
+    if (name := was.training.get("init")) is not None:
+        kinds = {k: bool(was.training.get(k)) for k in ("byte_fallback", "lowercase")}
+        steps = int(was.training.get("steps_before", 0))
+        config = adapted(config, was.model, steps, kinds)
+    elif init:
+        fault = "the run began with a new model, not with the one that is named now"
+        raise InputError(f"{out}: {fault}; leave that out, or choose another --out")
+    return Beginning(config, last, None, name)
+
+
+# book/11-7-many-workers.ipynb, cell prepare-once
 def prepare_run(
     run: Run,
-    config: TrainingConfig,
+    start: Beginning,
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
     drop_too_long: bool,
-    init: Initial | None,
     progress: bool,
 ) -> Corpus:
-    """`prepare` with the vocabulary of the run, or of `init`, or written by rank 0."""
-    path = run.folder / "vocabulary.model"
-    known: Vocabulary | Path | None = init.vocabulary if init else None
-    if run.last is not None:
-        known = run.last / "vocabulary.model"
-    elif known is None and not run.writes:
+    """`prepare` with the vocabulary that is known, or that rank 0 has written."""
+    path, known = run.folder / "vocabulary.model", start.vocabulary
+    if known is None and not run.writes:
         known = path
-    corpus = prepare(config, data, pair, drop_too_long, known, progress)
+    corpus = prepare(start.config, data, pair, drop_too_long, known, progress)
     if run.writes:
         corpus.vocabulary.save(path)
     return corpus
+
+
+def contents(corpus: Corpus) -> dict[str, Any]:
+    """What tells the texts of a training from others, and how much of them it reads."""
+    known, left_out = corpus.train, corpus.train.dropped + corpus.train.unequal
+    found = {"corpus": known.folder.name, "valid": corpus.valid.folder.name}
+    return found | {"pairs": len(known), "left_out": left_out}
+
+
+def told(settings: dict[str, Any], start: Beginning, out: Path) -> dict[str, Any]:
+    """What all workers of a training have to be told alike."""
+    facts = {**settings, **describe(start.config.model), "out": str(out)}
+    facts["goes on from"] = start.last.name if start.last else None
+    # A text or a model may have another name on each machine.
+    return {k: v for k, v in facts.items() if k not in ("data", "init", "versions")}
 
 
 # book/11-7-many-workers.ipynb, cell settings
@@ -240,9 +328,19 @@ def settings_of(
     }
     known |= {"data": data} if isinstance(data, str) else {}
     known |= {"pair": pair} if pair else {}
-    packages = "aiayn", "torch", "sentencepiece"
-    versions = {name: metadata.version(name) for name in packages}
+    versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
+    versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
     return known | {"versions": versions}
+
+
+def check_ahead(config: TrainingConfig) -> None:
+    """Refuse what could not be saved after hours of work; warn of a rate left high."""
+    with torch.device("meta"):
+        check_rebuilt(build(config.model))
+    if config.cooldown and math.isfinite(config.minutes):
+        falls = f"the rate falls in the last {config.cooldown:,} of {config.steps:,}"
+        ends = f"not if {config.minutes:g} minutes end the training before"
+        warnings.warn(f"{falls} steps, {ends}; give fewer steps", stacklevel=3)
 
 
 # book/11-7-many-workers.ipynb, cell train
@@ -255,42 +353,45 @@ def train_model(
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
-    init: Initial | None = None,
+    init: Callable[[], Initial] | None = None,
     device: torch.device | str | None = None,
     progress: Progress | None = None,
-) -> None:
+) -> bool:
     """Train a model, and leave a `Run` in the folder `out` (section 5).
 
-    `aiayn.train` says what is what.
+    `aiayn.train` says what is what; `init` is called unless a run goes on. Gives
+    whether the training came to its end; if not, a signal stopped it.
     """
-    config = init.adapt(config) if init else config
+    check_system()
+    out = Path(out)
+    start = beginning(config, out, resume, init)
+    config, going_on = start.config, resume or restarted(out)
+    check_ahead(config)
     settings = settings_of(config, data, pair) | {"drop_too_long": drop_too_long}
-    settings |= {"init": init.name} if init else {}
+    settings |= {"init": start.name} if start.name else {}
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
-        Run(
-            Path(out), resume or restarted(Path(out)), tensorboard, workers.rank == 0
-        ) as run,
+        Run(out, going_on, tensorboard, workers.rank == 0) as run,
     ):
+        workers.agree("command", told(settings, start, out))
         check_shares(config.micro_batches or workers.world_size, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
-        known = config, data, pair, drop_too_long, init, shown.live
-        corpus = workers.in_turn(lambda: prepare_run(run, *known))
+        known = data, pair, drop_too_long, shown.live
+        corpus = workers.share(lambda: prepare_run(run, start, *known))
+        workers.agree("text", texts := contents(corpus))
         workers.connect()
         torch.manual_seed(config.seed)  # of the first weights
         model = build(config.model).to(workers.device)
-        if init:
-            model.load_state_dict(init.model.state_dict())
+        if start.init:
+            model.load_state_dict(start.init.model.state_dict())
         how = training_dtype(workers.device, config.bfloat16), config.weight_decay
         optimizer = Muon(model, *how) if config.muon else make_optimizer(model)
-        settings |= {"corpus": corpus.train.folder.name}
-        run.begin(model, optimizer, corpus.vocabulary, settings)
+        run.begin(model, optimizer, corpus.vocabulary, settings | texts)
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
-        patient = run.step == 0 or not stale(run.metrics.validations(), config.patience)
-        if workers.anyone(patient):  # or else it had ended already
-            batches = training_batches(corpus, config, workers)
-            tokens = min(config.batch_tokens, 4096)
-            valid = validation_batches(corpus.valid, tokens, workers.device)
-            Trainer(config, model, optimizer, run, workers, shown).fit(batches, valid)
+        batches = training_batches(corpus, config, workers)
+        tokens = min(config.batch_tokens, 4096)
+        valid = validation_batches(corpus.valid, tokens, workers.device)
+        trainer = Trainer(config, model, optimizer, run, workers, shown)
+        return trainer.fit(batches, valid)

@@ -63,7 +63,8 @@ class TrainingConfig(LittleText):
 
     model: ModelConfig = TransformerConfig()  # the shape of the model
     steps: int = 100_000  # after which the run ends
-    minutes: float = math.inf  # after which it ends in any case
+    # after which it ends in any case, those of earlier sessions included
+    minutes: float = math.inf
     # taken by a training that this one goes on from: the rate falls on from there
     steps_before: int = 0
     batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
@@ -74,6 +75,8 @@ class TrainingConfig(LittleText):
     # share of a label that is spread over the vocabulary (section 5.4)
     label_smoothing: float = 0.1
     max_length: int = 256  # tokens; longer sentences are refused
+    # of the tokens of a pair's sides, beyond which it is left out; any where None
+    max_ratio: float | None = None
     # spell letters that the vocabulary lacks, by 256 pieces for bytes
     byte_fallback: bool = False
     bfloat16: bool = False  # multiply in 16 bits on a processor, too
@@ -119,6 +122,7 @@ def check_recipe(config: TrainingConfig) -> None:
     bounds: dict[str, tuple[float, float]]
     bounds = {name: (1, most) for name, most in MOST.items()}
     bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
+    bounds["max_ratio"] = (1, 10**6)
     bounds |= dict.fromkeys(("bpe_dropout", "word_dropout"), (0, 0.9))
     check_fields(config, bounds, usual=(0, math.inf))
     smoothing, factor = config.label_smoothing, config.rate_factor
@@ -244,12 +248,13 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
     if name not in names:
         raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
     known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
-    own = {field.name for field in fields(known)}
+    own = [field.name for field in fields(known)]
     mine = {key: value for key, value in changes.items() if key in own}
     settings = replace(known, **mine)
     shape = {key: value for key, value in changes.items() if key not in own}
     names = [field.name for field in fields(settings.model)]
-    for key in shape.keys() - set(names):
-        meant = did_you_mean(key, [*own, *names])
-        raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
+    for key in shape:
+        if key not in names:
+            meant = did_you_mean(key, [*own, *names])
+            raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
     return replace(settings, model=replace(settings.model, **shape))
