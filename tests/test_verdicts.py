@@ -128,3 +128,35 @@ def test_the_encoder_s_heads_are_judged(
             head |= {"done": k < done + number % 2, "name": f"task {k}"}
     cells = ["heads", "claim-heads"]
     assert judge("04-why-self-attention", cells, "heads.json", content) is holds
+
+
+@pytest.mark.parametrize(
+    ("unscaled", "smaller", "longer", "holds"),
+    [
+        (0.6, 1.0, 0.9, None),  # as found: it changes with start and budget
+        (0.6, 0.6, 0.6, True),
+        (1.0, 1.0, 1.0, False),
+    ],
+)
+def test_additive_scores_are_judged_at_more_than_one_budget(
+    unscaled: float, smaller: float, longer: float, holds: bool | None
+) -> None:
+    recall = {(name, k): [1.0] * 5 for name in ("scaled", "additive") for k in (4, 64)}
+    recall |= {("unscaled", 4): [1.0] * 5, ("unscaled", 64): [unscaled] * 5}
+    others = {"smaller": [smaller] * 5, "longer": [longer] * 5}
+    path = BOOK / "11-8-other-scores-and-kernels.ipynb"
+    (cell,) = (
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.id == "claim-additive-beats"
+    )
+    found: list[bool | None] = []
+    known = {"recall": recall, "others": others}
+    known |= {"claim": lambda identifier, holds, **named: found.append(holds)}
+    exec(compile(cell, path.name, "exec"), known)
+    assert found == [holds]
+
+
+def test_a_run_that_was_added_to_a_record_says_when_and_where() -> None:
+    added = record("comparison.json")["again"]
+    assert added and all(run["date"] and run["machine"] for run in added)
