@@ -30,6 +30,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable
 from hashlib import sha256
@@ -208,8 +209,9 @@ def launch(command: list[str], show: bool = True) -> None:
                 last.append(line)
                 if show:
                     print(line, end="", flush=True)
-                if REFUSED.search(line):
-                    process.terminate()  # or it starts all again, in vain
+                if REFUSED.search(line):  # or it starts all again, in vain
+                    # At once its log, which says so, would swallow the signal.
+                    threading.Timer(0.5, process.terminate).start()
         except BaseException:  # Ctrl-C, above all
             process.terminate()
             # The workers write until they have saved, and somebody has to read it.

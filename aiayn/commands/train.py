@@ -46,7 +46,13 @@ from aiayn.data.batching import check_shares
 from aiayn.errors import InputError, NotFetched
 from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training.description import read_description
-from aiayn.training.loop import Beginning, Initial, beginning, train_model
+from aiayn.training.loop import (
+    Beginning,
+    Initial,
+    beginning,
+    checked_settings,
+    train_model,
+)
 from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import Corpus
 from aiayn.training.preparation import prepare as prepare_corpus
@@ -366,8 +372,10 @@ def make_ready(job: Training, machines: int) -> None:
     settings = job.settings()
     find_device(job.device)
     init = begin_with(job, settings, Progress(shown=False))
+    start = beginning(settings, job.out, job.resume, init)
+    checked_settings(start, job.data, job.pair, job.drop_too_long)
     with fetched_elsewhere(job):
-        prepared(job, beginning(settings, job.out, job.resume, init))
+        prepared(job, start)
         load_test(job.data, job.pair, None)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "contents",
     "told",
     "settings_of",
+    "checked_settings",
     "check_ahead",
     "train_model",
 ]
@@ -43,7 +44,7 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import check_system, fast_products
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt, describe
-from aiayn.training.description import read_description
+from aiayn.training.description import Description
 from aiayn.training.metrics import Meter, stale
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
@@ -51,7 +52,11 @@ from aiayn.training.preparation import Corpus, kinds_of, prepare
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.regularization import RegularizedObjective
-from aiayn.training.resume import newest_checkpoint, offering_another
+from aiayn.training.resume import (
+    begun_description,
+    check_same_training,
+    newest_checkpoint,
+)
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
@@ -242,6 +247,7 @@ class Beginning:
 
     config: TrainingConfig  # the recipe, with the shape of `init`
     last: Path | None = None  # the checkpoint that it goes on from
+    was: Description | None = None  # what that says of itself
     init: Initial | None = None  # else the model that it begins with
     name: str | None = None  # of the `init` with which it began
 
@@ -267,9 +273,8 @@ def beginning(
     if last is None:
         start = init() if init else None
         config = start.adapt(config) if start else config
-        return Beginning(config, None, start, start.name if start else None)
-    with offering_another(last):
-        was = read_description(last)
+        return Beginning(config, init=start, name=start.name if start else None)
+    was = begun_description(last)
     if (name := was.training.get("init")) is not None:
         kinds = {k: bool(was.training.get(k)) for k in ("byte_fallback", "lowercase")}
         steps = int(was.training.get("steps_before", 0))
@@ -277,7 +282,7 @@ def beginning(
     elif init:
         fault = "the run began with a new model, not with the one that is named now"
         raise InputError(f"{out}: {fault}; leave that out, or choose another --out")
-    return Beginning(config, last, None, name)
+    return Beginning(config, last, was, name=name)
 
 
 # book/11-7-many-workers.ipynb, cell prepare-once
@@ -331,6 +336,26 @@ def settings_of(
     return known | {"versions": versions}
 
 
+def checked_settings(
+    start: Beginning,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
+    drop_too_long: bool,
+) -> dict[str, Any]:
+    """The settings of a run; an InputError if they are not those of its checkpoint.
+
+    So that is found out before any text is read; texts are compared later.
+    """
+    settings = settings_of(start.config, data, pair)
+    settings |= {"drop_too_long": drop_too_long}
+    settings |= {"init": start.name} if start.name else {}
+    if start.last and start.was:
+        texts = {key: start.was.training.get(key) for key in ("corpus", "valid")}
+        shape = start.config.model
+        check_same_training(start.last, start.was, shape, settings | texts)
+    return settings
+
+
 def check_ahead(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):
@@ -365,8 +390,7 @@ def train_model(
     start = beginning(config, out, resume, init)
     config, going_on = start.config, resume or restarted(out)
     check_ahead(config)
-    settings = settings_of(config, data, pair) | {"drop_too_long": drop_too_long}
-    settings |= {"init": start.name} if start.name else {}
+    settings = checked_settings(start, data, pair, drop_too_long)
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
