@@ -16,6 +16,7 @@ __all__ = [
 # book/09-launch.ipynb, cell imports
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
@@ -33,12 +34,13 @@ from aiayn.commands.command_line import (
 )
 from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
-from aiayn.costs.hardware import plan_table
+from aiayn.costs.hardware import PAPER_RUNS, PlannedRun, plan_table
 from aiayn.errors import InputError
 from aiayn.fast_paths import check_system
 from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
 from aiayn.table3.sweep import sweep as run_sweep
+from aiayn.training.recipes import recipe as named_recipe
 
 
 # book/09-launch.ipynb, cell sweep-command
@@ -121,8 +123,18 @@ def sweep(
 
 
 # book/09-launch.ipynb, cell plan-verb
-def plan(gpus: int, gpu: str, utilisation: float, watts: float | None = None) -> None:
-    """Print the hours and the energy that the trainings of Table 2 will take.
+def plan(
+    gpus: int,
+    gpu: str,
+    utilisation: float | None = None,
+    watts: float | None = None,
+    config: list[str] | None = None,
+    steps: int | None = None,
+) -> None:
+    """Print hours and energy of the trainings of Table 2, or of recipes.
+
+    They are bounds from below: validation, checkpoints, and what GPUs lose by sharing a
+    batch come on top.
 
     Parameters
     ----------
@@ -130,12 +142,25 @@ def plan(gpus: int, gpu: str, utilisation: float, watts: float | None = None) ->
         How many.
     gpu : str
         Their name, such as H100.
-    utilisation : float
-        Which share of their peak they reach, such as 0.4.
+    utilisation : float, optional
+        Which share of their peak they reach, as `metrics.jsonl` of a training has it;
+        0.2, 0.3 and 0.4 in turn unless given.
     watts : float, optional
         The power of one, if not that of its data sheet.
+    config : list of str, optional
+        Recipes in place of Table 2's trainings.
+    steps : int, optional
+        How many they take, if not the recipe's.
     """
-    print(plan_table(gpus, gpu, utilisation, watts))
+    changes = {} if steps is None else {"steps": steps}
+    chosen = {name: named_recipe(name, **changes) for name in config or ()}
+    runs = [
+        PlannedRun(name, "", its.model, its.steps, its.batch_tokens)
+        for name, its in chosen.items()
+    ]
+    if steps is not None and not runs:
+        raise InputError("--steps: those of Table 2 are the paper's; add --config")
+    print(plan_table(gpus, gpu, utilisation, watts, runs or PAPER_RUNS))
 
 
 # book/09-launch.ipynb, cell sample-command
@@ -188,9 +213,10 @@ def main() -> None:
     try:
         check_system()
         open_streams()
-        show_progress()
-        with output_arrives():
-            read_command(verbs)()
+        with warnings.catch_warnings(action="default", category=UserWarning):
+            show_progress()
+            with output_arrives():
+                read_command(verbs)()
     except (InputError, OSError) as error:
         with suppress(OSError):  # standard error may be full
             print(f"aiayn: {error}", file=sys.stderr)

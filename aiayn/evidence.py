@@ -9,7 +9,9 @@ __all__ = [
     "paired",
     "welch",
     "decide",
+    "near",
     "all_of",
+    "all_above",
 ]
 
 
@@ -125,6 +127,25 @@ def decide(differences: Sequence[Difference], level: float = 0.05) -> list[bool 
     return verdicts
 
 
+def near(value: float, figure: float, tolerance: float) -> bool | None:
+    """Whether one run comes as near to a figure as the tolerance allows.
+
+    None if it misses by less than twice that much: with another seed it might not.
+    """
+    off = abs(value - figure)
+    return True if off <= tolerance else None if off < 2 * tolerance else False
+
+
 def all_of(verdicts: Sequence[bool | None]) -> bool | None:
     """The verdict on a statement of several parts: that of its weakest."""
     return False if False in verdicts else None if None in verdicts else True
+
+
+def all_above(differences: Sequence[Difference]) -> bool | None:
+    """Whether all of several differences are above 0, at the level of 5%.
+
+    For a yes each of them must be, and needs no correction. For a no one that is below
+    is enough, and Holm's correction is for that.
+    """
+    below = False in decide(differences)
+    return False if below else all_of([each.above() or None for each in differences])

@@ -57,6 +57,8 @@ SENTENCES = 300  # translated of each split at the end
 # In training 18 is the longest.
 LENGTHS = [(1, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, 21), (22, 24)]
 TURNS, ROUNDS = 12, 3  # batches that are timed for each seed, and how often each
+# Raced besides, with the first seed: the peak and the warm-up of the recipe.
+AGAIN = [("laboratory", 0.00625, 400)]
 WORK = records.RUNS.parent.parent / "runs" / "comparison"
 
 
@@ -184,6 +186,13 @@ def race(name: str, seed: int) -> dict[str, Any] | None:
     }
 
 
+def again(name: str, rate: float, warmup: int) -> dict[str, Any]:
+    """Steps to each goal with another setting than the grid's best."""
+    curve = train(Setting(rate, warmup).of(name, SEEDS[0], STEPS))[1]
+    found = {"model": name, "seed": SEEDS[0], "rate": rate, "warmup": warmup}
+    return found | {"steps_to": [steps_to(curve, goal) for goal in GOALS]}
+
+
 def steps_to(curve: list[list[float]], goal: float) -> float | None:
     """Steps until the loss came down to a goal, on a line between two validations; None
     if it never did.
@@ -293,10 +302,11 @@ def pieces() -> dict[str, Any]:
         f"tune-{name}-{rate}-{warmup}": (tune, name, rate, warmup)
         for rate, warmup, name in grid
     }
-    return todo | {
+    todo |= {
         f"race-{name}-{seed}": (race, name, seed)
         for seed, name in product(SEEDS, MODELS)
     }
+    return todo | {f"again-{name}": (again, name, *each) for name, *each in AGAIN}
 
 
 def do(name: str, function: Any, *arguments: Any) -> None:
@@ -314,7 +324,7 @@ def findings() -> dict[str, Any]:
     done = {name: found for name in pieces() if (found := read(name)) is not None}
     kinds = {
         kind: [found for name, found in done.items() if name.startswith(kind)]
-        for kind in ("tune", "race")
+        for kind in ("tune", "race", "again")
     }
     settings = {
         "rates": RATES,
@@ -332,6 +342,7 @@ def findings() -> dict[str, Any]:
     return whole | {
         "timing": timings,
         "runs": sorted(kinds["race"], key=lambda run: MODELS.index(run["model"])),
+        "again": kinds["again"],
     }
 
 

@@ -27,6 +27,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import records
 import torch
@@ -132,9 +133,9 @@ def run(config: TrainingConfig, data: str) -> dict[str, float]:
     return settings | {name: round(value, 4) for name, value in found.items()}
 
 
-def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, float]:
-    """Train on `drawn` pairs, then measure; how flat the validation loss is at the end
-    comes with it.
+def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, Any]:
+    """Train on `drawn` pairs, then measure; all perplexities on the validation set come
+    with it, by which one sees whether the run was still learning.
     """
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
@@ -149,8 +150,6 @@ def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, f
     )
     score = bleu(translator(list(test.source[:1000])), list(test.target[:1000]))[0]
     found = {"perplexity": perplexity, "accuracy": accuracy, "bleu_test": score}
-    found |= {"validated_at_three_quarters": validated[len(validated) * 3 // 4 - 1]}
-    found |= {"validated_at_end": validated[-1]}  # perplexities
     settings = {
         "seed": config.seed,
         "epsilon": config.label_smoothing,
@@ -159,7 +158,7 @@ def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, f
     return (
         settings
         | {name: round(value, 5) for name, value in found.items()}
-        | {"tokens": tokens}
+        | {"tokens": tokens, "validated": [round(value, 5) for value in validated]}
     )
 
 
@@ -169,7 +168,7 @@ def variants(seeds: list[int], epsilons: list[float], steps: int | None) -> None
     """
     file = records.RUNS / "label-smoothing-variants.json"
 
-    def recorded() -> list[dict[str, float]]:
+    def recorded() -> list[dict[str, Any]]:
         return (
             json.loads(file.read_text(encoding="utf-8"))["runs"]
             if file.exists() and not steps

@@ -191,21 +191,22 @@ def marian_model(config: TransformerConfig) -> nn.Module:
     )
 
 
+def marian_logits(model: nn.Module, batch: Batch) -> torch.Tensor:
+    """Logits of Hugging Face's MarianMT, teacher-forced."""
+    mask = (batch.source != PAD_ID).long()
+    found = model(
+        input_ids=batch.source,
+        attention_mask=mask,
+        decoder_input_ids=batch.target,
+        use_cache=False,
+    )
+    return found.logits
+
+
 def marian(config: TransformerConfig) -> Step:
     """Hugging Face's MarianMT."""
     model = marian_model(config)
-
-    def loss(batch: Batch) -> torch.Tensor:
-        mask = (batch.source != PAD_ID).long()
-        found = model(
-            input_ids=batch.source,
-            attention_mask=mask,
-            decoder_input_ids=batch.target,
-            use_cache=False,
-        )
-        return smoothed(found.logits, batch)
-
-    return stepper(model, loss)
+    return stepper(model, lambda batch: smoothed(marian_logits(model, batch), batch))
 
 
 def products(config: TransformerConfig) -> Step:

@@ -33,6 +33,7 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "odd-heads": {"h": 3, "d_k": 7, "d_v": 9},
     "bias": {"attention_bias": True},
     "two-embeddings": {"share_embeddings": False},
+    "attention-dropout": {"attention_dropout": 0.3},
     "all-at-once": {
         "positions": "relative",
         "score": "additive",

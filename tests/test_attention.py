@@ -3,6 +3,7 @@ watched.
 """
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import jaxtyping
@@ -12,9 +13,11 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from aiayn.model import MultiHeadAttention
 from aiayn.model.attention import (
+    Attention,
     FusedAttention,
     attend,
     attention_weights,
@@ -115,16 +118,147 @@ def test_an_output_lies_within_the_values(seed: int, m: int) -> None:
     assert (outputs >= V.amin(2, keepdim=True) - 1e-12).all()
 
 
-def test_a_query_that_sees_nothing_is_nan_written_out_and_zero_in_the_kernel() -> None:
-    Q, K, V = heads()
-    visible = torch.ones(5, 7, dtype=torch.bool)
-    visible[2] = False
-    written, weights = attend(Q, K, V, visible)
-    kernel = FusedAttention()(Q, K, V, visible)
-    assert written[:, :, 2].isnan().all() and weights[:, :, 2].isnan().all()
-    assert (kernel[:, :, 2] == 0).all()
-    rest = [0, 1, 3, 4]
-    assert agree(written[:, :, rest], kernel[:, :, rest])
+KERNELS = ["written out", "fused", "unscaled", "general", "additive", "relative"]
+
+
+def kernel(name: str, dropout: float = 0.0, d_k: int = 6, d_v: int = 9) -> Attention:
+    """Every kernel that there is, for three heads."""
+    if name == "written out":
+        return Attention(dropout=dropout).double()
+    if name == "relative":
+        relative = RelativePositions(d_k, d_v, reach=2)
+        return RelativeAttention(relative, dropout=dropout).double()
+    score: Any = "scaled" if name == "fused" else name
+    return attention_kernel(score, 3, d_k, dropout).double()
+
+
+def hidden(why: str, n: int, m: int) -> tuple[Tensor | None, bool]:
+    """A mask, and whether it is causal, with which the first query sees nothing."""
+    if why == "more queries than keys":
+        return None, True
+    visible = torch.ones(n, m, dtype=torch.bool)
+    if why == "padding before it":  # in a sentence that is filled up on the left
+        visible[:, 0] = False
+        return visible[0], True
+    visible[0] = False
+    return visible, False
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize(
+    ("why", "n", "m"),
+    [("hidden", 5, 7), ("padding before it", 5, 5), ("more queries than keys", 5, 4)],
+)
+def test_a_query_that_sees_nothing_gets_zeros(
+    name: str, recorded: bool, why: str, n: int, m: int
+) -> None:
+    if name == "relative" and n > m:
+        return  # a distance is one of positions that are there
+    model = nn.ModuleDict({"attention": kernel(name)})
+    Q, K, V = (x.requires_grad_() for x in heads(n, m))
+    with recorded_attention(model) if recorded else nullcontext({}) as weights:
+        output = model["attention"](Q, K, V, *hidden(why, n, m))
+    assert (output[:, :, 0] == 0).all() and output[:, :, 1:].all()
+    for each in weights.values():
+        sums = torch.ones(2, 3, n, dtype=torch.float64)
+        sums[..., 0] = 0
+        assert agree(each.sum(-1), sums)
+    with torch.autograd.set_detect_anomaly(True):
+        output.square().sum().backward()
+    assert Q.grad is not None and (Q.grad[:, :, 0] == 0).all()
+    gradients = [Q.grad, K.grad, V.grad, *(p.grad for p in model.parameters())]
+    assert all(g is not None and g.isfinite().all() for g in gradients)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_without_keys_there_are_zeros(name: str) -> None:
+    if name == "relative":
+        return
+    Q, K, V = heads(5, 0)
+    assert agree(kernel(name)(Q, K, V), torch.zeros(2, 3, 5, 9, dtype=torch.float64))
+
+
+def test_a_window_of_minus_infinity_that_holds_padding_alone_gives_zeros() -> None:
+    """The last places of a short sentence see neighbours alone: all of them padding."""
+
+    class Window(AdditiveScore):
+        def forward(self, Q: Tensor, K: Tensor) -> Tensor:
+            far = (torch.arange(6)[:, None] - torch.arange(6)).abs() > 1
+            return super().forward(Q, K).masked_fill(far, -math.inf)
+
+    attention = MultiHeadAttention(8, 2, kernel=Attention(Window(2, 4)))
+    x = torch.randn(2, 6, 8, requires_grad=True)
+    visible = padding_mask(torch.tensor([[1] * 6, [1, 1, 1, 0, 0, 0]]), pad_id=0)
+    output = attention(x, visible=visible)
+    assert output.isfinite().all() and not output[1, 4:].any() and output[1, :4].all()
+    with torch.autograd.set_detect_anomaly(True):
+        output.square().sum().backward()
+    gradients = [x.grad, *(each.grad for each in attention.parameters())]
+    assert all(g is not None and g.isfinite().all() for g in gradients)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_one_mask_for_all_queries(name: str, causal: bool) -> None:
+    attention, (Q, K, V) = kernel(name), heads(5, 5)
+    visible = torch.tensor([True, False, True, True, False])
+    one = attention(Q, K, V, visible, causal)
+    assert agree(one, attention(Q, K, V, visible.expand(2, 3, 5, 5), causal))
+    assert not agree(one, attention(Q, K, V, None, causal), 1e-2)
+
+
+# Dropout of weights
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_dropped_weights_are_zero_and_the_rest_grow(name: str) -> None:
+    attention, (Q, K, _) = kernel(name, 0.25, d_v=200), heads(200, 200)
+    if isinstance(attention, RelativeAttention):
+        nn.init.zeros_(attention.relative.vectors)
+    V = torch.eye(200, dtype=torch.float64).expand(2, 3, 200, 200)
+    visible = causal_mask(200)
+    attention.eval()
+    weights = attention(Q, K, V, visible)  # times one, each
+    assert agree(attention.attend(Q, K, V, visible)[1], weights)
+    attention.train()
+    dropped = attention(Q, K, V, visible)
+    kept = dropped != 0
+    assert agree(dropped[kept], weights[kept] / 0.75)
+    share = kept.sum().item() / (6 * visible.sum().item())
+    assert share == pytest.approx(0.75, abs=0.01)
+    assert not torch.equal(attention(Q, K, V, visible), dropped)
+    assert agree(attention.attend(Q, K, V, visible)[1], weights)  # none is dropped here
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_a_dropout_of_zero_draws_nothing_and_changes_no_bit(
+    name: str, mode: str
+) -> None:
+    attention, (Q, K, V) = kernel(name, 0.3 * (mode == "eval")), heads(9, 9)
+    before = torch.get_rng_state()
+    output = getattr(attention, mode)()(Q, K, V, causal=True)
+    assert torch.equal(torch.get_rng_state(), before)
+    if name == "fused":
+        plain = F.scaled_dot_product_attention(Q, K, V, is_causal=True)
+    else:
+        scores = attention.score(Q, K)
+        if isinstance(attention, RelativeAttention):
+            scores = scores + attention.relative.scores(Q, 9) / math.sqrt(6)
+        weights = scores.masked_fill(~causal_mask(9), -math.inf).softmax(-1)
+        plain = weights @ V
+        if isinstance(attention, RelativeAttention):
+            plain = plain + attention.relative.values(weights)
+    assert torch.equal(output, plain)
+
+
+def test_without_dropout_the_fast_kernel_is_taken() -> None:
+    Q, K, V = heads(d_v=6)
+    attention = FusedAttention().double().train()
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # an error if torch takes another
+        attention(Q, K, V, causal=True)
+        attention(Q, K, V, causal_mask(5, 7))
 
 
 # Scaled dot product

@@ -195,7 +195,10 @@ def test_the_target_is_the_labels_one_position_late(examples: list[Example]) -> 
 
 
 def test_a_batch_goes_to_a_device_whole() -> None:
-    batch = make_batch([([5, EOS_ID], [6, 7, EOS_ID])]).to(torch.device("meta"))
+    pairs = [([5, EOS_ID], [6, 7, EOS_ID])]
+    assert make_batch(pairs).to("cpu").tokens == 5
+    assert make_batch(pairs).to("meta").labels.is_meta
+    batch = make_batch(pairs).to(torch.device("meta"))
     assert {
         side.device.type for side in (batch.source, batch.target, batch.labels)
     } == {"meta"}

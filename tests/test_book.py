@@ -623,10 +623,14 @@ def test_importing_the_package_brings_no_notebook_software() -> None:
 def test_a_claim_that_is_what_the_book_says(capsys: pytest.CaptureFixture[str]) -> None:
     claim("3.2.1-c", holds=True, figure="variance 64.1", evidence="proof")
     claim("2-b", holds=False, evidence="toy", expected=False)
+    claim("2-a", holds=False, evidence="proof", expected=False)
+    claim("3.2.1-d", holds=False, evidence="simulation", expected=False)
     claim("7-a", holds=None, evidence="laboratory", expected=None)
     assert capsys.readouterr().out == (
         "✓ Claim 3.2.1-c holds (proof): variance 64.1\n"
         "✗ Claim 2-b does not hold here (toy)\n"
+        "✗ Claim 2-a does not hold (proof)\n"
+        "✗ Claim 3.2.1-d does not hold here (simulation)\n"
         "? Claim 7-a undecided (laboratory)\n"
     )
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unicodedata import normalize
 
 import jaxtyping
 import pytest
@@ -453,7 +455,11 @@ def test_two_systems_are_compared(
     )
     short = tmp_path / "short.de"
     short.write_text("Ja.\n")
-    assert "1 translations for" in complaint(aiayn("evaluate", run, "--against", short))
+    said = complaint(aiayn("evaluate", run, "--against", short))
+    assert f"--against {short}: 1 lines, {right.with_suffix('.de')} has 8" in said
+    short.write_text("")
+    said = complaint(aiayn("evaluate", run, "--against", short))
+    assert f"--against {short}: 0 lines, {right} has 8" in said
     assert "nowhere" in complaint(
         aiayn("evaluate", run, "--against", tmp_path / "nowhere")
     )
@@ -477,9 +483,32 @@ def test_plan(aiayn: Command) -> None:
         plan_table(8, "H100", 0.4, 500.0) + "\n",
         "",
     )
-    assert "not listed" in complaint(
-        aiayn("plan", "--gpus", 8, "--gpu", "H1000", "--utilisation", 0.4)
+    assert aiayn("plan", "--gpus", 1, "--gpu", "T4") == (
+        0,
+        plan_table(1, "T4") + "\n",
+        "",
     )
+    gpu = "plan", "--gpus", 1, "--gpu", "T4"
+    code, output, _ = aiayn(*gpu, "--config", "small", "rnn", "--steps", 70)
+    assert code == 0 and [line.split()[:2] for line in output.splitlines()[2::3]] == [
+        ["small", "70"],
+        ["rnn", "70"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--gpu", "H1000"], "not listed"),
+        (["--gpu", "T4", "--utilisation", 40], "a share of the peak"),
+        (["--gpu", "T4", "--config", "smal"], "smal"),
+        (["--gpu", "T4", "--steps", 5], "add --config"),
+    ],
+)
+def test_a_plan_that_cannot_be_made(
+    aiayn: Command, flags: list[Any], said: str
+) -> None:
+    assert said in complaint(aiayn("plan", "--gpus", 8, *flags))
 
 
 def test_flags_are_read_back() -> None:
@@ -815,6 +844,28 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
             ["sample", "--bogus"],
             "`aiayn sample` has no --bogus: there are --help, --n, ",
         ),
+        *(
+            (
+                [verb, flag, "3"],
+                f"`aiayn {verb}` has no {flag}: it is a setting of the recipe;"
+                f" in Python, aiayn.recipe(…, {name}=…)",
+            )
+            for verb in ("train", "launch", "prepare")
+            for flag, name in (
+                ("--lr", "rate_factor"),
+                ("--learning-rate", "rate_factor"),
+                ("--rate-factor", "rate_factor"),
+                ("--label-smoothing", "label_smoothing"),
+                ("--d-model", "d_model"),
+            )
+        ),
+        (["train", "--optimizer", "sgd"], "--optimizer: see `aiayn train --help`"),
+        (["train", "--epochs", "3"], "has no --epochs: see `aiayn train --help`"),
+        (["train", "--dat", "x"], "has no --dat: did you mean '--data'?"),
+        (
+            ["translate", "--batch-size", "9"],
+            "--batch-size: there are --help, --n-best",
+        ),
         (["train", "extra"], "Unrecognized options: extra"),
         (["train", "--resume", "yes"], "yes"),
         *(
@@ -917,7 +968,11 @@ def test_a_folder_without_a_test_is_scored_on_val(
     )
     file = tmp_path / "bleu.json"
     code, output, errors = aiayn("evaluate", run, "--data", corpus, "--json", file)
-    assert (code, errors) == (0, f"aiayn: {corpus} has no test.*; scored on its val\n")
+    first, ends, known = errors.splitlines()
+    assert (code, first) == (0, f"aiayn: {corpus} has no test.*; scored on its val")
+    assert ends.startswith(f"aiayn: {corpus}/val.en: the translation of sentence 1 is")
+    trained = f"{sentences}/train.en too, on which the model was trained"
+    assert known == f"aiayn: {corpus}/val.en: 8 of 8 sentences are in {trained}"
     assert output.startswith("BLEU ") and list(
         json.loads(file.read_text())["bleu"]
     ) == ["val"]
@@ -973,6 +1028,198 @@ def test_a_training_that_nobody_listens_to(
         json.loads(line)  # no other stream has been written into it
 
 
+SHIPPED = Path(laboratory.__file__).parent / "trained" / "en-de"
+DOG, HUND = "The dog sleeps.", "Der Hund schläft."
+
+
+@pytest.mark.parametrize(
+    ("line", "translated", "said"),
+    [
+        ("\ufeffThe dog sleeps.", HUND, ""),
+        ("The\u00a0dog\tsleeps\u200b.", HUND, ""),
+        ("The d\xadog sleeps.\ufeff", HUND, ""),
+        *((sign, "", "") for sign in "\u200b\ufeff\u2060\xad\u200e\u3164\u2800\xa0▁"),
+        ("你好", None, "sentence 3 has a letter unknown to the model, '你' (U+4F60)"),
+        (
+            "The dog — sleeps.",
+            None,
+            "sentence 3 has a letter unknown to the model, '—'",
+        ),
+        ("…", None, "sentence 3 has a letter unknown to the model, '…' (U+2026)"),
+        ("12345", None, "the translation of sentence 3 is cut off at its limit of to"),
+        ("dog " * 1001, "", "sentence 3 has 1,002 tokens, more than 1,000: it is left"),
+    ],
+    ids=lambda text: ascii(text)[:20],
+)
+def test_what_a_model_cannot_read_is_said(
+    aiayn: Command, line: str, translated: str | None, said: str
+) -> None:
+    code, output, errors = aiayn("translate", SHIPPED, text=f"{DOG}\n\n{line}\n{DOG}\n")
+    lines = output.splitlines()
+    assert len(lines) == 4 and lines[::3] == [HUND, HUND] and lines[1] == ""
+    assert translated in (None, lines[2])
+    if not said:
+        assert (code, errors) == (0, "")
+    else:
+        assert errors.startswith(f"aiayn: standard input: {said}")
+        assert (code, errors.count("\n")) == (int("left" in said), 1)
+
+
+def test_lines_are_translated_as_they_arrive_and_an_interrupt_loses_none() -> None:
+    command = [sys.executable, "-m", "aiayn", "translate", str(SHIPPED)]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes) as found:
+        assert found.stdin and found.stdout and found.stderr
+        for line in (DOG, "你 sleeps.", DOG):
+            print(line, file=found.stdin, flush=True)
+            assert (found.stdout.readline() == f"{HUND}\n") == (line == DOG)
+        print("The dog", end="", file=found.stdin, flush=True)
+        found.send_signal(signal.SIGINT)
+        said = "aiayn: standard input: sentence 2 has a letter unknown to the model"
+        assert found.stderr.read() == f"{said}, '你' (U+4F60)\n"
+        assert found.wait() == 130 and found.stdout.read() == ""
+
+
+def test_numbers_of_lines_go_on_from_block_to_block(
+    aiayn: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.commands.use.AT_ONCE", 2)
+    text = f"{DOG}\n{DOG}\n{DOG}\n你\n{DOG}\n你 {DOG}\n" + "dog " * 1001
+    code, output, errors = aiayn("translate", SHIPPED, "--n-best", 1, text=text)
+    assert [line.split("\t")[0] for line in output.splitlines()] == list("1234567")
+    assert code == 1 and "sentence 7 has 1,002 tokens" in errors
+    assert (
+        "sentence 4 has a letter unknown to the model, '你' (U+4F60); so have 1"
+        in errors
+    )
+    assert "standard input, line 6: a NUL" in complaint_after(
+        aiayn("translate", SHIPPED, text=f"{DOG}\n" * 5 + "a\0\n")
+    )
+    assert "standard input, line 2: longer than 1,048,576 bytes" in complaint_after(
+        aiayn("translate", SHIPPED, text=f"{DOG}\n" + "x" * (1 << 21))
+    )
+
+
+def complaint_after(answer: tuple[int, str, str]) -> str:
+    """What a command said that refused its input, perhaps after some of it."""
+    code, _, errors = answer
+    assert code == 2 and errors.count("\n") == 1
+    return errors
+
+
+def decomposed(corpus: Path, *names: str) -> None:
+    for name in names:
+        text = (corpus / name).read_text(encoding="utf-8")
+        (corpus / name).write_text(normalize("NFD", text), encoding="utf-8")
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> Path:
+    """A folder with a test set of the laboratory's sentences."""
+    pairs = laboratory.sample(40, split="test")
+    (tmp_path / "drawn").mkdir()
+    for side, lines in (
+        ("en", [pair.source for pair in pairs]),
+        ("de", [pair.target for pair in pairs]),
+    ):
+        text = "".join(f"{line}\n" for line in lines)
+        (tmp_path / "drawn" / f"test.{side}").write_text(text, encoding="utf-8")
+    return tmp_path / "drawn"
+
+
+@pytest.mark.parametrize("names", [["test.de"], ["test.en"], ["test.de", "test.en"]])
+def test_letters_written_as_two_signs_score_the_same(
+    aiayn: Command, drawn: Path, names: list[str]
+) -> None:
+    flags: Any = ["--data", drawn, "--pair", "en-de", "--split", "test"]
+    first = aiayn("evaluate", SHIPPED, *flags)
+    decomposed(drawn, *names)
+    assert aiayn("evaluate", SHIPPED, *flags) == first and first[0] == 0
+    backward = ["--data", drawn, "--pair", "de-en", "--split", "test"]
+    assert aiayn("evaluate", SHIPPED, *backward)[0] == 0
+
+
+def test_what_is_odd_about_a_score_is_one_line_each(
+    aiayn: Command, drawn: Path
+) -> None:
+    with (drawn / "test.en").open("a", encoding="utf-8") as file:
+        file.write("你好\n" * 120)
+    with (drawn / "test.de").open("a", encoding="utf-8") as file:
+        file.write("Guten Tag .\n" * 120)
+    flags: Any = ["--data", drawn, "--pair", "en-de", "--split", "test"]
+    code, _, errors = aiayn("evaluate", SHIPPED, *flags, "--forms")
+    name = drawn / "test.en"
+    assert code == 0 and errors.splitlines() == [
+        f"aiayn: {name}: sentence 41 has a letter unknown to the model,"
+        " '你' (U+4F60); so have 119 more",
+        "aiayn: the references look tokenised: lines end in ' .';"
+        " BLEU is for plain text, detokenise them",
+    ]
+    (drawn / "test.en").write_text("dog " * 1001 + "\n")
+    (drawn / "test.de").write_text("Hund\n")
+    said = complaint(aiayn("evaluate", SHIPPED, *flags))
+    assert said == (
+        f"aiayn: {name}: sentence 1 has 1,002 tokens, more than 1,000:"
+        " it cannot be scored; split it"
+    )
+
+
+def test_a_model_of_small_letters_is_scored_without_case_too(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    settings = recipe("laboratory", steps=2, vocabulary_size=60, lowercase=True)
+    train_model(settings, str(sentences), "en-de", tmp_path / "run")
+    file = tmp_path / "scores.json"
+    code, output, errors = aiayn("evaluate", tmp_path / "run", "--json", file)
+    assert code == 0, errors
+    *_, last = output.splitlines()
+    assert re.fullmatch(
+        r"BLEU [\d.]+  nrefs:1\|case:lc\|.*  in lower case, in which this model writes",
+        last,
+    )
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert "case:lc" in record["in_lower_case"]["signature"]
+    assert record["in_training"] == 8
+
+
+def test_a_warning_is_one_line(
+    aiayn: Command, sentences: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(*_: Any, **__: Any) -> None:
+        warnings.warn("of two\n lines", stacklevel=2)
+
+    monkeypatch.setattr("aiayn.commands.use.write_ctranslate2", warn)
+    assert aiayn("convert", run, "out") == (0, "", "aiayn: of two lines\n")
+    monkeypatch.setenv("RANK", "1")
+    assert aiayn("convert", run, "out") == (0, "", "")
+
+
+def test_texts_that_have_sentences_in_common_are_named(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    corpus = shutil.copytree(sentences, tmp_path / "corpus")
+    shutil.copy(corpus / "train.en", corpus / "train.de")
+    code, _, errors = aiayn(*train_arguments(corpus, tmp_path / "run"))
+    assert code == 0, errors
+    among = f"8 of 8 sentences are in {corpus}/train.en too; scores on them say little"
+    assert errors.count(f"aiayn: {corpus}/val.en: {among}\n") == 1
+    sides = f"{corpus}/train.en and {corpus}/train.de"
+    assert errors.count(f"aiayn: {sides}: 8 of 8 lines are the same\n") == 1
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_help_does_not_cut_its_sentences(
+    aiayn: Command, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    code, output, _ = aiayn("--help")
+    told = " ".join(output.split())
+    assert code == 0 and "…" not in output
+    for verb in (training_commands.prepare, training_commands.launch):
+        assert (verb.__doc__ or "").partition("\n")[0] in told
+    assert all(len(line) <= int(columns) for line in output.splitlines()[:-1])
+
+
 def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
     page, text = (
         tmp_path / "out.html",
@@ -990,7 +1237,8 @@ def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> No
     code, output, errors = aiayn(
         "translate", run, "--attention", tmp_path, text="The dog."
     )
-    assert code == 2 and output and errors.startswith(f"aiayn: {tmp_path}: ")
+    said = errors.splitlines()[-1]
+    assert code == 2 and output and said.startswith(f"aiayn: {tmp_path}: ")
 
 
 def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from aiayn.data import Vocabulary, train_vocabulary
+from aiayn.data.vocabulary import EOS_ID
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.translation import SearchConfig, Translator
+from aiayn.translation import SearchConfig, Translator, beam_search
 from aiayn.translation.ctranslate2 import write_ctranslate2
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
@@ -74,6 +75,32 @@ def test_it_translates_as_we_do(
         ]
         # its exponential is an approximation, which a random model's large scores show
         assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
+
+
+def test_it_has_a_position_for_every_token_that_we_write(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    """Sources of 1,000 tokens, and translations of 50 more."""
+    model = model_of({"N": 1, "max_length": 64}, vocabulary)
+    model.target_embeddings.weight.data[EOS_ID] = -1e3  # so the end is never likely
+    write_ctranslate2(model, vocabulary, tmp_path / "converted")
+    other = ctranslate2.Translator(
+        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
+    )
+    tokens = [*vocabulary.encode(" ".join(SENTENCES * 9))[:999], EOS_ID]
+    search = SearchConfig(beam=1)
+    ((best,),) = beam_search(model, torch.tensor([tokens]), search)
+    (found,) = other.translate_batch(
+        [vocabulary.pieces(tokens[:-1])],
+        beam_size=1,
+        max_input_length=0,
+        max_decoding_length=1050,
+        disable_unk=False,
+    )
+    assert len(best.tokens) == 1049
+    # It begins with a start token.
+    assert len(found.hypotheses[0]) >= 1049
+    assert found.hypotheses[0][:1049] == vocabulary.pieces(best.tokens)
 
 
 def test_without_a_penalty_its_beams_find_what_ours_do(

@@ -18,10 +18,13 @@ import tracemalloc
 import urllib.error
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
+from unicodedata import is_normalized, normalize
 
+import jaxtyping
 import pytest
 import sentencepiece
 from hypothesis import given
@@ -33,9 +36,17 @@ import aiayn.data.vocabulary
 from aiayn import laboratory
 from aiayn.data import Pairs, Vocabulary, load_pairs, load_vocabulary, train_vocabulary
 from aiayn.data import corpora as data
-from aiayn.data.corpora import check_sha256
+from aiayn.data.corpora import check_sha256, oddities
 from aiayn.data.files import atomic_file, cache_folder, read_bytes, write_atomically
-from aiayn.data.text import Lines, decode_lines, unpacked
+from aiayn.data.text import (
+    INVISIBLE,
+    SPACES,
+    Lines,
+    blank,
+    decode_lines,
+    readable,
+    unpacked,
+)
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from aiayn.errors import InputError
 
@@ -113,7 +124,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49
-).filter(lambda text: text.strip(aiayn.data.text.SPACES))
+).filter(lambda text: not blank(text))
 LINES = st.lists(TEXT, min_size=1)
 
 
@@ -138,9 +149,7 @@ def test_lines_are_like_a_list(
     scratch: Path, texts: list[str], end: str, last: bool, draw: st.DataObject
 ) -> None:
     scratch.write_bytes((end.join(texts) + end * last).encode())
-    bare = [text.strip() for text in texts]
-    if texts[0].startswith("\ufeff"):  # taken for the mark of the encoding
-        bare[0] = texts[0][1:].strip()
+    bare = [readable(text) for text in texts]
     ends = st.none() | st.integers(-40, 40)
     part = slice(
         draw.draw(ends),
@@ -228,7 +237,7 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
         (
             "a\n\nc\n",
             "x\ny\nz\n",
-            ["train.en, line 2: empty", "remove the line from both files"],
+            ["train.en, line 2: empty", "remove it, and its translation"],
         ),
         ("a\nb\nc\n", "x\ny\n \t\n", ["train.de, line 3: empty"]),
         ("a\n\n", "x\n\n", ["train.en, line 2: empty"]),
@@ -239,10 +248,7 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
         (
             "a\nb\n",
             "x\n▁\n",
-            [
-                "train.de, line 2: nothing but ▁,"
-                " which counts as a space; remove the line"
-            ],
+            ["train.de, line 2: nothing but ▁, which counts as a space; remove it"],
         ),
         ("\u2028 ▁\t▁▁\r\nb\n", "x\ny\n", ["train.en, line 1: nothing but ▁"]),
         ("a\nb\n", "x\ny\0z\n", ["train.de, line 2: a NUL byte", "UTF-16", "iconv"]),
@@ -258,6 +264,17 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
             ["train.en, line 1: a NUL byte", "UTF-16"],
         ),
         (b"a\nb\xc3", "x\ny\n", ["train.en, line 2: not UTF-8 (byte 2)"]),
+        ("a\n\ufeff\n", "x\ny\n", ["train.en, line 2: empty"]),
+        ("a\nb\n", "x\n\n", ["train.de, line 2: empty", "translation if it has one"]),
+        ("a\n", "x\n\n", ["train.de, line 2: empty", "translation if it has one"]),
+        *(
+            (
+                "a\nb\n",
+                f"x\n {sign}\n",
+                [f"train.de, line 2: nothing that can be seen (U+{ord(sign):04X})"],
+            )
+            for sign in "\u200b\u2060\xad\u200e\u3164\u2800"
+        ),
     ],
 )
 def test_faults_in_parallel_files(
@@ -267,6 +284,19 @@ def test_faults_in_parallel_files(
         load_pairs, write(tmp_path / "corpus", english, german), "en-de", "train"
     )
     assert message.startswith(str(tmp_path)) and all(part in message for part in said)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_is_composed_and_without_marks(tmp_path: Path, packed: bool) -> None:
+    """As it is when two files with marks are joined, one of them from a Macintosh."""
+    german = [f"\ufeff{GERMAN[0]}", f"{normalize('NFD', GERMAN[0])}", "\ufeff\ufeff ü"]
+    contents = ["\n".join(side).encode() for side in (ENGLISH, german)]
+    contents = [gzip.compress(each) if packed else each for each in contents]
+    name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
+    assert list(load_pairs(name, "en-de", "train").target) == [GERMAN[0]] * 2 + ["ü"]
+    assert list(decode_lines("\n".join(german).encode(), "file")) == [GERMAN[0]] * 2 + [
+        "ü"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -430,6 +460,46 @@ def test_pairs_check_themselves() -> None:
     )
     assert "source, line 2: nothing but ▁" in complaint(Pairs, ["a", "▁ ▁"], ["x", ""])
     assert len(Pairs([], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("bad \ud83d", "half of a character, a surrogate; decode the text anew"),
+        ("bad\0", "a NUL byte, as in UTF-16; decode the text anew"),
+        (None, "None is no text; give a string"),
+        (7, "7 is no text; give a string"),
+        ("\u200b", "nothing that can be seen (U+200B)"),
+        ("a\nb", "a line break within; remove it"),
+    ],
+    ids=ascii,
+)
+def test_pairs_in_memory_are_checked_as_files_are(
+    monkeypatch: pytest.MonkeyPatch, line: Any, says: str
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    assert complaint(Pairs, ["a", line], ["x", "y"]).startswith(
+        f"source, line 2: {says}"
+    )
+    assert complaint(Pairs, ["a", "b"], ["x", line]).startswith(
+        f"target, line 2: {says}"
+    )
+
+
+def test_what_two_texts_have_in_common() -> None:
+    train = Pairs([f"s{k}" for k in range(20)], [f"t{k}" for k in range(20)])
+    assert list(oddities(train, Pairs(["s21", "s22"], ["t1", "t2"]))) == []
+    other = Pairs(["s1", "s1", "s30", "new"], ["t1"] * 4, "test.en", "test.de")
+    (said,) = oddities(train, other)
+    assert (
+        said == "test.en: 2 of 4 sentences are in source too; scores on them say little"
+    )
+    (said,) = oddities(
+        Pairs(train.source, train.source, "a.en", "a.de"), Pairs(["x"], ["y"])
+    )
+    assert said == "a.en and a.de: 20 of 20 lines are the same"
+    assert list(oddities(train, Pairs([], []))) == []
 
 
 # What is fetched
@@ -819,7 +889,10 @@ def vocabulary() -> Vocabulary:
     return train_vocabulary([" ".join(words)] * 2, size=len(LETTERS) + 60)
 
 
-@given(st.lists(st.lists(st.text(LETTERS, min_size=1), min_size=1).map(" ".join)))
+COMPOSED = st.text(LETTERS, min_size=1).filter(partial(is_normalized, "NFC"))
+
+
+@given(st.lists(st.lists(COMPOSED, min_size=1).map(" ".join)))
 def test_text_comes_back_as_it_was(
     vocabulary: Vocabulary, sentences: list[str]
 ) -> None:
@@ -863,7 +936,7 @@ def test_standard_input_that_is_no_text(content: bytes, said: str) -> None:
 
 def test_blank_lines_of_standard_input_stay() -> None:
     assert list(decode_lines(b"\n a \n\n\n", "standard input")) == ["", "a", "", ""]
-    assert list(decode_lines(b"", "standard input")) == [""]
+    assert list(decode_lines(b"", "standard input")) == []
 
 
 def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None:
@@ -873,8 +946,49 @@ def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None
         for a, tokens in zip(letters, vocabulary.encode(letters), strict=True)
         if tokens == [EOS_ID]
     ]
-    assert silent == [" ", "▁"] and set(silent) < set(aiayn.data.text.SPACES)
-    assert set(aiayn.data.text.SPACES) == {"▁", *filter(str.isspace, letters)}
+    known = set(map(vocabulary.processor.IdToPiece, range(len(vocabulary))))
+    assert {*SPACES} == {"▁", "\u2800", *filter(str.isspace, letters)}
+    assert {*silent} == {" ", "▁"} | ({*SPACES, *INVISIBLE} - known)
+    assert {"\xad", "\u200b", "\u2060", "\u3164", "\ufeff"} < {*filter(blank, silent)}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("\ufeffThe cat sleeps.", "The cat sleeps."),
+        ("\u200b The\xadcat sleeps.\u2060", "Thecat sleeps."),
+        ("The\u2009cat\u2800sleeps.\v", "The cat sleeps."),
+        (normalize("NFD", "Der Hund schläft für Ångström"), None),
+        ("The\u00a0cat\tsleeps.", "The\u00a0cat\tsleeps."),  # letters it has learned
+    ],
+)
+def test_what_a_vocabulary_reads(
+    vocabulary: Vocabulary, text: str, read: str | None
+) -> None:
+    tokens = vocabulary.encode(text)
+    read = normalize("NFC", text) if read is None else read
+    assert tokens == vocabulary.encode(read) and UNK_ID not in tokens[:-1][:4]
+
+
+def test_no_sentence_is_left_out_of_a_vocabulary() -> None:
+    """sentencepiece skips those with U+2585, its sign for unknown letters."""
+    lines = [f"Load ▁▂▃▄▅▆▇█ quiz {digit} Ω" for digit in range(10)]
+    learned = train_vocabulary([*ENGLISH, *lines], 80)
+    unknown = [
+        letter for letter in {*"".join(lines)} if UNK_ID in learned.encode(letter)
+    ]
+    assert unknown == ["▅"]
+
+
+def test_one_sentence_is_not_decoded_letter_by_letter(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    tokens: Any = vocabulary.encode("The cat sleeps.")
+    with pytest.raises(TypeError, match="put one into a list"):
+        vocabulary.decode(tokens)
+    assert vocabulary.decode([tokens]) == ["The cat sleeps."]
 
 
 def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from aiayn.evidence import all_of, decide, paired, welch
+from aiayn.evidence import all_above, all_of, decide, near, paired, welch
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,6 +70,35 @@ def test_runs_without_a_partner_and_runs_that_do_not_differ() -> None:
         and same.above(2.5) is False
         and none.within(0.1)
     )
+
+
+def test_all_above_needs_no_correction_for_a_yes_and_holms_for_a_no() -> None:
+    clear = paired([1.0, 1.1, 0.9, 1.0, 1.2], [0.0] * 5)
+    weak = paired([0.2, 0.9, 0.3, 1.4, 0.6], [0.0] * 5)  # p between 0.025 and 0.05
+    none = paired([0.2, -0.9, 0.3, -1.4, 0.6], [0.0] * 5)
+    less = paired([0.0] * 5, [0.2, 0.9, 0.3, 1.4, 0.6])
+    assert 0.025 < weak.p < 0.05 and decide([weak, none]) == [None, None]
+    assert all_above([clear, weak]) is True
+    assert all_above([weak, weak]) is True
+    assert all_above([clear, none]) is None
+    assert all_above([less]) is False
+    assert all_above([less, none]) is None
+    assert all_above([paired([0.0] * 5, [1.0, 1.1, 0.9, 1.0, 1.2]), none]) is False
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (27.3, True),
+        (26.9, True),
+        (26.8, None),
+        (28.0, None),
+        (26.4, False),
+        (29, False),
+    ],
+)
+def test_near_a_figure(value: float, verdict: bool | None) -> None:
+    assert near(value, 27.3, 0.4 + 1e-9) is verdict
 
 
 def test_a_statement_is_as_good_as_its_weakest_part() -> None:

@@ -7,7 +7,6 @@ import math
 from contextlib import nullcontext
 from typing import Any
 
-import gpu_step
 import numpy as np
 import pytest
 import torch
@@ -20,6 +19,8 @@ from aiayn.costs import plan_table
 from aiayn.costs.hardware import (
     ACCELERATORS,
     PAPER_RUNS,
+    SHARES,
+    PlannedRun,
     batch_flops,
     find_accelerator,
     forward_flops,
@@ -243,56 +244,48 @@ def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], message: 
 
 def test_the_table_has_a_row_for_each_training_of_table_2():
     title, header, *rows = plan_table(8, "H100", 0.4).splitlines()
-    assert title.startswith("8 x H100 at 40% of the peak") and title.endswith(
-        "the paper, 8 x P100"
-    )
+    assert title.startswith("8 x H100 ") and title.endswith("the paper, 8 x P100")
     assert [row.split()[:3] for row in rows] == [
         [model, pair, steps]
         for pair in ("en-de", "en-fr")
         for model, steps in (("base", "100,000"), ("big", "300,000"))
     ]
     assert {len(line) for line in (header, *rows)} == {len(header)}
+    assert {row.split()[4] for row in rows} == {"40%"}
     assert [row.split()[-2] for row in rows] == ["12", "84", "12", "84"]
+
+
+def test_where_nothing_was_measured_the_table_has_three_shares_of_the_peak():
+    _, header, *rows = plan_table(8, "H100").splitlines()
+    assert len(rows) == 4 * len(SHARES) and len(header) < 90
+    at = header.index("peak")
+    assert [row[at : at + 4].strip() for row in rows] == ["20%", "30%", "40%"] * 4
+    seconds = [float(row[at + 4 :].split()[0]) for row in rows]
+    wanted = [
+        plan(run.shape, run.steps, 8, "H100", share).seconds
+        for run in PAPER_RUNS
+        for share in SHARES
+    ]
+    assert seconds == pytest.approx(wanted, abs=1e-5)
+
+
+def test_other_trainings_are_planned_without_the_papers_figures():
+    mine = PlannedRun("my own shape", "", config("small"), 5000, tokens=2000)
+    title, header, row = plan_table(2, "T4", 0.25, 70.0, [mine]).splitlines()
+    assert title == "2 x T4" and header.split()[-1] == "kWh"
+    p = plan(mine.shape, 5000, 2, "T4", 0.25, 70.0, tokens=2000)
+    assert row.startswith("my own shape") and row.split()[-4:] == [
+        "25%",
+        f"{p.seconds:.5f}",
+        f"{p.hours:.3f}",
+        f"{p.kilowatt_hours:.2f}",
+    ]
 
 
 def test_the_table_stays_aligned_for_small_and_large_machines():
     for gpus, gpu in itertools.product((1, 512), ("T4", "B200", "P100 PCIe")):
         _, *lines = plan_table(gpus, gpu, 0.5).splitlines()
         assert len({len(line) for line in lines}) == 1, "\n".join(lines)
-
-
-def test_the_gpu_benchmark_refuses_politely_without_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("sys.argv", ["gpu_step.py"])
-    with pytest.raises(SystemExit) as stop:
-        gpu_step.main()
-    assert stop.value.code == 1 and "no CUDA GPU here" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("parts", [1, 3])
-def test_the_gpu_benchmark_steps_on_any_device(parts: int):
-    found = gpu_step.measure(
-        "laboratory", torch.device("cpu"), 2, parts, False, tokens=2000
-    )
-    assert found["seconds_per_step"] > 0 and found["utilisation"] is None
-    assert found["share_of_a_large_product"] > 0
-
-
-def test_random_pairs_fill_a_batch_like_those_of_wmt():
-    rng = np.random.default_rng(0)
-    batches = [gpu_step.random_pairs(25_000, 37_000, rng) for _ in range(40)]
-    shapes = [
-        np.array([(len(source), len(target)) for source, target in batch])
-        for batch in batches
-    ]
-    for shape in shapes:
-        assert (shape.max(axis=0) * len(shape) <= 25_000).all() and shape.sum(
-            axis=0
-        ).min() > 22_000
-    pairs = sum(len(shape) for shape in shapes)
-    assert 22 < sum(shape.sum() for shape in shapes) / 2 / pairs < 32
 
 
 @pytest.mark.parametrize(

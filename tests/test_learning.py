@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +99,31 @@ def test_what_is_no_pair_is_named(
 ) -> None:
     # As it is outside these tests.
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    wrong: list[Any] = ["xy", ("a", "b", "c"), ("a", 3)]
+    wrong: list[Any] = ["xy", ("a", "b", "c"), ("a", 3), b"xy", None, 7]
+    # Of these Python would give keys, or any order.
+    wrong += [
+        {"en": "a", "de": "b"},
+        {"a", "b"},
+        frozenset("ab"),
+        {"a": 1, "b": 2}.keys(),
+    ]
     for row in wrong:
         with pytest.raises(
             InputError, match=r"pair 2 is .*: give \(sentence, translation\)"
         ):
             pairs_of([pairs[0], row])
+    whole: list[Any] = [{("a", "b"): 1, ("c", "d"): 2}, {("a", "b"), ("c", "d")}, "xy"]
+    for rows in whole:
+        with pytest.raises(InputError, match=r"pair 1 is .*: give \(sentence, trans"):
+            pairs_of(rows)
+    for row, says in (
+        (("bad \ud83d", "x"), "source, line 2: half of a character"),
+        (("x", "bad\0"), "target, line 2: a NUL byte"),
+        (("x", "\u200b"), "target, line 2: nothing that can be seen"),
+    ):
+        with pytest.raises(InputError, match=says):
+            pairs_of([pairs[0], row])
+    assert pairs_of([["\ufeffa ", "u\u0308"]]).target == ["ü"]
     with pytest.raises(InputError, match="too few sentences to hold one out"):
         learn(SHORT, [("a", "b")] * 3)
 
@@ -386,6 +405,15 @@ def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         InputError, match=r"stepps=3: no such setting; did you mean 'steps'\?"
     ):
         recipe("small", stepps=3)
+    # The first of several that it does not have, in each process the same.
+    for make in (recipe, aiayn.config):
+        for names in (["lr", "activation"], ["activation", "lr"]):
+            changes: Any = dict.fromkeys(names, 1)
+            with pytest.raises(InputError, match=f"^{names[0]}=1: no such setting; "):
+                make("small", **changes)
+    own = ", ".join(field.name for field in fields(TrainingConfig))
+    with pytest.raises(InputError, match=f"lr=1: no such setting; there are {own}, "):
+        recipe("small", lr=1)
     with pytest.raises(InputError, match=r"model=\{'N': 2\}: must be ModelConfig"):
         recipe("small", model={"N": 2})
     with pytest.raises(InputError, match="N='two': must be a whole number"):

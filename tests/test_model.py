@@ -17,10 +17,12 @@ from torch import Tensor, nn
 
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model.attention import Attention, FusedAttention, causal_mask
 from aiayn.model.base import ModelConfig
 from aiayn.model.configuration import PRESETS
 from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.model.recurrent import RecurrentConfig
+from aiayn.model.registry import describe, understand
 from aiayn.model.stacks import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -226,6 +228,8 @@ def test_a_place_for_the_norm_that_there_is_not(
         (TransformerConfig, "dropout", math.inf, "dropout=inf: must be at most 1"),
         (TransformerConfig, "dropout", "0", "dropout='0': must be a number"),
         (TransformerConfig, "dropout", False, "dropout=False: must be a number"),
+        (TransformerConfig, "attention_dropout", 1.5, "attention_dropout=1.5: must be"),
+        (TransformerConfig, "attention_dropout", -0.1, "must be at least 0"),
         (
             TransformerConfig,
             "pad_id",
@@ -291,6 +295,60 @@ def test_fields_that_no_model_can_have(
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(InputError, match=re.escape(says)):
         shape(**{field: value})
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
+@pytest.mark.parametrize("score", ["scaled", "additive"])
+def test_every_attention_drops_the_share_that_is_configured(
+    positions: Any, score: Any
+) -> None:
+    shape = TransformerConfig(
+        40, 32, 0.0, N=1, h=4, positions=positions, score=score, attention_dropout=0.3
+    )
+    kernels = [m for m in Transformer(shape).modules() if isinstance(m, Attention)]
+    assert [kernel.dropout for kernel in kernels] == [0.3] * 3
+
+
+def without_dropout(
+    self: FusedAttention, Q: Tensor, K: Tensor, V: Tensor, visible: Any, causal: bool
+) -> Tensor:
+    """The fused kernel from before weights could be dropped."""
+    if causal and (visible is not None or Q.shape[-2] != K.shape[-2]):
+        past, causal = causal_mask(Q.shape[-2], K.shape[-2]), False
+        visible = past if visible is None else visible & past
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=visible, is_causal=causal)
+
+
+def test_training_without_attention_dropout_is_what_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three steps: the same weights and random numbers, bit for bit."""
+
+    def train() -> list[Tensor]:
+        torch.manual_seed(1)
+        model = small(dropout=0.1).train().requires_grad_()
+        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+        for _ in range(3):
+            source = F.pad(torch.randint(1, 20, (4, 7)), (0, 2))
+            target = torch.randint(1, 20, (4, 6))
+            loss = F.cross_entropy(
+                model(source, target).flatten(0, 1), target.flatten()
+            )
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return [*model.parameters(), torch.get_rng_state()]
+
+    now = train()
+    monkeypatch.setattr(FusedAttention, "forward", without_dropout)
+    assert all(torch.equal(a, b) for a, b in zip(now, train(), strict=True))
+
+
+def test_a_configuration_from_before_attention_dropout_has_none() -> None:
+    fields = describe(small().config)
+    del fields["attention_dropout"]
+    assert understand(fields) == small().config
+    assert small().config.attention_dropout == 0
 
 
 def test_fields_that_are_as_good() -> None:

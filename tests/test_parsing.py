@@ -27,7 +27,7 @@ from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFo
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
-from aiayn.translation.translator import TooLong
+from aiayn.translation.translator import TooLong, UnknownLetters
 
 TREES = [
     read_tree(f"(S (NP (DT The) (NN {noun})) (VP (VBD {verb}){tail}) (. .))")
@@ -201,7 +201,10 @@ def test_a_parse_does_not_depend_on_its_neighbours(vocabulary: Vocabulary) -> No
 def test_a_text_may_come_as_words(vocabulary: Vocabulary) -> None:
     parser = a_parser(vocabulary, SearchConfig(2, 0.3, 8))
     assert parser("The cat slept.") == parser([["The", "cat", "slept", "."]])[0]
-    assert parser([["(", "⟦S", "["]])[0].words() == ["(", "⟦S", "["]
+    with pytest.warns(UnknownLetters, match=r"sentence 1 has a letter .* '\(' "):
+        assert parser([["(", "⟦S", "["]])[0].words() == ["(", "⟦S", "["]
+    assert parser("\ufeffThe\u00a0cat slept\u200b.") == parser("The cat slept.")
+    assert parser(["\u200b", "\ufeff \xad"]) == [None, None]
 
 
 def test_sentences_without_words_and_sentences_too_long(vocabulary: Vocabulary) -> None:

@@ -2,14 +2,21 @@
 tables, distances.
 """
 
+import json
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import product
+from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from aiayn.model import MultiHeadAttention
+from aiayn.model import MultiHeadAttention, Transformer, config
 from aiayn.model.cache import KeyValueCache
 from aiayn.model.positions import (
     LearnedPositions,
@@ -20,6 +27,7 @@ from aiayn.model.positions import (
     sinusoidal_encoding,
 )
 
+CHAPTER = Path(__file__).parents[1] / "book" / "03-5-positional-encoding.ipynb"
 KINDS = [
     lambda: SinusoidalPositions(6, n=4),
     lambda: LearnedPositions(6, n=40),
@@ -52,6 +60,38 @@ def test_late_positions_are_as_precise_as_early_ones() -> None:
         [encoding(100_000, column, 8) for column in range(8)], dtype=torch.float64
     )
     torch.testing.assert_close(late, by_hand, rtol=0, atol=6e-8)
+
+
+class SingleDevice(TorchFunctionMode):
+    """Refuses float64 on the device `meta`, as Apple's GPUs refuse it."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, Tensor) and made.is_meta and made.dtype == torch.float64:
+            raise TypeError("float64 is not supported on this device")
+        return made
+
+
+@pytest.mark.parametrize("where", ["made there", "moved there"])
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "relative", "none"])
+def test_a_device_without_float64(kind: str, where: str) -> None:
+    shape = config("laboratory", positions=kind)
+    tokens = torch.ones(2, 300, dtype=torch.long, device="meta")  # the table grows
+    there = torch.device("meta")
+    with SingleDevice(), there if where == "made there" else nullcontext():
+        model = Transformer(shape).to("meta")
+        logits = model(tokens, tokens)
+        model.step(tokens[:, :1], model.start(tokens))
+    assert logits.is_meta and logits.dtype == torch.float32
+    assert all(buffer.is_meta for buffer in model.buffers())
+
+
+def test_the_table_is_made_where_other_tensors_are() -> None:
+    assert sinusoidal_encoding(3, 8).device.type == "cpu"
+    with torch.device("meta"):
+        assert sinusoidal_encoding(3, 8).is_meta
 
 
 def test_the_empty_table() -> None:
@@ -211,3 +251,52 @@ def test_without_positions_shuffled_words_give_shuffled_vectors() -> None:
     ]:
         shuffled, encoded = layer(positions(x[:, order])), layer(positions(x))[:, order]
         assert torch.allclose(shuffled, encoded, rtol=0, atol=1e-12) == blind
+
+
+# What the chapter says of longer sequences
+
+
+def extrapolation(beyond: float, learned: float, seeds: int = 5) -> Any:
+    """A record in which sinusoids are right so often beyond the trained positions."""
+    shares = {"none": 0.1, "learned": learned, "sinusoidal": beyond, "relative": 1.0}
+    shares |= {"sinusoidal, any start": 1.0}
+    runs = [
+        {
+            "length": n,
+            "seed": seed,
+            "positions": kind,
+            "right": [0.1 if kind == "none" else 1.0] * (n - 2)
+            + [share + seed / 1000] * 2 * n,
+        }
+        for n in (16, 32)
+        for seed in range(1, seeds + 1)
+        for kind, share in shares.items()
+    ]
+    return {"runs": runs}
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (extrapolation(0.9, learned=0.1), True),
+        (extrapolation(0.15, learned=0.5), False),
+        (extrapolation(0.4, learned=0.1), None),  # the two measures disagree
+        (extrapolation(0.9, learned=0.95), None),
+        (extrapolation(0.9, learned=0.1, seeds=4), None),
+        (None, None),
+    ],
+)
+def test_sinusoids_extrapolate_only_if_both_measures_say_so(
+    record: Any, verdict: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiayn.book.record_path", tmp_path.joinpath)
+    if record:
+        (tmp_path / "extrapolation.json").write_text(json.dumps(record))
+    found: dict[str, Any] = {}
+    kinds = [run["positions"] for run in extrapolation(0, 0, seeds=1)["runs"]]
+    names: dict[str, Any] = {"product": product, "KINDS": dict.fromkeys(kinds)}
+    names["claim"] = lambda name, holds, *_, **__: found.update({name: holds})
+    cells = {c.id: c.source for c in nbformat.read(CHAPTER, as_version=4).cells}
+    for cell in ("longer-record", "claim-longer", "claim-relative"):
+        exec(cells[cell], names)
+    assert found == {"3.5-e": verdict, "3.5-f": None}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from small_runs import complaint
 
+from aiayn.model import TransformerConfig
 from aiayn.training import TrainingConfig, recipe
 from aiayn.training.recipes import MOST, RECIPES
 
@@ -80,3 +81,29 @@ def test_whole_numbers_do_where_fractions_may_stand(name: str, value: int) -> No
 
 def test_the_recipes_are_within_the_bounds() -> None:
     assert all(isinstance(each, TrainingConfig) for each in RECIPES.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "both"), [("wsj", (0.2, 0.2)), ("wsj-semi", (0.1, 0.1))]
+)
+def test_the_parsers_drop_weights_of_attention(
+    name: str, both: tuple[float, float]
+) -> None:
+    """The paper says so (section 6.3), of both settings, and gives no value."""
+    model = recipe(name).model
+    assert isinstance(model, TransformerConfig)
+    assert (model.dropout, model.attention_dropout) == both
+
+
+def test_the_parser_of_tensor2tensor_drops_as_much_as_there() -> None:
+    model = recipe("wsj-t2t").model
+    assert isinstance(model, TransformerConfig)
+    assert (model.dropout, model.attention_dropout) == (0.2, 0.2)
+
+
+def test_no_translator_drops_weights_of_attention() -> None:
+    """Section 5.4 names two places for dropout, and this is neither."""
+    for name, each in RECIPES.items():
+        rate = getattr(each.model, "attention_dropout", 0)
+        assert (rate > 0) is name.startswith("wsj"), name
+    assert recipe("small", attention_dropout=0.1).model.attention_dropout == 0.1  # type: ignore[attr-defined]

@@ -69,6 +69,26 @@ def test_extreme_logits_give_finite_losses(size: float):
     assert loss.isfinite() and nll.isfinite()
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_a_logit_of_minus_infinity_is_what_it_is_to_torch(epsilon: float):
+    """A word that may not be said: only with smoothing is the loss infinite."""
+    logits, labels = logits_and_labels(4, 6)
+    ruled_out = logits.detach().clone()
+    ruled_out[torch.arange(4), (labels + 1) % 6] = -math.inf
+    ruled_out.requires_grad_()
+    loss, nll = label_smoothed_loss(ruled_out, labels, epsilon)
+    theirs = F.cross_entropy(
+        ruled_out, labels, label_smoothing=epsilon, reduction="sum"
+    )
+    torch.testing.assert_close(loss, theirs)
+    assert nll.isfinite()
+    if not epsilon:
+        gradients = (
+            torch.autograd.grad(value, ruled_out)[0] for value in (loss, theirs)
+        )
+        torch.testing.assert_close(*gradients)
+
+
 def test_a_sum_over_tokens_is_the_sum_of_its_parts():
     logits, labels = logits_and_labels(10, 12)
     whole = label_smoothed_loss(logits, labels)
@@ -289,6 +309,43 @@ def test_projected_loss_where_the_model_itself_is_bfloat16():
         assert (
             one.dtype == torch.bfloat16 and (one - other).norm() < 0.02 * other.norm()
         )
+
+
+@pytest.mark.parametrize(("factor", "kept"), [(1.0, False), (2.0**12, True)])
+@pytest.mark.parametrize("chunk", [1, 3000 * 7, 10**9])
+def test_projected_loss_in_float16_keeps_small_gradients_by_the_factor_of_the_loss(
+    factor: float, kept: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Wrong words have probabilities of 1e-10 here, which float16 takes for zero."""
+    monkeypatch.setitem(regularization.CHUNK, "cpu", chunk)
+    torch.manual_seed(0)
+    x, weight, labels = projection(20, V=3000, dtype=torch.float32)
+    with torch.no_grad():  # the model is sure of the labels
+        weight.mul_(0.3)[labels] = 4 * x.sign()
+        x.copy_(0.9 * x.sign())
+
+    def gradient(factor: float) -> Tensor:
+        loss, nll = projected_loss(x, weight, labels, 0.0)
+        assert loss.dtype == nll.dtype == torch.float32 and not nll.requires_grad
+        return torch.autograd.grad(factor * loss, weight)[0] / factor
+
+    exact = gradient(1.0)
+    with torch.autocast("cpu", torch.float16):
+        found = gradient(factor)
+    error = (found - exact).norm(dim=1) / exact.norm(dim=1)
+    assert 0 < exact.abs().median() < 1e-8 and (error.median() < 0.02) == kept
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 11])
+def test_projected_loss_in_float16_is_near_that_of_all_logits(tokens: int):
+    x, weight, labels = projection(tokens, V=23, dtype=torch.float32)
+    exact = whole(x, weight, labels)[0]
+    with torch.autocast("cpu", torch.float16):
+        loss, _ = projected_loss(x, weight, labels)
+    torch.testing.assert_close(loss, exact, rtol=1e-2, atol=0)
+    gradients = (torch.autograd.grad(value, (x, weight)) for value in (loss, exact))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.02, atol=0.01)
 
 
 # Dropout

@@ -931,6 +931,7 @@ def test_a_first_loss_that_is_no_number(
         diverges(patch, 1)
         message = complaint(train_model, WHOLE, str(corpus), "en-de", out)
     assert message.startswith("step 1: the loss is nan")
+    assert "look into the model" in message and "lower rate" not in message
     train_model(WHOLE, str(corpus), "en-de", out, resume=True)
     assert same_end(out, whole)
 

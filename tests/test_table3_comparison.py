@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from aiayn.evidence import paired
-from aiayn.table3 import ROWS, Comparison, compare, judge
+from aiayn.table3 import ROWS, Comparison, compare, judge, judge_statement
 from aiayn.table3.comparison import gains, gate, report
 from aiayn.table3.record import read_record
 
 RUNS = Path(__file__).parent.parent / "book" / "runs"
-LEVEL = [2.1, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]  # a perplexity that has stopped to fall
+LEVEL = [2.1, *[2.0] * 10]  # a perplexity that has stopped to fall
 
 
 def made_up(
@@ -95,14 +95,16 @@ def test_a_verdict_needs_five_seeds_that_both_rows_have() -> None:
         ),
         (made_up("multi30k", big=CLEAR), "no base on multi30k"),
         (
-            made_up(base=BASE, validations=LEVEL[-5:]),
-            "less than six checkpoints of base",
+            made_up(base=BASE, validations=LEVEL[-9:]),
+            "less than 10 validations of base",
         ),
-        (made_up(base=BASE, validations=[2.1, 2.019, 2.0, 2.0, 2.0, 2.0, 2.0]), ""),
+        (made_up(base=BASE, validations=[2.1, *[2.019] * 5, *[2.0] * 5]), ""),
         (
-            made_up(base=BASE, validations=[2.1, 2.021, 2.0, 2.0, 2.0, 2.0, 2.0]),
+            made_up(base=BASE, validations=[2.1, *[2.021] * 5, *[2.0] * 5]),
             "fell by 1.0%",
         ),
+        # One bad checkpoint decides nothing, wherever it is.
+        (made_up(base=BASE, validations=[2.1, *[2.0] * 4, 2.06, *[2.0] * 5]), ""),
     ],
 )
 def test_base_passes_a_gate_or_nothing_is_decided(
@@ -144,6 +146,21 @@ def test_many_comparisons_need_more_of_each() -> None:
     # They are no part of the correction.
     alike = [Comparison(name, "base", "bleu", alike=True) for name in others]
     assert verdicts(made_up(base=BASE, **rows, **others), BETTER, *alike) == [True] * 19
+
+
+def test_a_statement_needs_all_of_its_comparisons() -> None:
+    """Each alone for a yes, with Holm's correction for a no."""
+    rows = {"big": [26.0, 26.6, 29.4, 25.9, 27.5], "E": CLEAR, "C N=8": BASE[::-1]}
+    record = made_up(base=BASE, **rows)
+    weak, clear, none = (Comparison(name, "base", "bleu") for name in rows)
+    assert verdicts(record, weak, clear, none) == [None, True, None]  # Holm among three
+    assert judge_statement(record, [weak, clear]) is True
+    assert judge_statement(record, [weak, clear, none]) is None
+    lost = [Comparison("base", name, "bleu") for name in rows]
+    assert judge_statement(record, [lost[0]]) is False
+    assert judge_statement(record, [lost[0], none, none]) is None  # one bad in three
+    assert judge_statement(record, [lost[1], none, none]) is False
+    assert judge_statement(record | {"data": "laboratory"}, [clear]) is None
 
 
 def test_nearly_identical_has_to_be_shown() -> None:

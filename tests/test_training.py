@@ -341,6 +341,36 @@ def test_validation_does_not_depend_on_the_batches_and_restores_the_mode() -> No
     )
 
 
+class NoFloat64(TorchDispatchMode):
+    """A device that has no numbers of 64 bits, such as Apple's."""
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, arguments: Any = (), named: Any = None
+    ) -> Any:
+        found = function(*arguments, **(named or {}))
+        if isinstance(found, Tensor) and found.dtype == torch.float64:
+            raise TypeError(f"{function}: this device has no float64")
+        return found
+
+
+def test_validation_needs_no_float64_of_the_device() -> None:
+    class Alone(Workers):
+        """Its sums are the host's."""
+
+        def total(self, *values: float | Tensor) -> list[float]:
+            return [float(value) for value in values]
+
+    model, batches = Transformer(TINY), [random_batch(size=8), random_batch(size=3)]
+    wanted = validation_loss(model, batches)
+    with NoFloat64():
+        found = validation_loss(model, batches, Alone())
+    assert found == pytest.approx(wanted, rel=1e-12)
+    idle = Workers(rank=5, world_size=6)  # has no batch, and takes part
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workers, "total", lambda self, nll, words: [nll, words + 1])
+        assert validation_loss(model, batches, idle) == 0.0
+
+
 @pytest.mark.parametrize("where", ["loss", "gradient"])
 def test_a_loss_or_gradient_that_is_no_number_ends_the_run(where: str) -> None:
     """It names step and pairs, and the weights stay as they were."""

@@ -6,10 +6,12 @@ tiny, random and in double precision, so that no two hypotheses tie.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 import sacrebleu
 import torch
@@ -25,7 +27,13 @@ from aiayn.training.checkpoint import save_checkpoint
 from aiayn.translation import SearchConfig, Translator, beam_search, bleu
 from aiayn.translation.engine import engine_for
 from aiayn.translation.search import BLOCK, expand
-from aiayn.translation.translator import Hypothesis, TooLong, length_penalty
+from aiayn.translation.translator import (
+    CutOff,
+    Hypothesis,
+    TooLong,
+    UnknownLetters,
+    length_penalty,
+)
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
 WORDS = TEXT.split()
@@ -390,7 +398,7 @@ def test_a_single_sentence_is_no_list(translator: Translator):
         lambda: translator.n_best("the cat", 1),
         lambda: translator.score("ab", "cd"),
     ):
-        with pytest.raises(TypeError, match="put a single one into a list"):
+        with pytest.raises(TypeError, match="put them into a list"):
             wrong()
     assert translator(iter(["the cat", "a dog"])) == translator(["the cat", "a dog"])
 
@@ -453,15 +461,105 @@ def test_space_around_a_sentence_does_not_count(translator: Translator):
     assert translator("  the cat sat ") == translator("the cat sat")
 
 
-def test_words_never_seen_are_translated_somehow(translator: Translator):
-    assert isinstance(translator("Ωμέγα 漢字 🐈"), str)
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Ωμέγα 漢字 🐈", "'Ω' (U+03A9)"),
+        ("the 你好 cat", "'你' (U+4F60)"),
+        ("the cat 3", "'3' (U+0033)"),
+        ("the\x01cat", "U+0001"),
+        ("…", "'…' (U+2026)"),
+    ],
+)
+def test_letters_never_seen_are_named(translator: Translator, text: str, letter: str):
+    said = f"sentence 2 has a letter unknown to the model, {letter}; so have 1 more"
+    with pytest.warns(UnknownLetters, match=f"^{re.escape(said)}$") as caught:
+        found = translator(["the cat", text, "the dog", text])
+    assert list(caught[0].message.letters) == [2, 4] and found[1] == found[3]
+    with pytest.warns(UnknownLetters, match="^sentence 12 has [^;]*$"):
+        translator.n_best([text], 1, before=11)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffthe cat sat",
+        "the\u00a0cat sat",
+        "the\tcat\u2028sat",
+        "th\u00ade cat sat\u200b",
+        "\ufeff\u2060 the cat\u3000 sat",
+    ],
+)
+def test_what_does_not_show_does_not_count(translator: Translator, text: str):
+    assert translator(text) == translator("the cat sat") != ""
+
+
+@pytest.mark.parametrize("sign", "\ufeff\u200b\u2060\xad\u200e\u3164\u2800\u00a0▁")
+def test_lines_that_show_nothing_are_blank(translator: Translator, sign: str):
+    assert translator([sign, f" {sign}{sign}"]) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "says"),
+    [
+        (["the cat", None], InputError, "sentence 2: None is no text"),
+        (["the cat", 3], InputError, "sentence 2: 3 is no text"),
+        (["the cat", b"the dog"], InputError, "sentence 2: b'the dog' is no text"),
+        ("the\0cat", InputError, "sentence 1: a NUL byte"),
+        (["the", "a \ud83d"], InputError, "sentence 2: half of a character"),
+        ({"en": "the cat"}, TypeError, "a dict is no list of sentences"),
+        ({"the cat"}, TypeError, "a set is no list of sentences"),
+        (None, TypeError, "a NoneType is no list of sentences"),
+        (3, TypeError, "a int is no list of sentences"),
+    ],
+    ids=ascii,
+)
+def test_what_is_no_text_is_named(
+    translator: Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: Any,
+    kind: type[Exception],
+    says: str,
+):
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(kind, match=says):
+        translator(wrong)
+    if not isinstance(wrong, str):
+        with pytest.raises(kind, match=says.replace("sentence ", "source ", 1)):
+            translator.score(wrong, ["the cat", "the dog"])
+
+
+@pytest.mark.parametrize(
+    "parts", [(torch.nn.Linear(1, 1), None), (None, None), ("runs/first", None)]
+)
+def test_a_translator_of_something_else_is_refused(
+    monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, parts: Any
+):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(InputError, match="has a EncoderDecoder, not a"):
+        Translator(*parts)
+    with pytest.raises(InputError, match="has a Vocabulary, not a NoneType"):
+        Translator(tiny(3, len(vocabulary)).float(), parts[1])
+
+
+def test_a_translation_without_an_end_is_named(vocabulary: Vocabulary):
+    model = tiny(3, len(vocabulary)).float()
+    model.target_embeddings.weight.data[EOS_ID] = -1e3  # so the end is never likely
+    translator = Translator(model, vocabulary, SearchConfig(extra_length=3))
+    said = "the translation of sentence 2 is cut off at its limit of tokens, and 1 more"
+    with pytest.warns(CutOff, match=f"^{said}$") as caught:
+        translator(["", "the cat", "the dog"])
+    assert caught[0].message.sentences == [2, 3]
+    ((found,),) = translator.n_best(["the cat"], 1)
+    assert not found.complete and len(found.text) == len(found.tokens)
 
 
 HARD = [
-    "Ωμέγα 漢字 🐈",
+    "▅▅",
     " \t ",
     "the cat " * 5000,
-    "the\x00cat\x07sat\x1b[31m on",
+    "the\x01cat\x07sat\x1b[31m on",
     "a small\u2028old\x85mat",
     "",
     "\ud7ff\ufffe\U0010ffff",
@@ -471,9 +569,8 @@ HARD = [
 def test_hard_lines_neither_stop_the_others_nor_shift_them(translator: Translator):
     usual = SENTENCES[: len(HARD)]
     lines = [line for pair in zip(HARD, usual, strict=True) for line in pair]
-    with pytest.warns(
-        TooLong, match=r"sentence 5 has [\d,]+ tokens, more than 1,000: .*; split it"
-    ):
+    said = r"sentence 5 has [\d,]+ tokens, more than 1,000: .*; split it"
+    with pytest.warns(UnknownLetters), pytest.warns(TooLong, match=said):
         found = translator.n_best(lines, 2)
     assert len(found) == len(lines)
     assert [each[0].text for each in found[1::2]] == translator(usual)

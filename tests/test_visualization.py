@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import lxml.html
 import pytest
 import torch
@@ -185,6 +186,33 @@ def test_a_head_or_a_word_that_there_is_not(translator: Translator) -> None:
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word="wide")
     with pytest.raises(InputError, match="no word -1; there are The animal 's friends"):
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word=-1)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [(1, 2), ("cross",), ("crossed", 0, 0), ("cross", "0", 0), [1, 2], "cross", 1],
+)
+def test_what_is_no_head_is_refused(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, head: Any
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    said = "head .*: give .kind, layer, head.; 'encoder', 'decoder', 'cross'"
+    with pytest.raises(InputError, match=said):
+        attention_view(translator, SOURCE, head=head)
+    wanted: Any = ("encoder", 1, 2)
+    found = attention_view(translator, SOURCE, head=wanted)
+    assert found.head == Head("encoder", 1, 2) and "layer 2, head 3" in repr(found)
+
+
+def test_a_picture_shows_what_the_translator_reads(translator: Translator) -> None:
+    found = attention_of(
+        translator, f"\ufeff{SOURCE}\u200b".replace(" ", "\u00a0"), TARGET
+    )
+    assert found.source == attention_of(translator, SOURCE, TARGET).source
+    for nothing in ("\u200b", "\ufeff \u3164", ""):
+        with pytest.raises(InputError, match="an empty sentence"):
+            attention_of(translator, nothing)
 
 
 def data_of(page: str) -> dict[str, Any]:

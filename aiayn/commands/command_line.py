@@ -14,17 +14,20 @@ __all__ = [
     "add_hints",
     "deferred",
     "overview",
+    "instead_of",
     "complaint",
     "read_command",
 ]
 
 
 # book/09-launch.ipynb, cell command-line-imports
+import difflib
 import logging
 import os
 import re
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import is_dataclass
@@ -40,7 +43,7 @@ import tyro
 
 from aiayn.commands.slurm import check_words
 from aiayn.errors import InputError, did_you_mean
-from aiayn.training.recipes import RECIPES
+from aiayn.training.recipes import RECIPES, recipe
 
 
 # book/09-launch.ipynb, cell output-arrives
@@ -89,7 +92,13 @@ def show_progress() -> None:
     log = logging.getLogger("aiayn")
     log.handlers = [logging.StreamHandler()]
     first = os.environ.get("RANK", "0") == "0"
-    log.setLevel(logging.INFO if first else logging.WARNING)
+    log.setLevel(logging.INFO if first else logging.ERROR)
+
+    def one_line(message: Warning | str, *_: Any, **__: Any) -> None:
+        if first:
+            print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
+
+    warnings.showwarning = one_line
 
 
 # book/09-launch.ipynb, cell examples
@@ -147,13 +156,27 @@ def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
 def overview(verbs: dict[str, Callable[..., None]]) -> str:
     """What `aiayn --help` prints: the verbs, a line for each."""
     lines = ["usage: aiayn VERB [options]", ""]
-    width = max(27, get_terminal_size().columns - 13)
+    indent, width = " " * 13, max(40, get_terminal_size().columns)
     for name, verb in verbs.items():
-        summary = (verb.__doc__ or "").partition("\n")[0]
-        short = textwrap.shorten(summary, width, placeholder=" …")
-        lines.append(f"  {name:9}  {short}")
+        summary, _, _ = (verb.__doc__ or "").partition("\n")
+        entry = f"  {name:9}  {summary}"
+        lines += textwrap.wrap(entry, width, subsequent_indent=indent)
     more = "tells of its flags, with examples; there is `aiayn --version`."
     return "\n".join([*lines, "", f"`aiayn VERB --help` {more}"])
+
+
+def instead_of(verb: str, flag: str, known: list[str]) -> str:
+    """What to say of an unknown flag: one that is like it, or where to look."""
+    bare = {each.strip("-"): each for each in known}
+    if near := difflib.get_close_matches(flag.strip("-"), bare, 1, 0.7):
+        return f"did you mean {bare[near[0]]!r}?"
+    name = flag.strip("-").replace("-", "_")
+    name = {"lr": "rate_factor", "learning_rate": "rate_factor"}.get(name, name)
+    config = recipe("base")
+    if hasattr(config, name) or hasattr(config.model, name):
+        return f"it is a setting of the recipe; in Python, aiayn.recipe(…, {name}=…)"
+    few = f"there are {', '.join(known)}"
+    return few if len(known) < 12 else f"see `aiayn {verb} --help`"
 
 
 def complaint(verb: str, said: str, page: str) -> str:
@@ -162,7 +185,8 @@ def complaint(verb: str, said: str, page: str) -> str:
     for word in sys.argv[2:]:
         flag = word.partition("=")[0].replace("_", "-")
         if flag.startswith("--") and flag not in known:
-            return f"`aiayn {verb}` has no {flag}: {did_you_mean(flag, known)}"
+            meant = instead_of(verb, flag, list(known))
+            return f"`aiayn {verb}` has no {flag}: {meant}"
     _, *words = re.sub("[╭╮╰╯│─]", " ", said).strip().split("\n")  # without the title
     ends = "Got errors|Argument helptext|For full helptext"
     text, *_ = re.split(ends, " ".join(words))

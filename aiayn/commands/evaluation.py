@@ -8,9 +8,13 @@ __all__ = [
     "SEARCHES",
     "load_test",
     "scores_of",
+    "reporting",
     "translate_test",
+    "trained_on",
     "others",
     "intervals",
+    "in_lower_case",
+    "training_of",
     "score",
     "write_record",
     "report",
@@ -19,21 +23,25 @@ __all__ = [
 
 # book/09-launch.ipynb, cell evaluation-imports
 import json
+import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aiayn.data.corpora import Pairs, load_pairs
+from aiayn.data.corpora import SEARCHED, Pairs, load_pairs, overlap
 from aiayn.data.files import read_bytes, write_atomically
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
+from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
+from aiayn.training.preparation import kinds_of
 from aiayn.training.provenance import device_name, provenance
-from aiayn.training.trained_run import TrainedRun, test_split
+from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
 from aiayn.translation.bleu_forms import (
     Score,
     bleu_in_every_form,
@@ -41,10 +49,10 @@ from aiayn.translation.bleu_forms import (
     check_language,
     moses_languages,
 )
-from aiayn.translation.bleu_scores import Measured, bleu, check_lines, measure
+from aiayn.translation.bleu_scores import Measured, bleu, measure
 from aiayn.translation.products import Compute
 from aiayn.translation.search import PAPER_SEARCH, SearchConfig
-from aiayn.translation.translator import TooLong, Translator
+from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
 
 SEARCHES: dict[Kind, SearchConfig] = {
     "translation": PAPER_SEARCH,
@@ -87,14 +95,66 @@ def scores_of(
     return {name: bleu_in_every_form(translations, pairs.target, language)}
 
 
+# book/09-launch.ipynb, cell reporting
+@contextmanager
+def reporting(name: str) -> Iterator[list[TooLong]]:
+    """Within it, warnings are collected; at its end, each is a line on standard error.
+
+    All letters that are unknown are one line, as are all translations without an end.
+    `name` is that of the text. Gives the warnings of sentences that were left out.
+    """
+    left_out, letters, ends = list[TooLong](), dict[int, str](), list[int]()
+    always: Any = {"action": "always", "category": UserWarning}
+    with warnings.catch_warnings(record=True, **always) as caught:
+        try:
+            yield left_out
+        finally:
+            for message in (each.message for each in caught or ()):
+                if isinstance(message, TooLong):
+                    left_out.append(message)
+                elif isinstance(message, UnknownLetters):
+                    letters |= message.letters
+                elif isinstance(message, CutOff):
+                    ends += message.sentences
+                else:
+                    print(f"aiayn: {message}", file=sys.stderr)
+            told: list[Warning] = [*left_out]
+            told += [UnknownLetters(letters)] if letters else []
+            told += [CutOff(ends)] if ends else []
+            for message in told:
+                print(f"aiayn: {name}: {message}", file=sys.stderr)
+
+
 # book/09-launch.ipynb, cell translate-test
 def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
     """Translate a test set; an `InputError` names its file and a sentence too long."""
     try:
-        with warnings.catch_warnings(action="error", category=TooLong):
+        with reporting(test.source_name):
+            warnings.simplefilter("error", TooLong)
             return list(translator(test.source, progress=progress))
     except TooLong as warning:
-        raise InputError(f"{test.source_name}: {warning}") from None
+        wrong = f"{test.source_name}: {warning.fault}"
+        raise InputError(f"{wrong}: it cannot be scored; split it") from None
+
+
+def trained_on(run: TrainedRun, test: Pairs, pair: str) -> int | None:
+    """How many sources of a test set a run was trained on, if its text is small."""
+    data, languages = run.description.data, run.description.pair
+    # Of the other corpora the parts are known to have nothing in common.
+    own = (data is not None and data not in CORPORA) or data == "multi30k"
+    if not own or (languages or "").partition("-")[0] != pair.partition("-")[0]:
+        return None
+    try:
+        train = load_pairs(str(data), str(languages), "train")
+    except InputError:  # it is not here any more
+        return None
+    if len(train) > SEARCHED:
+        return None
+    if number := overlap(train, test):
+        among = f"{number:,} of {len(test):,} sentences are in {train.source_name} too"
+        known = f"{test.source_name}: {among}, on which the model was trained"
+        print(f"aiayn: {known}", file=sys.stderr)
+    return number
 
 
 def others(
@@ -105,7 +165,10 @@ def others(
         translator = Translator(*TrainedRun.read(against).load(device), search)
         return translate_test(translator, test, progress)
     lines = list(decode_lines(read_bytes(against), str(against)))
-    check_lines(lines, test.target)
+    if len(lines) != len(test.target):
+        counts = f"{len(lines):,} lines, {test.target_name} has {len(test.target):,}"
+        rule = "line k of the one must translate what line k of the other does"
+        raise InputError(f"--against {against}: {counts}; {rule}")
     return lines
 
 
@@ -117,6 +180,30 @@ def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[st
     return {
         key: {name: asdict(each) for name, each in scores.items()}
         for key, scores in found.items()
+    }
+
+
+# book/09-launch.ipynb, cell in-lower-case
+def in_lower_case(
+    translator: Translator, ours: list[str], test: Pairs
+) -> dict[str, dict[str, Any]]:
+    """BLEU without case, of a model that writes small letters only; else nothing."""
+    if not kinds_of(translator.vocabulary)["lowercase"]:
+        return {}
+    value, signature = bleu(ours, test.target, lowercase=True)
+    return {"in_lower_case": {"value": value, "signature": signature}}
+
+
+# book/09-launch.ipynb, cell training-of
+def training_of(run: TrainedRun) -> dict[str, Any]:
+    """What a record says of the training: the model's shape, all settings, the time."""
+    description = run.description
+    return {
+        "model": describe(description.model),
+        "training": description.training,
+        "checkpoints": [folder.name for folder in run.checkpoints],
+        "steps": description.step,
+        "minutes": description.minutes,
     }
 
 
@@ -146,7 +233,7 @@ def score(
     if run.kind == "parsing":
         split = split or test_split(data)
         scores = evaluate_parser(run, search, data, split, True, progress, device)
-        return {"kind": run.kind, **scores}
+        return {"kind": run.kind, **training_of(run), **scores}
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
@@ -162,15 +249,16 @@ def score(
     return {
         **what,
         **how,
-        "checkpoints": [folder.name for folder in run.checkpoints],
-        "minutes": run.description.minutes,
+        **training_of(run),
         "device": device_name(device),
         "bleu": {
             test: {form: asdict(each) for form, each in scores.items()}
             for test, scores in found.items()
         },
+        "in_training": trained_on(run, test, pair),
         "against": str(against) if against else None,
         **intervals(ours, test, theirs),
+        **in_lower_case(translator, ours, test),
     }
 
 
@@ -213,6 +301,9 @@ def report(record: dict[str, Any]) -> str:
         f"against {record['against']}: {Measured(**each)}"
         for each in record.get("apart", {}).values()
     ]
+    if "in_lower_case" in record:
+        plain = "{value:.2f}  {signature}".format(**record["in_lower_case"])
+        lines.append(f"BLEU {plain}  in lower case, in which this model writes")
     rows = [
         (test, each)
         for test, forms in record["bleu"].items()

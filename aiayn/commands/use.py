@@ -7,8 +7,10 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 __all__ = [
     "RunArgument",
     "ModelOptions",
-    "read_lines",
-    "reporting_too_long",
+    "AT_ONCE",
+    "INPUT",
+    "arriving_lines",
+    "blocks",
     "translate",
     "parse",
     "convert",
@@ -20,15 +22,21 @@ __all__ = [
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
+from tqdm import tqdm
 
-from aiayn.commands.evaluation import SEARCHES, report, score, write_record
-from aiayn.data.text import decode_lines
+from aiayn.commands.evaluation import (
+    SEARCHES,
+    report,
+    reporting,
+    score,
+    write_record,
+)
+from aiayn.data.text import LONGEST, decode_lines
 from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.inside.view import write_attention
@@ -37,7 +45,7 @@ from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.products import Compute
 from aiayn.translation.search import SearchConfig
-from aiayn.translation.translator import TooLong, Translator
+from aiayn.translation.translator import CutOff, Translator, incomplete
 
 # book/09-launch.ipynb, cell model-options
 RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
@@ -56,7 +64,8 @@ class ModelOptions:
     average: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
-    int8: bool = False  # weights in eight bits: nearly the same, sooner, on a processor
+    # weights in eight bits, on a processor: nearly the same; a wide model is sooner
+    int8: bool = False
 
     @property
     def compute(self) -> Compute:
@@ -72,23 +81,41 @@ class ModelOptions:
 
 
 # book/09-launch.ipynb, cell told-at-the-end
-def read_lines() -> list[str]:
-    """The lines of standard input; there are none if it is closed."""
-    content = b"" if sys.stdin is None else sys.stdin.buffer.read()
-    return list(decode_lines(content, "standard input")) if content else []
+AT_ONCE = 1000  # lines that are translated at a time, at most
+INPUT = "standard input"
 
 
-@contextmanager
-def reporting_too_long() -> Iterator[None]:
-    """Within it, sentences too long are left out and reported, with exit code 1."""
-    catch = warnings.catch_warnings(record=True, action="always", category=TooLong)
-    with catch as caught:
-        yield
-    left_out = [each.message for each in caught or () if each.category is TooLong]
-    for message in left_out:
-        print(f"aiayn: standard input: {message}", file=sys.stderr)
-    if left_out:
-        sys.exit(1)
+def arriving_lines() -> Iterator[list[str]]:
+    """The lines of standard input, as many at a time as are there."""
+    stream: Any = sys.stdin and sys.stdin.buffer  # a shell may have closed it
+    text, number, more = b"", 0, stream is not None
+    while more:
+        arrived = stream.read1(1 << 16)
+        text, more = text + arrived, bool(arrived)
+        end = text.rfind(b"\n") + 1 if more else len(text)
+        lines = list(decode_lines(text[:end], INPUT, number))
+        for first in range(0, len(lines), AT_ONCE):
+            yield lines[first : first + AT_ONCE]
+        text, number = text[end:], number + len(lines)
+        if len(text) > LONGEST:
+            place = f"{INPUT}, line {number + 1}"
+            long = f"longer than {LONGEST:,} bytes, for a sentence; split it"
+            raise InputError(f"{place}: {long}")
+
+
+def blocks(unit: str) -> Iterator[tuple[int, list[str]]]:
+    """These lines, with the number of those before; what is printed then goes out.
+
+    A bar shows how many there have been, unless it would stand among them.
+    """
+    bar = sys.stderr.isatty() and not sys.stdout.isatty()
+    with tqdm(unit=unit, disable=not bar) as shown:
+        before = 0
+        for lines in arriving_lines():
+            yield before, lines
+            sys.stdout.flush()
+            before += len(lines)
+            shown.update(len(lines))
 
 
 # book/09-launch.ipynb, cell translate-command
@@ -97,10 +124,10 @@ def translate(
     n_best: int | None = None,
     attention: Path | None = None,
 ) -> None:
-    """Translate standard input to standard output, line by line.
+    """Translate the lines of standard input, and print them as they are done.
 
-    A sentence that is too long stays untranslated; standard error says so, and the exit
-    code is 1.
+    At most a thousand lines are done at a time. One that is too long stays
+    untranslated; standard error says so at the end, and the exit code is 1.
 
     Parameters
     ----------
@@ -114,25 +141,34 @@ def translate(
     if run.kind == "parsing":
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
     keep_heap()
-    translator = Translator(*run.load(model.device), search, compute=model.compute)
-    lines = read_lines()
-    with reporting_too_long():
-        found = translator.n_best(lines, wanted, progress=sys.stderr.isatty())
-        for number, translations in enumerate(found, start=1):
-            rows = [(each.score, each.text) for each in translations] or [(0.0, "")]
-            for value, text in rows:
-                print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
+    sources, texts = list[str](), list[str]()  # for the page
+    with reporting(INPUT) as left_out:
+        translator = Translator(*run.load(model.device), search, compute=model.compute)
+        for before, lines in blocks("line"):
+            found = translator.n_best(lines, wanted, before=before)
+            for number, translations in enumerate(found, start=before + 1):
+                rows = [(each.score, each.text) for each in translations]
+                for value, text in rows or [(0.0, "")]:
+                    print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
+            if ends := incomplete(found, before):
+                warnings.warn(CutOff(ends), stacklevel=1)
+            if attention is not None:
+                sources += lines
+                texts += [each[0].text if each else "" for each in found]
         if attention is not None:
-            texts = [each[0].text if each else "" for each in found]
-            for message in write_attention(attention, translator, lines, texts):
+            for message in write_attention(attention, translator, sources, texts):
                 print(f"aiayn: not in {attention}: {message}", file=sys.stderr)
+    if left_out:
+        sys.exit(1)
 
 
 # book/09-launch.ipynb, cell parse-command
 def parse(
     model: Annotated[ModelOptions, tyro.conf.arg(name="")], constrained: bool = True
 ) -> None:
-    """Print the tree of each line of input, in brackets; an empty line if it has none.
+    """Print the tree of each line of standard input, in brackets; empty without one.
+
+    At most a thousand lines are done at a time, and printed then.
 
     Parameters
     ----------
@@ -145,10 +181,12 @@ def parse(
     keep_heap()
     known = run.load(model.device)
     parser = Parser(Translator(*known, search, compute=model.compute), constrained)
-    lines = read_lines()
-    with reporting_too_long():
-        for tree in parser(lines, progress=sys.stderr.isatty()):
-            print("" if tree is None else tree)
+    with reporting(INPUT) as left_out:
+        for before, lines in blocks("tree"):
+            for parses in parser.n_best(lines, 1, before=before):
+                print((parses and parses[0].tree) or "")
+    if left_out:
+        sys.exit(1)
 
 
 # book/09-launch.ipynb, cell convert-command

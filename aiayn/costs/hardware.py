@@ -20,8 +20,9 @@ __all__ = [
     "measured_peak",
     "Plan",
     "plan",
-    "PaperRun",
+    "PlannedRun",
     "PAPER_RUNS",
+    "SHARES",
     "plan_table",
 ]
 
@@ -29,6 +30,7 @@ __all__ = [
 # book/05-2-hardware-and-schedule.ipynb, cell forward-flops
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,7 +217,7 @@ class Plan:
 
 # book/05-2-hardware-and-schedule.ipynb, cell plan-of
 def plan(
-    config: TransformerConfig,
+    config: ModelConfig,
     steps: int,
     gpus: int,
     gpu: str,
@@ -257,51 +259,66 @@ def plan(
 
 # book/05-2-hardware-and-schedule.ipynb, cell plan-table
 @dataclass(frozen=True)
-class PaperRun:
-    """A training of Table 2, and what the paper says it took."""
+class PlannedRun:
+    """A training to plan; of one of Table 2, what the paper says it took."""
 
-    model: str  # base or big
-    pair: str  # languages, source first
-    shape: TransformerConfig
+    model: str  # base, big, or another recipe
+    pair: str  # languages, source first; empty if any will do
+    shape: ModelConfig
     steps: int
-    seconds: float  # of a step
-    hours: float  # of the whole
+    tokens: int = 25_000  # of a step, on either side
+    seconds: float = 0.0  # of a step, and
+    hours: float = 0.0  # of the whole, if the paper has it
 
 
 PAPER_RUNS = [
-    PaperRun(name, pair, config(name, vocabulary_size=size), steps, seconds, hours)
+    PlannedRun(
+        name, pair, config(name, vocabulary_size=size), steps, 25_000, seconds, hours
+    )
     for pair, size in (("en-de", 37_000), ("en-fr", 32_000))
     for name, steps, seconds, hours in (
         ("base", 100_000, 0.4, 12.0),
         ("big", 300_000, 1.0, 84.0),
     )
 ]
+SHARES = 0.2, 0.3, 0.4  # of the peak, where nothing has been measured yet
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell plan-table-text
 def plan_table(
-    gpus: int, gpu: str, utilisation: float, watts: float | None = None
+    gpus: int,
+    gpu: str,
+    utilisation: float | None = None,
+    watts: float | None = None,
+    runs: Sequence[PlannedRun] = tuple(PAPER_RUNS),
 ) -> str:
-    """`plan` for the trainings of Table 2 as text, the paper's eight P100 beside it.
+    """`plan` as text: a row for each training and share of the peak.
+
+    Without a `utilisation` the shares are those of `SHARES`. The trainings are those of
+    Table 2, beside what the paper's eight P100 took, unless others are given.
 
     Raises
     ------
     InputError
         As `plan` does.
     """
-    title = f"{gpus} x {gpu} at {utilisation:.0%} of the peak"
-    lines = [
-        f"{title:53}  the paper, 8 x P100",
-        (
-            "model pair    steps    FLOPs  s/step    hours     kWh"
-            "  s/step  x steps   stated"
-        ),
-    ]
-    for run in PAPER_RUNS:
-        p = plan(run.shape, run.steps, gpus, gpu, utilisation, watts)
-        flops = run.steps * step_flops(run.shape)
-        ours = f"{flops:.1e} {p.seconds:7.4f} {p.hours:8.2f} {p.kilowatt_hours:7.1f}"
-        hours = run.steps * run.seconds / 3600
-        theirs = f"{run.seconds:6.1f} {hours:6.1f} h {run.hours:6.0f} h"
-        lines.append(f"{run.model:5} {run.pair} {run.steps:7,}  {ours}  {theirs}")
+    width, beside = max(len(run.model) for run in runs), any(run.hours for run in runs)
+    header = f"{'model':{width}} pair      steps    FLOPs  peak   s/step     hours"
+    title, header = f"{gpus} x {gpu}", f"{header}       kWh"
+    if beside:
+        title = f"{title:{len(header)}}    the paper, 8 x P100"
+        header += "  s/step  x steps stated"
+    lines = [title, header]
+    for run in runs:
+        flops = run.steps * step_flops(run.shape, run.tokens)
+        about = f"{run.model:{width}} {run.pair:5} {run.steps:9,}  {flops:.1e}"
+        theirs = ""
+        if run.hours:
+            theirs = f"  {run.seconds:6.1f} {run.steps * run.seconds / 3600:6.1f} h"
+            theirs += f" {run.hours:5.0f} h"
+        for share in SHARES if utilisation is None else (utilisation,):
+            p = plan(run.shape, run.steps, gpus, gpu, share, watts, run.tokens)
+            ours = f"{share:5.0%} {p.seconds:8.5f} {p.hours:9.3f}"
+            lines.append(f"{about} {ours} {p.kilowatt_hours:9.2f}{theirs}")
+            about, theirs = " " * len(about), ""
     return "\n".join(lines)

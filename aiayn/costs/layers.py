@@ -193,8 +193,9 @@ def fit_power_law(counts: dict[Sizes, int]) -> PowerLaw:
 def longest_chain(layer: Callable[[Tensor], object], x: Tensor) -> int:
     """The longest chain of products in `layer(x)`, each needing the one before it.
 
-    What stands between two products (softmax, tanh, sums) lengthens every chain by a
-    constant factor.
+    It is the chain of this way of computing: another way to the same result may have a
+    shorter one. What stands between two products (softmax, tanh, sums) lengthens every
+    chain by a constant factor, and is not counted.
     """
     with plain_operations():
         graph = make_fx(layer)(x).graph

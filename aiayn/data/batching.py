@@ -56,8 +56,9 @@ class Batch:
         """Tokens that are not padding, source and target together."""
         return int((self.source != PAD_ID).sum() + (self.labels != PAD_ID).sum())
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: torch.device | str) -> "Batch":
         """The same batch elsewhere."""
+        device = torch.device(device)
         # A copy from pinned memory need not wait.
         pin = device.type == "cuda" and not self.source.is_cuda
         sides = self.source, self.target, self.labels
@@ -124,7 +125,7 @@ def too_long(
     return InputError(
         f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
         f"{source if at_source else target} tokens, more than max_length={max_length}; "
-        "split the sentence, or drop such pairs with --drop-too-long"
+        "split the sentence, or drop such pairs (drop_too_long)"
     )
 
 
@@ -138,7 +139,10 @@ def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
 def order_by_length(
     lengths: Integer[np.ndarray, "examples 2"],
 ) -> Int[np.ndarray, " examples"]:
-    """Examples by their longer side; where it is equal, as a ploughman walks."""
+    """Examples by their longer side, then the difference, rising and falling in turn.
+
+    So neighbours are alike across the border between two lengths, too.
+    """
     source, target = lengths.T.astype(np.int32)  # unsigned numbers have no difference
     longer = np.maximum(source, target)
     turning = np.where(longer % 2, source - target, target - source)

@@ -6,6 +6,9 @@ https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 
 __all__ = [
     "Pairs",
+    "SEARCHED",
+    "overlap",
+    "oddities",
     "load_pairs",
     "LABORATORY_PAIRS",
     "laboratory_pairs",
@@ -32,7 +35,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from aiayn.data.files import cache_folder, read_bytes, write_atomically
-from aiayn.data.text import Lines, check_filled, unpacked
+from aiayn.data.text import Lines, check_filled, sentence_list, unpacked
 from aiayn.data.trees import (
     SECTIONS,
     IllFormed,
@@ -74,6 +77,7 @@ class Pairs:
             raise InputError(f"{counts}; {rule}")
         for name, lines in sides:
             if not isinstance(lines, Lines):  # which have been checked
+                sentence_list(lines, f"{name}, line")
                 check_filled(lines, name)
                 broken = (k for k, line in enumerate(lines, start=1) if "\n" in line)
                 if k := next(broken, 0):
@@ -85,6 +89,30 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"Pairs({len(self):,}: {self.source_name}, {self.target_name})"
+
+
+# book/11-5-reading-text.ipynb, cell overlap
+SEARCHED = 1_000_000  # pairs of a training text that is searched for others
+
+
+def overlap(train: Pairs, other: Pairs) -> int:
+    """How many sources of another text are in the training text, too."""
+    shared = set(other.source).intersection(train.source)
+    return sum(source in shared for source in other.source)
+
+
+def oddities(train: Pairs, other: Pairs) -> Iterator[str]:
+    """What may be wrong with two texts, although each of their lines is well."""
+    if len(train) > SEARCHED or not (len(train) and len(other)):
+        return
+    if number := overlap(train, other):
+        among = f"{number:,} of {len(other):,} sentences are in {train.source_name}"
+        yield f"{other.source_name}: {among} too; scores on them say little"
+    for pairs in (train, other):
+        same = sum(map(str.__eq__, pairs.source, pairs.target))
+        if same > len(pairs) / 10:
+            sides = f"{pairs.source_name} and {pairs.target_name}"
+            yield f"{sides}: {same:,} of {len(pairs):,} lines are the same"
 
 
 # book/11-5-reading-text.ipynb, cell load-pairs
@@ -200,8 +228,7 @@ def trees_of(pairs: Pairs) -> Iterator[Tree]:
         except IllFormed as error:
             raise InputError(
                 f"{pairs.target_name}, line {number}: no tree ({error}) of the same "
-                f"line of {pairs.source_name}; mend it, or remove the line from both "
-                "files"
+                f"line of {pairs.source_name}; mend it, or remove the pair"
             ) from None
 
 

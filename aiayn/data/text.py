@@ -5,8 +5,15 @@ https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
 """
 
 __all__ = [
-    "LONGEST",
+    "MARK",
     "SPACES",
+    "INVISIBLE",
+    "UNSEEN",
+    "readable",
+    "blank",
+    "with_spaces",
+    "sentence_list",
+    "LONGEST",
     "check_filled",
     "check_block",
     "decoded",
@@ -23,36 +30,111 @@ __all__ = [
 
 
 # book/11-5-reading-text.ipynb, cell text-files-imports
-import codecs
 import gzip
 import hashlib
 import mmap
 import os
+import re
+import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
 from aiayn.data.files import atomic_file, cache_folder, cache_lock, open_file
 from aiayn.errors import InputError
 
+# book/11-5-reading-text.ipynb, cell readable
+MARK = "\ufeff"  # the byte order mark, with which some editors begin a file
+# What shows as a space, and ▁, which a vocabulary takes for one.
+SPACES = "▁\u2800" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+# What does not show at all, such as the soft hyphen and signs of direction.
+_FIRST_AND_LAST = """\
+00AD-00AD 034F-034F 061C-061C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E
+2060-206F 3164-3164 FE00-FE0F FEFF-FEFF FFA0-FFA0
+"""
+_RANGES = (pair.split("-") for pair in _FIRST_AND_LAST.split())
+INVISIBLE = "".join(
+    chr(code)
+    for first, last in _RANGES
+    for code in range(int(first, 16), int(last, 16) + 1)
+)
+UNSEEN = re.compile(f"[{re.escape(SPACES.replace(' ', '') + INVISIBLE)}]")
+
+
+def readable(line: str) -> str:
+    """A line as it is read: in composed letters (NFC), without spaces around it.
+
+    Byte order marks at its beginning go, too, which `cat` leaves inside a file.
+    """
+    return unicodedata.normalize("NFC", line.strip().lstrip(MARK).lstrip())
+
+
+def blank(line: str) -> bool:
+    """Whether nothing of a line can be seen."""
+    return not line.strip(SPACES + INVISIBLE)
+
+
+def with_spaces(text: str, processor: Any) -> str:
+    """A text as sentencepiece's `processor` is to read it: composed, as by `readable`.
+
+    What shows as a space and is no piece becomes one; what does not show is left out.
+    """
+    text = unicodedata.normalize("NFC", text)
+    for letter in set(UNSEEN.findall(text)):
+        if processor.PieceToId(letter) == processor.unk_id():
+            text = text.replace(letter, " " * (letter in SPACES))
+    return text
+
+
+# book/11-5-reading-text.ipynb, cell sentence-list
+def sentence_list(lines: Any, name: str) -> list[str]:
+    """Sentences in memory as a list, refused as those of a file are.
+
+    Raises
+    ------
+    InputError
+        If a line is no text, or has a NUL byte or half of a character.
+    TypeError
+        At a single sentence, which would be taken letter by letter, at a dictionary,
+        of which there would be the keys, or at a set, which has no order.
+    """
+    unfit = isinstance(lines, str | bytes | Mapping | Set)
+    if unfit or not isinstance(lines, Iterable):
+        kind = type(lines).__name__
+        raise TypeError(f"a {kind} is no list of sentences: put them into a list")
+    found = list(lines)
+    for number, line in enumerate(found, start=1):
+        fault = ""
+        if not isinstance(line, str):
+            fault = f"{line!r:.60} is no text; give a string"
+        elif "\0" in line:
+            fault = "a NUL byte, as in UTF-16; decode the text anew"
+        elif not line.isascii() and re.search("[\ud800-\udfff]", line):
+            fault = "half of a character, a surrogate; decode the text anew"
+        if fault:
+            raise InputError(f"{name} {number}: {fault}")
+    return found
+
+
 # book/11-5-reading-text.ipynb, cell check-block
 LONGEST = 1 << 20  # bytes in a line
-# What a vocabulary takes for a space: all that Python does, and ▁.
-SPACES = "▁" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 
 def check_filled(lines: Sequence[str], name: str, before: int = 0) -> None:
     """Raise an InputError for the first blank line; `before` lines came earlier."""
-    if not all(line.strip(SPACES) for line in lines):
-        blank = (number for number, line in enumerate(lines) if not line.strip(SPACES))
-        number, what = next(blank), "empty"
-        if lines[number].strip():
+    if any(map(blank, lines)):
+        number = next(number for number, line in enumerate(lines) if blank(line))
+        line, what = readable(lines[number]), "empty"
+        if "▁" in line:
             what = "nothing but ▁, which counts as a space"
+        elif line:
+            what = f"nothing that can be seen (U+{ord(line[0]):04X})"
         place = f"{name}, line {before + number + 1}"
-        raise InputError(f"{place}: {what}; remove the line from both files")
+        remedy = "remove it, and its translation if it has one"
+        raise InputError(f"{place}: {what}; {remedy}")
 
 
 def check_block(block: bytes, name: str, before: int = 0) -> None:
@@ -78,8 +160,6 @@ def decoded(block: bytes, name: str, before: int = 0) -> str:
         line = before + block.count(b"\n", 0, nul) + 1
         convert = "convert the file, say with iconv"
         raise InputError(f"{name}, line {line}: a NUL byte, as in UTF-16; {convert}")
-    if not before:  # some editors begin a file with a byte order mark
-        block = block.removeprefix(codecs.BOM_UTF8)
     try:
         return block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -89,15 +169,18 @@ def decoded(block: bytes, name: str, before: int = 0) -> str:
         raise InputError(f"{name}, line {line}: {fault}") from None
 
 
-def decode_lines(content: bytes, name: str) -> Iterator[str]:
-    """Lines of a text, blank ones too, cut at line feeds alone.
+def decode_lines(content: bytes, name: str, before: int = 0) -> Iterator[str]:
+    """Lines of a text, blank ones too, cut at line feeds alone; of no text, none.
+
+    `before` lines came earlier.
 
     Raises
     ------
     InputError
         If a line is not UTF-8, or holds a NUL byte.
     """
-    yield from map(str.strip, decoded(content, name).removesuffix("\n").split("\n"))
+    lines = decoded(content, name, before).removesuffix("\n").split("\n")
+    yield from map(readable, lines if content else [])
 
 
 # book/11-5-reading-text.ipynb, cell line-blocks
@@ -167,15 +250,13 @@ class Lines(Sequence[str]):
     """The lines of a text file, checked once and then read where they are wanted.
 
     The text stays in its file, which is mapped into memory. Lines end at line feeds
-    alone; spaces around them are left out, carriage returns too. Messages call the file
-    `name`; `checksum` stands for its content. `survey` says what is refused.
+    alone, and are what `readable` makes of them. Messages call the file `name`;
+    `checksum` stands for its content. `survey` says what is refused.
     """
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.number, self.starts, self.checksum = survey(path, name or str(path))
         self.map = mapped(path)
-        if self.map[:3] == codecs.BOM_UTF8:
-            self.starts[0] = 3
 
     def __len__(self) -> int:
         return self.number
@@ -207,7 +288,7 @@ class Lines(Sequence[str]):
         begin, end = self.starts[first], self.starts[-(-stop // STRIDE)]
         lines = self.map[begin:end].decode("utf-8").removesuffix("\n").split("\n")
         skipped = first * STRIDE
-        return [line.strip() for line in lines[start - skipped : stop - skipped]]
+        return [readable(line) for line in lines[start - skipped : stop - skipped]]
 
 
 # book/11-5-reading-text.ipynb, cell unpacked

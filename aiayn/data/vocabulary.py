@@ -26,12 +26,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import overload
+from unicodedata import normalize
 
 import sentencepiece
 
 from aiayn.data.files import open_file, write_atomically
 from aiayn.data.normalization import normalization
-from aiayn.data.text import LONGEST
+from aiayn.data.text import LONGEST, with_spaces
 from aiayn.errors import InputError
 
 SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
@@ -67,16 +68,17 @@ class Vocabulary:
 
     def encode(self, sentences: str | Iterable[str]) -> list[int] | list[list[int]]:
         """Tokens of a sentence or of each of several, with the end token."""
-        # By all processors: sentencepiece shares a list out to as many threads.
-        wanted = sentences if isinstance(sentences, str) else list(sentences)
-        found: list[int] | list[list[int]] = self.processor.Encode(wanted, add_eos=True)
-        return found
+        if isinstance(sentences, str):
+            return self.encode([sentences])[0]
+        texts = [with_spaces(each, self.processor) for each in sentences]
+        return list(self.processor.Encode(texts, add_eos=True))  # on all threads
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""
+        if any(isinstance(each, int) for each in sequences):
+            raise TypeError("decode wants several sentences: put one into a list")
         # A model from elsewhere may have rules that make line feeds of letters.
-        texts = map(str, self.processor.Decode(sequences))
-        return [text.replace("\n", " ") for text in texts]
+        return [str(t).replace("\n", " ") for t in self.processor.Decode(sequences)]
 
     def pieces(self, tokens: list[int]) -> list[str]:
         """The pieces as they are written; ▁ marks the beginning of a word."""
@@ -108,7 +110,10 @@ def train_vocabulary(
     try:
         with normalization(lowercase) as rules:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(sentences),
+                # It would leave out sentences with its sign for unknown letters.
+                sentence_iterator=(
+                    normalize("NFC", each).replace("▅", " ") for each in sentences
+                ),
                 model_writer=model,
                 model_type="bpe",
                 vocab_size=size,

@@ -26,6 +26,7 @@ __all__ = [
 
 # book/11-11-pages-to-look-at.ipynb, cell imports
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -35,11 +36,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from aiayn.data.batching import make_batch
+from aiayn.data.text import blank, readable, with_spaces
 from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.kernels import recorded_attention
 from aiayn.model.transformer import Transformer
-from aiayn.translation.translator import Translator
+from aiayn.translation.translator import Translator, UnknownLetters
 
 MOST_PIECES = 200  # pieces of a sentence: a picture of more cannot be read
 START, END = "‹start›", "‹end›"
@@ -191,7 +193,8 @@ def attention_of(
 # book/11-11-pages-to-look-at.ipynb, cell cut
 def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
-    text = text.strip()  # as Translator does
+    # As `Translator` reads it; an unknown piece is its own letters.
+    text = "" if blank(text) else with_spaces(readable(text), vocabulary.processor)
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]
     if not pieces:
         raise InputError("an empty sentence: there is nothing to look at")
@@ -212,7 +215,9 @@ def unknown_words(side: Side, tokens: list[int]) -> list[str]:
 
 def best(translator: Translator, source: str) -> list[int]:
     """The tokens of the model's translation, without its end."""
-    (found,) = translator.n_best([source], 1)
+    # A view says itself which words have unknown letters.
+    with warnings.catch_warnings(action="ignore", category=UnknownLetters):
+        (found,) = translator.n_best([source], 1)
     if not found:
         raise InputError(
             "the model leaves this sentence untranslated; choose a shorter one"

@@ -83,6 +83,11 @@ class AttentionView:
         word: str | int | None = None,
         every: bool = False,
     ) -> None:
+        parts = list(map(type, head)) if isinstance(head, tuple) else None
+        if parts != [str, int, int] or head[0] not in KINDS:
+            kinds = ", ".join(map(repr, KINDS))
+            raise InputError(f"head {head!r:.60}: give (kind, layer, head); {kinds}")
+        head = Head(*head)
         self.attention, self.head, self.word, self.every = attention, head, word, every
         queries = attention.sides(head.kind)[0].words
         layers, heads = attention.weights[head.kind].shape[:2]
@@ -181,7 +186,8 @@ def attention_view(
         As for `attention_of`.
     head, word, every
         What is shown at first; the first head that looks across in the last layer
-        unless given.
+        unless given. A head is a kind, `encoder`, `decoder` or `cross`, its layer and
+        its number, both from 0.
     """
     attention = attention_of(model, source, target)
     last = len(attention.weights["cross"]) - 1

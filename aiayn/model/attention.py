@@ -56,17 +56,21 @@ def padding_mask(
 
 
 def attention_weights(
-    scores: Float[Tensor, "*batch n m"], visible: Bool[Tensor, "... #n m"] | None = None
+    scores: Float[Tensor, "*batch n m"], visible: Bool[Tensor, "... m"] | None = None
 ) -> Float[Tensor, "*batch n m"]:
     """Turn scores into weights that sum to one over the visible keys (section 3.2.1).
 
-    `visible` is True where a query may attend to a key. The rest is set to minus
-    infinity (section 3.2.3), so its weight is exactly zero. A query that may see
-    nothing has no weights: its row is NaN.
+    `visible` is True where a query may attend to a key, in any shape that broadcasts
+    to the scores'. The rest is set to minus infinity (section 3.2.3), so its weight is
+    exactly zero. A query that may see nothing, be it that all keys are hidden or that
+    the visible ones score minus infinity, has weights of zero, so its output and its
+    gradients are zero: the rule of every kernel here, and of PyTorch's.
     """
-    if visible is not None:
-        scores = scores.masked_fill(~visible, -math.inf)
-    return scores.softmax(dim=-1)
+    if visible is None:
+        return scores.softmax(dim=-1)
+    scores = scores.masked_fill(~visible, -math.inf)
+    nothing = (scores == -math.inf).all(dim=-1, keepdim=True)  # else 0/0, NaN
+    return scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
 
 # book/03-2-attention.ipynb, cell attend
@@ -84,7 +88,7 @@ def attend(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch m d_k"],
     V: Float[Tensor, "*batch m d_v"],
-    visible: Bool[Tensor, "... #n m"] | None = None,
+    visible: Bool[Tensor, "... m"] | None = None,
     score: Compatibility = scaled_dot_product,
 ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
     """Attention written out (section 3.2.1): sums of the values, and their weights.
@@ -98,24 +102,30 @@ def attend(
 
 # book/03-2-attention.ipynb, cell attention
 class Attention(nn.Module):
-    """Attention of all heads, written out, with any `score` (section 3.2.1)."""
+    """Attention of all heads, written out, with any `score` (section 3.2.1).
 
-    def __init__(self, score: Compatibility = scaled_dot_product) -> None:
+    In training, a share `dropout` of the weights is dropped (section 6.3).
+    """
+
+    def __init__(
+        self, score: Compatibility = scaled_dot_product, dropout: float = 0.0
+    ) -> None:
         super().__init__()
-        self.score = score
+        self.score, self.dropout = score, dropout
 
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
     ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
-        """The weighted sums of the values, and the weights."""
-        return attend(Q, K, V, visible, self.score)
+        """The weighted sums of the values, and the weights, before any is dropped."""
+        weights = attention_weights(self.score(Q, K), visible)
+        return F.dropout(weights, self.dropout, self.training) @ V, weights
 
     def forward(
         self,
         Q: Float[Tensor, "*batch n d_k"],
         K: Float[Tensor, "*batch m d_k"],
         V: Float[Tensor, "*batch m d_v"],
-        visible: Bool[Tensor, "... #n m"] | None = None,
+        visible: Bool[Tensor, "... m"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Weighted sums of the values; `causal` hides from a position what follows."""
@@ -129,8 +139,8 @@ class Attention(nn.Module):
 class FusedAttention(Attention):
     """The scaled dot product by PyTorch's kernel, which need not hold all weights."""
 
-    def __init__(self) -> None:
-        super().__init__(scaled_dot_product)
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__(scaled_dot_product, dropout)
 
     def forward(
         self,
@@ -149,7 +159,12 @@ class FusedAttention(Attention):
             past, causal = causal_mask(Q.shape[-2], K.shape[-2], Q.device), False
             visible = past if visible is None else visible & past
         return F.scaled_dot_product_attention(
-            Q, K, V, attn_mask=visible, is_causal=causal
+            Q,
+            K,
+            V,
+            attn_mask=None if visible is None else torch.atleast_2d(visible),
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=causal,
         )
 
 
@@ -212,7 +227,7 @@ class MultiHeadAttention(nn.Module):
         self,
         x: Float[Tensor, "rows n d_model"],
         memory: Float[Tensor, "rows m d_model"] | None = None,
-        visible: Bool[Tensor, "... _ _"] | None = None,
+        visible: Bool[Tensor, "... _"] | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:

@@ -111,6 +111,7 @@ class ModelConfig:
             "max_length": (1, most),
             "N": (1, 1000),
             "dropout": (0, 1),
+            "attention_dropout": (0, 1),
         }
         check_fields(self, {**bounds, "pad_id": (0, most)})
         if self.pad_id >= self.vocabulary_size:

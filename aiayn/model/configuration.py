@@ -13,7 +13,7 @@ __all__ = [
 
 
 # book/03-model-architecture.ipynb, cell configuration-imports
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from aiayn.errors import InputError, did_you_mean
@@ -46,6 +46,8 @@ class TransformerConfig(ModelConfig):
     max_length: int = 1024  # of learned positions; the other kinds know no end
     attention_bias: bool = False  # whether the projections of attention have a bias
     share_embeddings: bool = True  # one matrix for inputs and output (section 3.4)
+    # share of attention's weights that are set to zero in training (section 6.3)
+    attention_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built, and what would silently build something else."""
@@ -92,10 +94,15 @@ def config(name: str, **changes: Any) -> TransformerConfig:
     Raises
     ------
     InputError
-        If there is no such configuration.
+        If there is no such configuration or field.
     """
     if name not in PRESETS:
         raise InputError(
             f"unknown configuration {name!r}: {did_you_mean(name, PRESETS)}"
         )
+    names = [field.name for field in fields(TransformerConfig)]
+    for key, value in changes.items():
+        if key not in names:
+            meant = did_you_mean(key, names)
+            raise InputError(f"{key}={value!r:.60}: no such setting; {meant}")
     return replace(PRESETS[name], **changes)

@@ -73,18 +73,21 @@ class AdditiveScore(nn.Module):
 Score = Literal["scaled", "unscaled", "general", "additive"]
 
 
-def attention_kernel(score: Score, h: int, d_k: int) -> Attention:
-    """The kernel with that score, for h heads whose queries and keys have width d_k."""
+def attention_kernel(score: Score, h: int, d_k: int, dropout: float = 0.0) -> Attention:
+    """The kernel with that score, for h heads whose queries and keys have width d_k.
+
+    In training, a share `dropout` of the weights is dropped.
+    """
     if score not in get_args(Score):
         known = ", ".join(get_args(Score))
         raise ValueError(f"score={score!r}: must be one of {known}")
     if score == "scaled":
-        return FusedAttention()
+        return FusedAttention(dropout)
     if score == "unscaled":
-        return Attention(unscaled_dot_product)
+        return Attention(unscaled_dot_product, dropout)
     if score == "general":
-        return Attention(GeneralScore(h, d_k))
-    return Attention(AdditiveScore(h, d_k))
+        return Attention(GeneralScore(h, d_k), dropout)
+    return Attention(AdditiveScore(h, d_k), dropout)
 
 
 # book/11-8-other-scores-and-kernels.ipynb, cell recorded-attention

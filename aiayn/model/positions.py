@@ -18,6 +18,7 @@ __all__ = [
 import math
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -51,11 +52,12 @@ def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
     d_model : int
         Columns; an odd number leaves the last sine without its cosine.
     """
-    positions = torch.arange(n, dtype=torch.float64)[:, None]
-    frequencies = 10000 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = positions * frequencies
+    with torch.device("cpu"):  # some GPUs have no float64
+        positions = torch.arange(n, dtype=torch.float64)[:, None]
+        columns = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = positions * 10000 ** (-columns / d_model)
     pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
-    return pairs.flatten(1)[:, :d_model].float()
+    return pairs.flatten(1)[:, :d_model].float().to(torch.get_default_device())
 
 
 # book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
@@ -153,15 +155,19 @@ class RelativeAttention(Attention):
     """Attention by distance, too: `relative` has a part in the scores and the sums."""
 
     def __init__(
-        self, relative: RelativePositions, score: Compatibility = scaled_dot_product
+        self,
+        relative: RelativePositions,
+        score: Compatibility = scaled_dot_product,
+        dropout: float = 0.0,
     ) -> None:
-        super().__init__(score)
+        super().__init__(score, dropout)
         self.relative = relative
 
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
     ) -> tuple[Float[Tensor, "batch h n d_v"], Float[Tensor, "batch h n m"]]:
-        """The weighted sums of the values, and the weights."""
+        """The weighted sums of the values, and the weights, before any is dropped."""
         by_distance = self.relative.scores(Q, K.shape[-2]) / math.sqrt(Q.shape[-1])
         weights = attention_weights(self.score(Q, K) + by_distance, visible)
-        return weights @ V + self.relative.values(weights), weights
+        kept = F.dropout(weights, self.dropout, self.training)
+        return kept @ V + self.relative.values(kept), weights

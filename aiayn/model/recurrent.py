@@ -117,8 +117,11 @@ class RecurrentState:
 def read_both_ways(
     encoder: nn.GRU, x: Float[Tensor, "batch n d_model"], words: Bool[Tensor, "batch n"]
 ) -> Float[Tensor, "batch n d_state"]:
-    """The states of a bidirectional GRU, which skips padding; there they are zero."""
-    lengths = words.sum(dim=1).cpu()
+    """The states of a bidirectional GRU, which skips padding; there they are zero.
+
+    Of a source without words, it reads one token of padding.
+    """
+    lengths = words.sum(dim=1).clamp(min=1).cpu()
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     states, _ = encoder(packed)
     return pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
@@ -129,7 +132,7 @@ def summary(
 ) -> Float[Tensor, "batch d_state"]:
     """The encoder's last state in each direction: at the last word, at the first."""
     forwards, backwards = memory.chunk(2, dim=-1)
-    last = words.sum(dim=1) - 1
+    last = words.sum(dim=1).clamp(min=1) - 1
     rows = torch.arange(len(memory), device=last.device)
     return torch.cat([forwards[rows, last], backwards[:, 0]], dim=-1)
 

@@ -60,10 +60,10 @@ def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
     """One attention, with relative positions if they are configured and make sense."""
     d_k = config.d_k or config.d_model // config.h
     d_v = config.d_v or config.d_model // config.h
-    kernel = attention_kernel(config.score, config.h, d_k)
+    dropout, bias = config.attention_dropout, config.attention_bias
+    kernel = attention_kernel(config.score, config.h, d_k, dropout)
     if relative and config.positions == "relative":
-        kernel = RelativeAttention(RelativePositions(d_k, d_v), kernel.score)
-    bias = config.attention_bias
+        kernel = RelativeAttention(RelativePositions(d_k, d_v), kernel.score, dropout)
     return MultiHeadAttention(config.d_model, config.h, d_k, d_v, bias, kernel)
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "ROUND",
     "WORD",
     "tokenise",
+    "words_of",
     "Parse",
     "parse",
     "Parser",
@@ -27,13 +28,14 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
+from aiayn.data.text import readable, sentence_list, with_spaces
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.parsing.evalb import evalb, strict
 from aiayn.parsing.well_formed import TreeVocabulary, WellFormed
 from aiayn.training.trained_run import TrainedRun
-from aiayn.translation.batches import search_in_batches
+from aiayn.translation.batches import search_in_batches, tokens_of
 from aiayn.translation.search import Hypothesis, SearchConfig
 from aiayn.translation.translator import Translator
 
@@ -52,6 +54,14 @@ WORD = (
 def tokenise(text: str) -> list[str]:
     """Words and marks, about as in the treebank: did n't, Jan 's, a . by itself."""
     return [ROUND.get(word, word) for word in re.findall(WORD, text)]
+
+
+def words_of(sentence: str | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """The words of a text, without what does not show; or those of a list."""
+    if not isinstance(sentence, str):
+        return sentence_list(sentence, "word")
+    (text,) = sentence_list([sentence], "sentence")
+    return tokenise(with_spaces(readable(text), vocabulary.processor))
 
 
 # book/11-9-trees-in-and-out.ipynb, cell parse
@@ -135,20 +145,22 @@ class Parser:
         sentences: Sequence[str | Sequence[str]],
         n: int,
         progress: bool = False,
+        before: int = 0,
     ) -> list[list[Parse]]:
         """Each sentence's `n` best parses, best first; none if it is empty or too long.
 
         A sentence is a text, which is cut into words as well as `tokenise` can, or a
-        list of its words.
+        list of its words. Warnings count the sentences that came `before` these, too.
         """
-        texts = [tokenise(s) if isinstance(s, str) else list(s) for s in sentences]
         model, vocabulary = self.translator.model, self.translator.vocabulary
+        texts = [words_of(sentence, vocabulary) for sentence in sentences]
         search = replace(self.translator.search, n_best=n)
         longest = search.max_length
         # A tree has three tokens more, at least; learned positions have to suffice.
         if model.config.longest is not None:
             longest = min(longest, model.config.longest - 3)
-        sources = vocabulary.encode([" ".join(map(plain, words)) for words in texts])
+        lines = [" ".join(map(plain, words)) for words in texts]
+        sources = tokens_of(vocabulary, lines, before)
 
         def trees(rows: list[int]) -> WellFormed:
             limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
@@ -160,7 +172,7 @@ class Parser:
         tokens = BATCH_TOKENS * usual // max(usual, search.beam)
         how = self.translator.engine, progress, self.translator.compute
         known = model, sources, search, tokens, longest
-        found = search_in_batches(*known, allowed, *how)
+        found = search_in_batches(*known, allowed, *how, before)
         pairs = zip(found, texts, strict=True)
         return [
             [parse(each, vocabulary, words) for each in hypotheses]

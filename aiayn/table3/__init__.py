@@ -8,6 +8,7 @@ __all__ = [
     "Comparison",
     "compare",
     "judge",
+    "judge_statement",
     "ROWS",
     "Row",
     "row_config",
@@ -18,6 +19,7 @@ __all__ = [
 from aiayn.table3.comparison import Comparison as Comparison
 from aiayn.table3.comparison import compare as compare
 from aiayn.table3.comparison import judge as judge
+from aiayn.table3.comparison import judge_statement as judge_statement
 from aiayn.table3.rows import ROWS as ROWS
 from aiayn.table3.rows import Row as Row
 from aiayn.table3.rows import row_config as row_config

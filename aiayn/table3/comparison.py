@@ -9,12 +9,14 @@ __all__ = [
     "SEEDS",
     "MARGIN",
     "FLAT",
+    "WINDOW",
     "FLOOR",
     "gate",
     "Comparison",
     "Finding",
     "compare",
     "judge",
+    "judge_statement",
     "spread",
     "report",
     "gains",
@@ -28,7 +30,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any, Literal
 
-from aiayn.evidence import Difference, decide, paired
+from aiayn.evidence import Difference, all_of, decide, paired
 from aiayn.table3.record import runs_of
 from aiayn.table3.rows import ROWS
 
@@ -36,8 +38,9 @@ from aiayn.table3.rows import ROWS
 Measure = Literal["perplexity", "bleu"]
 SEEDS = 5  # that a verdict needs
 MARGIN = 0.5  # BLEU; two rows that are closer are nearly identical
-# Over its last five checkpoints base's perplexity must fall by less than this share.
-FLAT = 0.01
+# The mean perplexity of base's last five validations must be lower by less than this
+# share than that of the five before.
+FLAT, WINDOW = 0.01, 5
 FLOOR = {"laboratory": 90.0, "multi30k": 36.0}  # BLEU that base must reach, by corpus
 
 
@@ -52,9 +55,13 @@ def gate(record: dict[str, Any]) -> str:
             f"base {score:.0f} BLEU on {data}, less than {FLOOR[data]:.0f}:"
             " misses the gate"
         )
-    if min(len(run.get("validations", ())) for run in runs) < 6:
-        return f"less than six checkpoints of base on {data}: misses the gate"
-    fall = mean(1 - run["validations"][-1] / run["validations"][-6] for run in runs)
+    curves = [run.get("validations", []) for run in runs]
+    if min(map(len, curves)) < 2 * WINDOW:
+        return f"less than {2 * WINDOW} validations of base on {data}: misses the gate"
+    fall = mean(
+        1 - mean(curve[-WINDOW:]) / mean(curve[-2 * WINDOW : -WINDOW])
+        for curve in curves
+    )
     if fall >= FLAT:
         shown = f"perplexity on {data} fell by {fall:.1%} at the end"
         return f"base's {shown}: misses the gate"
@@ -141,6 +148,19 @@ def judge(record: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Fin
         for k in enough.keys() - better:
             verdicts[k] = enough[k].within(MARGIN)
     return [Finding(*each) for each in zip(comparisons, gains, verdicts, strict=True)]
+
+
+def judge_statement(
+    record: dict[str, Any], comparisons: Sequence[Comparison]
+) -> bool | None:
+    """The verdict on a statement that holds if all of these comparisons do.
+
+    For a yes each is judged alone; for a no, with Holm's correction among them.
+    """
+    if any(found.verdict is False for found in judge(record, comparisons)):
+        return False
+    alone = [judge(record, [each])[0].verdict for each in comparisons]
+    return all_of([verdict or None for verdict in alone])
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell report

@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
 """
 
 __all__ = [
+    "check_run",
     "read_record",
     "runs_of",
     "open_record",
@@ -14,7 +15,6 @@ __all__ = [
 
 # book/11-12-sweeps-and-evidence.ipynb, cell read-record
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +24,36 @@ from aiayn.table3.rows import ROWS
 from aiayn.training.provenance import provenance
 
 
+def check_run(run: dict[str, Any], trial: bool) -> None:
+    """Raise a ValueError that names the field, if a run of a sweep makes no sense."""
+    row, seed = run.get("row"), run.get("seed")
+    if str(row) not in ROWS:
+        raise ValueError(f"field row is {row!r}, no row of Table 3")
+    if type(seed) is not int or seed < (0 if trial else 1):
+        raise ValueError(f"{row}: field seed is {seed!r}, no seed")
+    bounds = {"parameters": (1, 1e12), "perplexity": (1, 1e300)}
+    bounds |= {} if trial else {"bleu": (0, 100)}
+    for name, (least, most) in {} if "error" in run else bounds.items():
+        value: Any = run.get(name)
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise ValueError(f"{row}, seed {seed}: field {name} is {value!r}")
+
+
+# book/11-12-sweeps-and-evidence.ipynb, cell read-whole-record
 def read_record(out: Path) -> dict[str, Any] | None:
     """What a sweep has written so far; None if there is nothing.
 
     Raises
     ------
     InputError
-        If the file holds something else.
+        If the file holds something else; it names the field.
     """
     try:
         record: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-        for run in (*record["runs"], *(trials := record.get("trials", ()))):
-            if run["row"] not in ROWS or not (run["seed"] > 0 or run in trials):
-                raise ValueError("a run of no row or no seed")
-            scored = "error" in run or (0 < run["perplexity"] < math.inf)
-            scored &= "error" in run or run in trials or 0 <= run["bleu"] <= 100
-            if not scored or not run.get("parameters", "error" in run) > 0:
-                raise ValueError(
-                    f"{run['row']}, seed {run['seed']}: its numbers make no sense"
-                )
+        for run in record.get("trials", ()):
+            check_run(run, trial=True)
+        for run in record["runs"]:
+            check_run(run, trial=False)
         return record
     except FileNotFoundError:
         return None
@@ -54,8 +65,10 @@ def read_record(out: Path) -> dict[str, Any] | None:
         AttributeError,
         RecursionError,
     ) as error:
+        missing = isinstance(error, KeyError)
+        why = f"field {error.args[0]} is missing" if missing else error
         raise InputError(
-            f"{out}: not the record of a sweep ({error}); take another --out"
+            f"{out}: not the record of a sweep ({why}); take another --out"
         ) from None
 
 

@@ -7,6 +7,7 @@ https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
 __all__ = [
     "label_smoothed_loss",
     "ProjectedLoss",
+    "float16_loss",
     "CHUNK",
     "projected_loss",
 ]
@@ -19,6 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.utils.checkpoint import checkpoint
 
 
 def label_smoothed_loss(
@@ -48,7 +50,9 @@ def label_smoothed_loss(
     """
     log_p = logits.log_softmax(dim=-1)
     nll = -log_p.gather(1, labels[:, None]).sum()
-    loss = (1 - epsilon) * nll - epsilon * log_p.mean(dim=-1).sum()
+    loss = (1 - epsilon) * nll
+    if epsilon:  # 0 times the infinite surprise at a logit of -inf is no number
+        loss = loss - epsilon * log_p.mean(dim=-1).sum()
     return loss, nll.detach()
 
 
@@ -72,8 +76,9 @@ class ProjectedLoss(torch.autograd.Function):
             dtype = torch.promote_types(logits.dtype, torch.float32)
             log_p = logits.log_softmax(dim=-1, dtype=dtype)
             surprise = -log_p.gather(1, label[:, None]).sum()
-            loss = loss + (1 - epsilon) * surprise - epsilon * log_p.mean(dim=-1).sum()
-            nll = nll + surprise
+            loss, nll = loss + (1 - epsilon) * surprise, nll + surprise
+            if epsilon:
+                loss = loss - epsilon * log_p.mean(dim=-1).sum()
             if wanted:
                 difference = log_p.exp_().sub_(epsilon / V)  # p - q
                 row = torch.arange(len(label), device=x.device)
@@ -92,6 +97,28 @@ class ProjectedLoss(torch.autograd.Function):
             raise RuntimeError("projected_loss: its gradient can be taken once")
         (dx, dweight), ctx.gradients = (g.mul_(upstream) for g in ctx.gradients), None
         return dx, dweight, None, None, None
+
+
+# book/05-4-regularization.ipynb, cell float16-loss
+def float16_loss(
+    x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
+) -> tuple[Tensor, Tensor]:
+    """`projected_loss` with gradients made backward: they contain a scaler's factor.
+
+    Each chunk's logits are computed a second time then.
+    """
+
+    def of_part(part: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+        return label_smoothed_loss((part @ weight.T).float(), label, epsilon)
+
+    loss = nll = x.new_zeros((), dtype=torch.float32)
+    rows = max(1, chunk // len(weight))
+    for part, label in zip(x.split(rows), labels.split(rows), strict=True):
+        more, surprise = checkpoint(
+            of_part, part, label, use_reentrant=False, preserve_rng_state=False
+        )
+        loss, nll = loss + more, nll + surprise
+    return loss, nll
 
 
 # book/05-4-regularization.ipynb, cell projected-loss-function
@@ -123,5 +150,7 @@ def projected_loss(
     chunk = CHUNK.get(x.device.type, CHUNK["cuda"])
     if not torch.is_grad_enabled():  # or the gradients would be made for nothing
         x, weight = x.detach(), weight.detach()
+    elif (x[:0] @ weight.T).dtype == torch.float16:  # as autocast may decide
+        return float16_loss(x, weight, labels, epsilon, chunk)
     loss, nll = ProjectedLoss.apply(x, weight, labels, epsilon, chunk)
     return loss, nll

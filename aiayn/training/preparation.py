@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from aiayn.data.corpora import Pairs, load_pairs, trees_of
+from aiayn.data.corpora import Pairs, load_pairs, oddities, trees_of
 from aiayn.data.encoded import Encoded, encode_corpus, text_key
 from aiayn.data.files import cache_folder, cache_lock, read_bytes
 from aiayn.data.trees import tree_tokens
@@ -145,6 +145,8 @@ def prepare(
         if isinstance(data, str)
         else data
     )
+    for odd in oddities(*texts):
+        LOG.warning("aiayn: %s", odd)
     trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line

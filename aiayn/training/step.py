@@ -171,8 +171,10 @@ def validation_loss(
     """
     model.eval()
     mine = batches[workers.rank :: workers.world_size]
-    losses = sum(batch_loss(model, batch, 0.0)[1].double() for batch in mine)
+    losses = [batch_loss(model, batch, 0.0)[1] for batch in mine]
     counts = sum((batch.labels != PAD_ID).sum() for batch in mine)
-    nll, words = workers.total(losses, counts)
+    # Not every device has float64, but the host has: one copy, and exact sums there.
+    own = math.fsum(torch.stack(losses).tolist()) if losses else 0.0
+    nll, words = workers.total(own, counts)
     model.train()
     return nll / words

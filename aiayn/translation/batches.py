@@ -6,17 +6,22 @@ https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 
 __all__ = [
     "TooLong",
+    "CutOff",
+    "UnknownLetters",
+    "tokens_of",
     "search_in_batches",
 ]
 
 
 # book/11-10-searching-and-scoring.ipynb, cell batches-imports
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
 from aiayn.data.batching import group_by_length, lengths_of, pad
+from aiayn.data.text import blank, readable
+from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.fast_paths import fast_products
 from aiayn.model.base import EncoderDecoder
 from aiayn.translation.engine import engine_for
@@ -24,11 +29,56 @@ from aiayn.translation.products import Compute
 from aiayn.translation.search import Allowed, Hypothesis, SearchConfig, beam_search
 
 
-# book/11-10-searching-and-scoring.ipynb, cell batches
+# book/11-10-searching-and-scoring.ipynb, cell tokens-of
 class TooLong(UserWarning):
-    """A sentence was left out because it has too many tokens."""
+    """A sentence was left out because it has too many tokens; `fault` says how many."""
+
+    def __init__(self, sentence: int, tokens: int, most: int) -> None:
+        self.fault = f"sentence {sentence} has {tokens:,} tokens, more than {most:,}"
+        super().__init__(f"{self.fault}: it is left out; split it")
 
 
+class CutOff(UserWarning):
+    """Translations of `sentences` have no end: the search came to its limit."""
+
+    def __init__(self, sentences: list[int]) -> None:
+        self.sentences, more = sentences, len(sentences) - 1
+        first = f"the translation of sentence {sentences[0]}"
+        fault = f"{first} is cut off at its limit of tokens"
+        super().__init__(f"{fault}, and {more:,} more" if more else fault)
+
+
+class UnknownLetters(UserWarning):
+    """Sentences have letters that a model does not know, and so cannot read.
+
+    `letters` has the number of each such sentence with its first such letter.
+    """
+
+    def __init__(self, letters: dict[int, str]) -> None:
+        self.letters = letters
+        (sentence, letter), more = next(iter(letters.items())), len(letters) - 1
+        shown = f"{letter!r} (U+{ord(letter):04X})" if letter.isprintable() else ""
+        shown = shown or f"U+{ord(letter):04X}"
+        fault = f"sentence {sentence} has a letter unknown to the model, {shown}"
+        super().__init__(f"{fault}; so have {more:,} more" if more else fault)
+
+
+def tokens_of(
+    vocabulary: Vocabulary, lines: Sequence[str], before: int = 0
+) -> list[list[int]]:
+    """Tokens of each line, and the warning `UnknownLetters`; the end alone if blank."""
+    texts = ["" if blank(line) else readable(line) for line in lines]
+    found, unknown = vocabulary.encode(texts), dict[int, str]()
+    for number, (text, tokens) in enumerate(zip(texts, found, strict=True), before + 1):
+        if UNK_ID in tokens:
+            lacking = (each for each in text if UNK_ID in vocabulary.encode(each))
+            unknown[number] = next(lacking, text[0])
+    if unknown:
+        warnings.warn(UnknownLetters(unknown), stacklevel=3)
+    return found
+
+
+# book/11-10-searching-and-scoring.ipynb, cell batches
 def search_in_batches(
     model: EncoderDecoder,
     sources: list[list[int]],
@@ -39,22 +89,19 @@ def search_in_batches(
     engine: bool = True,
     progress: bool = False,
     compute: Compute = "float32",
+    before: int = 0,
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each source, best first; none if it is empty or too long.
 
     Sentences of similar length are searched together, `batch_tokens` at a time. One of
-    more than `longest` tokens is left out, with the warning `TooLong`. `allowed` is
-    asked for each batch, with the rows of its sentences, for what `beam_search` is told
-    to allow. Without the `engine`, which may `compute` in int8, the model is searched.
+    more than `longest` tokens is left out, with the warning `TooLong`, which counts
+    those `before` these. `allowed` is asked for each batch, with the rows of its
+    sentences, for what `beam_search` is told to allow. Without the `engine`, which may
+    `compute` in int8, the model is searched.
     """
-    for number, source in enumerate(sources, start=1):
+    for number, source in enumerate(sources, start=before + 1):
         if len(source) > longest:
-            warnings.warn(
-                f"sentence {number} has {len(source):,} tokens, more than {longest:,}:"
-                " it is left out; split it",
-                TooLong,
-                stacklevel=3,
-            )
+            warnings.warn(TooLong(number, len(source), longest), stacklevel=3)
     wanted = [row for row, source in enumerate(sources) if 1 < len(source) <= longest]
     lengths = lengths_of([(sources[row], sources[row]) for row in wanted])
     found: list[list[Hypothesis]] = [[] for _ in sources]

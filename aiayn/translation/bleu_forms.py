@@ -78,7 +78,7 @@ def check_language(language: str) -> None:
         known = ", ".join(sorted(moses_languages()))
         raise InputError(
             f"language {language!r}: the Moses tokenizer is for one of {known};"
-            " leave out --forms"
+            " leave out the forms"
         )
 
 
@@ -144,7 +144,7 @@ def bleu_in_every_form(
     """
     check_lines(translations, references)
     check_language(language)
-    intl = sacrebleu.metrics.BLEU(tokenize="intl")
+    intl = sacrebleu.metrics.BLEU(tokenize="intl", force=True)
     value = float(intl.corpus_score(translations, [references]).score)
     moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
     paper = (

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 
 __all__ = [
     "check_lines",
+    "TOKENISED",
     "bleu",
     "SAMPLES",
     "SEED",
@@ -16,6 +17,7 @@ __all__ = [
 
 
 # book/11-10-searching-and-scoring.ipynb, cell bleu-imports
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 
+from aiayn.data.text import sentence_list
 from aiayn.errors import InputError
 
 
@@ -34,8 +37,10 @@ def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
     ------
     InputError
         If there are not as many translations as references, or none, or a reference is
-        empty.
+        empty, or something is no text.
     """
+    for lines, kind in ((translations, "translation"), (references, "reference")):
+        sentence_list(lines, kind)
     if len(translations) != len(references) or not references:
         raise InputError(
             f"{len(translations)} translations for {len(references)} references:"
@@ -50,8 +55,16 @@ def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
             )
 
 
-def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
-    """sacreBLEU of detokenised text, cased, and the signature that says how.
+TOKENISED = 100  # lines ending in " ." from which on sacreBLEU warns
+
+
+def bleu(
+    translations: Sequence[str], references: Sequence[str], lowercase: bool = False
+) -> tuple[float, str]:
+    """sacreBLEU of detokenised text, and the signature that says how.
+
+    It is cased, unless all is to be taken in lower case. A warning says if the text
+    looks tokenised.
 
     Raises
     ------
@@ -59,7 +72,13 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float,
         As `check_lines` does.
     """
     check_lines(translations, references)
-    metric = sacrebleu.metrics.BLEU()
+    for name, lines in (("translations", translations), ("references", references)):
+        number = sum(line.rstrip().endswith(" .") for line in lines)
+        if number >= TOKENISED:
+            said = f"the {name} look tokenised: lines end in ' .'"
+            advice = "BLEU is for plain text, detokenise them"
+            warnings.warn(f"{said}; {advice}", stacklevel=1)  # one place: said once
+    metric = sacrebleu.metrics.BLEU(lowercase, force=True)  # its own warnings apart
     score = metric.corpus_score(translations, [references])
     return float(score.score), str(metric.get_signature())
 
@@ -133,7 +152,8 @@ def measure(
     """
     check_lines(translations, references)
     found = {}
-    metrics = {"BLEU": sacrebleu.metrics.BLEU(), "chrF": sacrebleu.metrics.CHRF()}
+    kinds = sacrebleu.metrics
+    metrics = {"BLEU": kinds.BLEU(force=True), "chrF": kinds.CHRF()}
     for name, metric in metrics.items():
         (value, drawn), p = resampled(metric, translations, references), None
         if against is not None:

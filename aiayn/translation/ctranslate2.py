@@ -36,6 +36,7 @@ from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
 from aiayn.model.registry import check_rebuilt
 from aiayn.model.stacks import Residual
 from aiayn.model.transformer import Transformer
+from aiayn.translation.search import PAPER_SEARCH
 
 
 # book/11-10-searching-and-scoring.ipynb, cell conversion-parts
@@ -85,7 +86,10 @@ def position_table(model: Transformer) -> Tensor:
     if model.config.positions == "learned":
         assert isinstance(model.positions, LearnedPositions)
         return model.positions.table
-    table = sinusoidal_encoding(model.config.max_length, model.config.d_model)
+    # As many as there are tokens in the longest translation.
+    most = 1 + PAPER_SEARCH.max_length + PAPER_SEARCH.extra_length
+    most = max(most, model.config.max_length)
+    table = sinusoidal_encoding(most, model.config.d_model)
     return table if model.config.positions == "sinusoidal" else torch.zeros_like(table)
 
 

@@ -24,7 +24,8 @@ __all__ = [
 # book/11-3-your-own-text.ipynb, cell imports
 import random
 import textwrap
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,6 +33,7 @@ from typing import Any
 import torch
 
 from aiayn.data.corpora import Pairs, load_pairs
+from aiayn.data.text import readable
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
@@ -55,9 +57,11 @@ def pairs_of(text: SomePairs) -> Pairs:
     """Sentences and translations as `Pairs`; an `InputError` names what is no pair."""
     if isinstance(text, Pairs):
         return text
-    rows: list[Any] = [text] if isinstance(text, str | Path) else list(text)
+    # Of these Python would take the letters, the keys, or any order.
+    unfit = (str, bytes, Path, Mapping, Set)
+    rows: list[Any] = [text] if isinstance(text, unfit) else list(text)
     for number, row in enumerate(rows, start=1):
-        single = isinstance(row, str) or not isinstance(row, Iterable)
+        single = isinstance(row, unfit) or not isinstance(row, Iterable)
         sides = () if single else tuple(row)
         if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
             raise InputError(
@@ -65,8 +69,8 @@ def pairs_of(text: SomePairs) -> Pairs:
             )
     if not rows:
         raise InputError("no pairs: give a list of (sentence, translation)")
-    sources = [source.strip() for source, _ in rows]
-    return Pairs(sources, [target.strip() for _, target in rows])
+    sources = [readable(source) for source, _ in rows]
+    return Pairs(sources, [readable(target) for _, target in rows])
 
 
 def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
@@ -97,7 +101,8 @@ def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
 def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor) -> str:
     """A sentence, given as tokens, and what the model makes of it so far."""
     (text,) = vocabulary.decode([source.tolist()])
-    made = Translator(model, vocabulary, SearchConfig(beam=1))(text)
+    with warnings.catch_warnings(action="ignore"):  # it is no finished model
+        made = Translator(model, vocabulary, SearchConfig(beam=1))(text)
     sides = [textwrap.shorten(side, 72, placeholder=" …") for side in (text, made)]
     return " → ".join(sides)
 

@@ -115,7 +115,7 @@ def prepared(model: Transformer, make: Make) -> Transformer:
 
 # book/11-2-a-fast-decoder.ipynb, cell eight-bit-product
 class EightBitProduct(nn.Module):
-    """x Wᵀ + b in eight bits: a scale for each row of W, and one for the whole of x."""
+    """x Wᵀ + b in eight bits: a scale for each row of W, and one for each row of x."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
@@ -126,12 +126,16 @@ class EightBitProduct(nn.Module):
             # PyTorch points to torchao, which has no such kernel for a processor.
             warnings.simplefilter("ignore", UserWarning)
             whole = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-        bias = None if bias is None else bias.detach()
-        self.packed = torch.ops.quantized.linear_prepack(whole, bias)
+        self.packed = torch.ops.quantized.linear_prepack(whole, None)
+        self.bias = None if bias is None else bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """The linear map of the last dimension."""
-        return torch.as_tensor(torch.ops.quantized.linear_dynamic(x, self.packed))
+        largest = x.abs().amax(dim=-1, keepdim=True).clamp_min(1e-12)
+        # The kernel knows one scale; rows within -1 and 1 can all have the same.
+        product = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
+        y = torch.as_tensor(product(x / largest, 1 / 127, 128, self.packed))
+        return y * largest if self.bias is None else self.bias.addcmul(y, largest)
 
 
 def has_vnni() -> bool:

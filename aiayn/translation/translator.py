@@ -6,14 +6,15 @@ https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
 
 __all__ = [
     "Translation",
+    "incomplete",
     "distinct",
     "Translator",
     "WIDE",
-    "check_list",
 ]
 
 
 # book/11-10-searching-and-scoring.ipynb, cell imports
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,13 +23,16 @@ from typing import Any
 import torch
 
 from aiayn.data.batching import group_by_length, lengths_of, make_batch
-from aiayn.data.vocabulary import PAD_ID, Vocabulary
+from aiayn.data.text import sentence_list
+from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.trained_run import TrainedRun
+from aiayn.translation.batches import CutOff as CutOff
 from aiayn.translation.batches import TooLong as TooLong
-from aiayn.translation.batches import search_in_batches
+from aiayn.translation.batches import UnknownLetters as UnknownLetters
+from aiayn.translation.batches import search_in_batches, tokens_of
 from aiayn.translation.bleu_scores import bleu as bleu
 from aiayn.translation.products import Compute
 from aiayn.translation.search import (
@@ -56,12 +60,24 @@ class Translation:
         Natural logarithm of the probability of its tokens, given the source.
     tokens : list of int
         The pieces of the text, with the end of the sentence.
+    complete : bool
+        Whether it has that end. Otherwise the search came to its limit of tokens.
     """
 
     text: str
     score: float
     log_probability: float
     tokens: list[int]
+
+    @property
+    def complete(self) -> bool:
+        return self.tokens[-1:] == [EOS_ID]
+
+
+def incomplete(found: list[list[Translation]], before: int = 0) -> list[int]:
+    """Which sentences' best translations have no end; `before` came earlier."""
+    numbered = enumerate(found, start=before + 1)
+    return [number for number, each in numbered if each and not each[0].complete]
 
 
 def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
@@ -101,6 +117,11 @@ class Translator:
         training: dict[str, Any] | None = None,
         compute: Compute = "float32",
     ) -> None:
+        parts = (model, EncoderDecoder), (vocabulary, Vocabulary)
+        for part, wanted in parts:
+            if not isinstance(part, wanted):
+                kind = type(part).__name__
+                raise InputError(f"a Translator has a {wanted.__name__}, not a {kind}")
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search, self.engine, self.compute = search, engine, compute
         self.training = training or {}
@@ -129,11 +150,14 @@ class Translator:
         """Translate a sentence or a list of them.
 
         An empty one stays empty, and one that is too long becomes so, with the warning
-        `TooLong`. `batch_tokens` bounds a batch's source.
+        `TooLong`. Two more name what may be wrong: `UnknownLetters` of a sentence,
+        `CutOff` of a translation. `batch_tokens` bounds a batch's source.
         """
-        lines = [text] if isinstance(text, str) else list(text)
+        lines = sentence_list([text] if isinstance(text, str) else text, "sentence")
         found = self.n_best(lines, 1, batch_tokens, progress)
         best = [translations[0].text if translations else "" for translations in found]
+        if cut_off := incomplete(found):
+            warnings.warn(CutOff(cut_off), stacklevel=2)
         return best[0] if isinstance(text, str) else best
 
     # book/11-10-searching-and-scoring.ipynb, cell translate-lines
@@ -143,11 +167,15 @@ class Translator:
         n: int,
         batch_tokens: int = 2000,
         progress: bool = False,
+        before: int = 0,
     ) -> list[list[Translation]]:
-        """The `n` best translations of each line; none of an empty or too long one."""
-        check_list(lines)
+        """The `n` best translations of each line; none of an empty or too long one.
+
+        Warnings count the lines that came `before` these, too.
+        """
+        lines = sentence_list(lines, "sentence")
         search = replace(self.search, n_best=n)
-        sources = self.vocabulary.encode([line.strip() for line in lines])
+        sources = tokens_of(self.vocabulary, lines, before)
         longest = min(search.max_length, self.model.config.longest or search.max_length)
         tokens = batch_tokens * WIDE // max(WIDE, search.beam)
         found = search_in_batches(
@@ -159,6 +187,7 @@ class Translator:
             engine=self.engine,
             progress=progress,
             compute=self.compute,
+            before=before,
         )
         written = [each.tokens for hypotheses in found for each in hypotheses]
         texts = iter(self.vocabulary.decode(written))
@@ -191,8 +220,8 @@ class Translator:
         InputError
             If there are not as many targets as sources.
         """
-        for side in (sources, targets):
-            check_list(side)
+        sources = sentence_list(sources, "source")
+        targets = sentence_list(targets, "target")
         if len(sources) != len(targets):
             counts = f"{len(sources)} sources, but {len(targets)} targets"
             raise InputError(f"{counts}: they must be pairs")
@@ -220,9 +249,3 @@ class Translator:
 # book/11-10-searching-and-scoring.ipynb, cell translate-lines
 # With more beams, fewer sentences are searched at a time, for the sake of memory.
 WIDE = 8
-
-
-def check_list(lines: Sequence[str]) -> None:
-    """Raise a TypeError at a single sentence: it would be taken letter by letter."""
-    if isinstance(lines, str):
-        raise TypeError("several sentences are wanted: put a single one into a list")

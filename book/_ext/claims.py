@@ -24,6 +24,7 @@ LEDGER = "book/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {
     "holds": "✓",
+    "does not hold": "✗",
     "does not hold here": "✗",
     "undecided": "?",
     "not yet run": "○",
@@ -68,6 +69,9 @@ def read_claims(app: Sphinx) -> list[Claim]:
         claim["part"] = claim["section"][0]
         claim["checks"] = checks.get(claim["id"], [])
         claim["state"] = state_of(claim)
+        if not claim["checks"] and "cited" not in claim:
+            fault = "no cell checks it, and book/claims.yml does not say who is cited"
+            LOGGER.warning("claim %s: %s", claim["id"], fault)
     return claims
 
 
@@ -84,13 +88,19 @@ def sections(app: Sphinx) -> dict[str, str]:
 
 
 def state_of(claim: Claim) -> str:
-    """One of `STATES`."""
+    """One of `STATES`: of several checks, the state of the one that holds least."""
     if not claim["checks"]:
-        return "cited" if "cited" in claim else "not yet run"
+        return "cited"
     found = {check["state"] for check in claim["checks"]}
     return next(
         state
-        for state in ("does not hold here", "undecided", "holds")
+        for state in (
+            "does not hold",
+            "does not hold here",
+            "undecided",
+            "not yet run",
+            "holds",
+        )
         if state in found
     )
 
@@ -123,6 +133,8 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
             state = record["state"]
             found = f"{state} ({record['evidence']})"
             figure = f": {html.escape(record['figure'])}" if record["figure"] else ""
+            if command := record.get("run"):
+                figure += f"; the command is <code>{html.escape(command)}</code>"
             claim = record["claim"]
             link = f'<a href="{ledger}#claim-{claim}">Claim {claim}</a>'
             output["data"]["text/html"] = (

@@ -1,0 +1,130 @@
+"""Verdicts follow the records: chapters 1 and 4 judge records that were changed."""
+
+import copy
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import aiayn.book
+from aiayn.book import record_path
+from aiayn.evidence import all_of, paired
+
+BOOK = Path(__file__).parents[1] / "book"
+Record = dict[str, Any]
+
+
+def record(name: str) -> Record:
+    """A record of the book, to be changed."""
+    return copy.deepcopy(json.loads((BOOK / "runs" / name).read_text("utf-8")))
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run cells of a chapter beside a record; what it says of a claim, expected or
+    not.
+    """
+    found: list[bool | None] = []
+
+    def claim(identifier: str, holds: bool | None, *rest: Any, **named: Any) -> None:
+        found.append(holds)
+
+    def run(chapter: str, cells: list[str], name: str, content: Record) -> bool | None:
+        Path("runs").mkdir()
+        Path("runs", name).write_text(json.dumps(content), encoding="utf-8")
+        known = {"json": json, "math": math, "claim": claim, "Counter": Counter}
+        known |= {"all_of": all_of, "paired": paired, "record_path": record_path}
+        sources = {
+            cell.id: cell.source
+            for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
+        }
+        for cell in cells:
+            exec(compile(sources[cell], cell, "exec"), known)
+        return found[-1]
+
+    monkeypatch.setattr(aiayn.book, "claim", claim)
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def share(runs: list[Record], model: str, k: int, lost: float) -> None:
+    """Let a model lose some of the right answers at a distance, in each run."""
+    for run in runs:
+        if run["model"] == model:
+            run["right"][str(k)] = run["right"]["0"] - lost
+
+
+@pytest.mark.parametrize(
+    ("lost", "holds"),
+    [
+        ({}, None),  # as recorded: the control is as flat
+        ({"RNN": 0.3}, True),
+        ({"RNN": 0.3, "Transformer": 0.1}, False),
+        ({"Transformer": 0.1}, False),
+    ],
+)
+def test_distance_is_judged_with_a_control(
+    judge: Any, lost: dict[str, float], holds: bool | None
+) -> None:
+    content = record("recall.json")
+    for model, some in lost.items():
+        share(content["runs"], model, 12, some)
+    cells = ["game", "recall", "claim-distance"]
+    assert judge("01-introduction", cells, "recall.json", content) is holds
+
+
+@pytest.mark.parametrize(("lost", "holds"), [(0.0, None), (0.2, True)])
+def test_paths_are_judged_where_distance_costs_something(
+    judge: Any, lost: float, holds: bool | None
+) -> None:
+    content = record("recall.json")
+    if lost:
+        share(content["runs"], "RNN", 12, lost)
+    cells = ["claim-paths-learned"]
+    assert judge("04-why-self-attention", cells, "recall.json", content) is holds
+
+
+FAIR = {"trial": 2400, "warmups": [50, 100, 400]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "factor", "holds"),
+    [
+        ({}, 1.0, None),  # as recorded: tuned for a shorter race, on the edge
+        (FAIR, 1.0, False),
+        (FAIR, 0.3, True),
+        (FAIR | {"trial": 600}, 0.3, None),
+        (FAIR | {"warmups": [100, 400]}, 0.3, None),
+        (FAIR | {"rates": [0.005, 0.0125, 0.03]}, 0.3, None),
+    ],
+)
+def test_a_race_is_judged_if_its_tuning_was_fair(
+    judge: Any, settings: Record, factor: float, holds: bool | None
+) -> None:
+    content = record("comparison.json")
+    content["settings"] |= settings
+    for run in content["runs"]:
+        if run["model"] == "laboratory":
+            run["steps_to"] = [factor * steps for steps in run["steps_to"]]
+    cells = ["race", "race-table", "race-again", "claim-faster"]
+    assert judge("01-introduction", cells, "comparison.json", content) is holds
+
+
+@pytest.mark.parametrize(
+    ("done", "holds"), [(2, False), (4, None), (7, True), (8, True)]
+)
+def test_the_encoder_s_heads_are_judged(
+    judge: Any, done: int, holds: bool | None
+) -> None:
+    """So many of the eight heads have a task, and one more with every second seed."""
+    content = record("heads.json")
+    for number, run in enumerate(content["runs"]):
+        heads = run["trained"]["tasks"]["asked"]["encoder"]
+        for k, head in enumerate(heads):
+            head |= {"done": k < done + number % 2, "name": f"task {k}"}
+    cells = ["heads", "claim-heads"]
+    assert judge("04-why-self-attention", cells, "heads.json", content) is holds
