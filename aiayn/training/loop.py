@@ -167,7 +167,7 @@ class Trainer:
         optimizer, scaler = self.optimizer, self.scaler
         asked = RegularizedObjective(self.model, config)
         objective: Any = asked
-        if workers.world_size > 1:
+        if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective)
         missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
         if workers.anyone(run.writes and missed):
@@ -187,6 +187,8 @@ class Trainer:
                 except NotFinite as error:
                     self.save(step - 1, due=False)
                     advice = f"step {step - 1} is saved; begin anew with a lower rate"
+                    if step == 1:  # no rate has had a part in it
+                        advice = "no weight has moved: look into the model or --init"
                     raise NotFinite(f"{error}; {advice}") from None
                 passes = 2 if config.r_drop_at(step) else 1
                 flops = passes * batch_flops(config.model, work.lengths)
