@@ -119,7 +119,8 @@ class Trainer:
     def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
-        loss = validation_loss(self.model, batches, self.workers)
+        dtype = training_dtype(self.workers.device, self.config.bfloat16)
+        loss = validation_loss(self.model, batches, self.workers, dtype)
         perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
         source = batches[len(batches) // 2].source[0]
