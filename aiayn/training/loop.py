@@ -6,9 +6,9 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 
 __all__ = [
     "LOG_STEPS",
-    "GENTLE",
     "hardware_peak",
     "Trainer",
+    "GENTLE",
     "Initial",
     "adapted",
     "Beginning",
@@ -67,12 +67,10 @@ from aiayn.training.step import (
 from aiayn.training.supply import training_batches, upcoming, validation_batches
 from aiayn.training.workers import Workers, join_workers
 
-LOG_STEPS = 50  # from one line of the metrics to the next
-# A trained model goes on with other text at this share of the learning rate.
-GENTLE = 0.1
-
-
 # book/11-7-many-workers.ipynb, cell hardware-peak
+LOG_STEPS = 50  # from one line of the metrics to the next
+
+
 def hardware_peak(workers: Workers, config: TrainingConfig) -> float:
     """Peak operations a second of all workers, measured if no data sheet is known."""
     device = workers.device
@@ -112,9 +110,8 @@ class Trainer:
     def save(self, step: int, due: bool) -> None:
         """Write a checkpoint; one that is not `due` is for a training that stops."""
         scaler, sums = self.scaler.state_dict(), self.meter.sums
-        self.run.save(
-            step, self.meter.minutes, self.model, self.optimizer, due, scaler, sums
-        )
+        parts = self.model, self.optimizer
+        self.run.save(step, self.meter.minutes, *parts, due, scaler, sums)
 
     def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
@@ -151,14 +148,29 @@ class Trainer:
             "due": first and due,
         }
 
-    # book/11-7-many-workers.ipynb, cell fit
-    def ended(self) -> bool:
-        """Whether time or patience is over for a run that goes on, says rank 0."""
-        run, config = self.run, self.config
-        over = run.minutes >= config.minutes
-        over = over or stale(run.metrics.validations(), config.patience)
-        return self.workers.anyone(run.writes and run.step > 0 and over)
+    # book/11-7-many-workers.ipynb, cell catch-up
+    def catch_up(self, valid: list[Batch]) -> bool:
+        """Validate where a kill or a signal came before; whether the run ended there.
 
+        Rank 0 alone says so: others may read what it has not yet written.
+        """
+        run, config, workers = self.run, self.config, self.workers
+        last = run.step >= config.steps or run.minutes >= config.minutes
+        missed = (run.due or last) and run.step not in run.metrics.validations()
+        if workers.anyone(run.writes and run.step > 0 and missed):
+            self.validate(run.step, valid)
+        over = last or stale(run.metrics.validations(), config.patience)
+        return workers.anyone(run.writes and run.step > 0 and over)
+
+    def given_up(self, step: int, error: NotFinite) -> NotFinite:
+        """Save the step before one that is not finite; what to say of it."""
+        self.save(step - 1, due=False)
+        advice = f"step {step - 1} is saved; begin anew with a lower rate"
+        if step == 1:  # no rate has had a part in it
+            advice = "no weight has moved: look into the model or --init"
+        return NotFinite(f"{error}; {advice}")
+
+    # book/11-7-many-workers.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch]) -> bool:
         """Take the steps from where the run stands to the last, or as time allows.
 
@@ -170,10 +182,7 @@ class Trainer:
         objective: Any = asked
         if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective)
-        missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
-        if workers.anyone(run.writes and missed):
-            self.validate(run.step, valid)  # it was killed between the two
-        if self.ended():
+        if self.catch_up(valid):
             return True
         saved, end, found = meter.minutes, config.minutes, {"stopped": 0.0}
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
@@ -186,11 +195,7 @@ class Trainer:
                         objective, optimizer, work, step, config, workers, scaler, votes
                     )
                 except NotFinite as error:
-                    self.save(step - 1, due=False)
-                    advice = f"step {step - 1} is saved; begin anew with a lower rate"
-                    if step == 1:  # no rate has had a part in it
-                        advice = "no weight has moved: look into the model or --init"
-                    raise NotFinite(f"{error}; {advice}") from None
+                    raise self.given_up(step, error) from None
                 passes = 2 if config.r_drop_at(step) else 1
                 flops = passes * batch_flops(config.model, work.lengths)
                 meter.add(found, work, flops)
@@ -211,6 +216,10 @@ class Trainer:
 
 
 # book/11-7-many-workers.ipynb, cell prepare-run
+# A trained model goes on with other text at this share of the learning rate.
+GENTLE = 0.1
+
+
 @dataclass(frozen=True)
 class Initial:
     """The model that a training begins with, instead of a new one."""
@@ -389,15 +398,13 @@ def train_model(
     whether the training came to its end; if not, a signal stopped it.
     """
     check_system()
-    out = Path(out)
-    start = beginning(config, out, resume, init)
-    config, going_on = start.config, resume or restarted(out)
-    check_ahead(config)
+    start = beginning(config, out := Path(out), resume, init)
+    check_ahead(config := start.config)
     settings = checked_settings(start, data, pair, drop_too_long)
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
-        Run(out, going_on, tensorboard, workers.rank == 0) as run,
+        Run(out, resume or restarted(out), tensorboard, workers.rank == 0) as run,
     ):
         workers.agree("command", told(settings, start, out))
         check_shares(config.micro_batches or workers.world_size, workers.world_size)
@@ -412,11 +419,11 @@ def train_model(
             model.load_state_dict(start.init.model.state_dict())
         how = training_dtype(workers.device, config.bfloat16), config.weight_decay
         optimizer = Muon(model, *how) if config.muon else make_optimizer(model)
-        run.begin(model, optimizer, corpus.vocabulary, settings | texts)
+        parts = model, optimizer
+        run.begin(*parts, corpus.vocabulary, settings | texts)
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         batches = training_batches(corpus, config, workers)
         tokens = min(config.batch_tokens, 4096)
         valid = validation_batches(corpus.valid, tokens, workers.device)
-        trainer = Trainer(config, model, optimizer, run, workers, shown)
-        return trainer.fit(batches, valid)
+        return Trainer(config, *parts, run, workers, shown).fit(batches, valid)
