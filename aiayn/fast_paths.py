@@ -29,6 +29,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from aiayn.errors import InputError
 
 
+# book/11-7-many-workers.ipynb, cell check-system
 def check_system() -> None:
     """Raise an InputError on Windows: locks, signals and torchrun are others there."""
     if sys.platform == "win32":

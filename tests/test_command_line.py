@@ -677,6 +677,17 @@ def test_launch_does_not_go_on_with_a_run_unasked(
     assert "holds a run already" in complaint(answer)
 
 
+def test_launch_compares_settings_before_it_starts_anything(
+    aiayn: Command, sentences: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        training_commands, "launch_workers", lambda _: pytest.fail("started")
+    )
+    told = ["launch", "--data", sentences, "--config", "laboratory", "--out", run]
+    answer = aiayn(*told, "--vocabulary-size", 60, "--resume", "--seed", 8)
+    assert "trained with seed=1, not 8" in complaint(answer)
+
+
 def test_what_the_workers_say_is_one_line(
     aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

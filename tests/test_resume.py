@@ -458,7 +458,7 @@ def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
         (other(WHOLE, dropout=0.2), "trained with dropout=0.1, not 0.2"),
         (other(WHOLE, N=2, norm="pre"), "trained with N=1, not 2; norm=post, not pre"),
         (replace(WHOLE, max_length=99), "max_length=256, not 99"),
-        (other(WHOLE, vocabulary_size=61), "60 pieces, not 61; go on as the run began"),
+        (other(WHOLE, vocabulary_size=61), "vocabulary_size=60, not 61"),
     ],
 )
 def test_resume_with_another_setting_is_refused(

@@ -13,7 +13,7 @@ import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
 import aiayn.training.loop
-from aiayn.training import load_checkpoint, train_model
+from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.loop import Trainer
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
@@ -51,7 +51,13 @@ def best_at_30(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
+def stopped(
+    at: int,
+    corpus: Path,
+    out: Path,
+    config: TrainingConfig = PATIENT,
+    **options: Any,
+) -> None:
     """Train, with a signal during step `at`."""
     real = aiayn.training.loop.training_step
 
@@ -62,7 +68,7 @@ def stopped(at: int, corpus: Path, out: Path, **options: Any) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aiayn.training.loop, "training_step", step)
-        train_model(PATIENT, str(corpus), "en-de", out, **options)
+        assert not train_model(config, str(corpus), "en-de", out, **options)
     assert kept(out)[-1] == at
 
 
@@ -108,6 +114,18 @@ def test_stopped_at_ten_steps_it_ends_where_it_would_have(
         stopped(step, corpus, out)
         train_model(PATIENT, str(corpus), "en-de", out, resume=True)
         same_run(out, whole)
+
+
+@pytest.mark.parametrize("last", [35, 37])
+def test_stopped_at_its_last_step_it_is_validated_when_it_goes_on(
+    last: int, corpus: Path, tmp_path: Path
+) -> None:
+    """Else it could never be told from one that has not ended."""
+    out, short = tmp_path / "run", replace(PATIENT, steps=last)
+    stopped(last, corpus, out, config=short)
+    assert "validation_perplexity" not in lines(out)[-1]
+    assert train_model(short, str(corpus), "en-de", out, resume=True)
+    assert "validation_perplexity" in lines(out)[-1] and lines(out)[-1]["step"] == last
 
 
 def test_killed_before_the_validation_that_ends_it(

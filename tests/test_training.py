@@ -823,7 +823,7 @@ def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(
     train_model(other, corpus, "en-de", out)
     assert len(load_vocabulary(out / "vocabulary.model")) == 50
     message = complaint(train_model, QUICK, corpus, "en-de", out, resume=True)
-    assert "50 pieces, not 60" in message
+    assert "vocabulary_size=50, not 60" in message
 
 
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
@@ -939,6 +939,28 @@ def test_float16_that_no_factor_helps_ends_the_run(
     )
     with pytest.raises(NotFinite, match="step 4: "):
         half_steps(30, scale=8.0)
+
+
+def test_validation_multiplies_as_the_training_does(
+    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model, batches = Transformer(TINY), [make_batch(random_examples(8))]
+    whole, half = (
+        validation_loss(model, batches, Workers(), dtype)
+        for dtype in (torch.float32, torch.bfloat16)
+    )
+    assert half != whole and half == pytest.approx(whole, rel=0.01)
+    asked: list[torch.dtype] = []
+
+    def noted(*arguments: Any) -> float:
+        asked.append(arguments[3])
+        return validation_loss(*arguments)
+
+    monkeypatch.setattr("aiayn.training.loop.validation_loss", noted)
+    monkeypatch.setattr("aiayn.training.loop.training_dtype", lambda *_: torch.bfloat16)
+    train_model(QUICK, corpus, "en-de", tmp_path / "run")
+    assert asked == [torch.bfloat16]
 
 
 def test_a_step_asks_for_numbers_once(monkeypatch: pytest.MonkeyPatch) -> None:

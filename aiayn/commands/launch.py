@@ -30,6 +30,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable
 from hashlib import sha256
@@ -74,8 +75,7 @@ def torchrun_command(
     machines : int
         How many machines take part.
     address : str, optional
-        Where several machines meet: the name of one of them, with a port if it is not
-        to be 29500.
+        Where several machines meet: one of them, with a port if it is not to be 29500.
     restarts : int
         How often all workers are started again after one has failed.
     name : str
@@ -88,14 +88,12 @@ def torchrun_command(
     """
     if not (1 <= workers <= 1000 and 1 <= machines <= 10_000 and 0 <= restarts <= 1000):
         numbers = f"workers={workers}, machines={machines}, restarts={restarts}"
-        wanted = "1 to 1,000, 1 to 10,000 and 0 to 1,000"
-        raise InputError(f"{numbers}: wanted are {wanted}")
+        raise InputError(f"{numbers}: 1 to 1,000, 1 to 10,000, 0 to 1,000 are wanted")
     meeting = ["--standalone"]
     if machines > 1:
         if not address:
-            raise InputError(
-                f"{machines} machines: give the address of one of them, where all meet"
-            )
+            give = "give the address of one of them, where all meet"
+            raise InputError(f"{machines} machines: {give}")
         if not (found := re.fullmatch(ADDRESS, address)):
             advice = f"give a machine's name, with a port or not: node1:{PORT}"
             raise InputError(f"address {address!r}: {advice}")
@@ -106,6 +104,7 @@ def torchrun_command(
     return ["torchrun", *meeting, *many, *program]
 
 
+# book/09-launch.ipynb, cell name-of
 def name_of(out: Path) -> str:
     """The name by which the machines of a run meet: another for each run."""
     return f"aiayn-{sha256(os.fsencode(out)).hexdigest()[:12]}"
@@ -208,8 +207,9 @@ def launch(command: list[str], show: bool = True) -> None:
                 last.append(line)
                 if show:
                     print(line, end="", flush=True)
-                if REFUSED.search(line):
-                    process.terminate()  # or it starts all again, in vain
+                if REFUSED.search(line):  # or it starts all again, in vain
+                    # At once its log, which says so, would swallow the signal.
+                    threading.Timer(0.5, process.terminate).start()
         except BaseException:  # Ctrl-C, above all
             process.terminate()
             # The workers write until they have saved, and somebody has to read it.
@@ -245,5 +245,7 @@ def paper_run(model: str, pair: str, out: Path) -> list[str]:
     }
     if (model, pair) == ("big", "en-fr"):
         flags["dropout"] = 0.1  # section 6.1
+    if pair == "en-fr":
+        flags["max-ratio"] = 1.5
     told = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
     return [*told, "--sparse", "--compile", "--drop-too-long"]

@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-# book/09-launch.ipynb, cell slurm-template
+# book/09-launch.ipynb, cell slurm-imports
 import re
 import shlex
 from collections.abc import Iterable
@@ -26,9 +26,9 @@ from aiayn.commands.launch import (
     torchrun_command,
 )
 from aiayn.errors import InputError
-from aiayn.training.metrics import VALIDATED
 from aiayn.translation.bleu_forms import moses_languages
 
+# book/09-launch.ipynb, cell slurm-template
 # Before the end of a job, for the workers to save in.
 SIGNAL_SECONDS = SHUTDOWN_SECONDS + 60
 
@@ -60,7 +60,7 @@ if ((code != 0 && SECONDS > {nearly})); then
   exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
 fi
 ((code == 0)) || exit $code
-tail -n 1 {metrics} | grep -q {validated} || exit 130  # it was stopped
+tail -n 1 {metrics} | grep -q validation_perplexity || exit 130  # it was stopped
 srun --nodes=1 --ntasks=1 {evaluate}
 """
 
@@ -101,9 +101,8 @@ def slurm_script(
         For which a job may have the machines.
     """
     if not 1 / 6 <= hours <= 10_000:
-        raise InputError(
-            f"hours={hours}: must be ten minutes, to start and to save, to 10,000 hours"
-        )
+        wanted = "ten minutes, to start and to save, to 10,000 hours"
+        raise InputError(f"hours={hours}: must be {wanted}")
     check_words([*train, str(out)])
     minutes = round(60 * hours)
     pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
@@ -114,8 +113,7 @@ def slurm_script(
     resume = [] if "--resume" in train else ["--resume"]
     program = ["-m", "aiayn", "train", *train, *resume]
     how = machines, "first:1", restarts, name_of(out)
-    command = torchrun_command(program, workers, *how)
-    torchrun = [shlex.quote(word) for word in command]
+    torchrun = [shlex.quote(w) for w in torchrun_command(program, workers, *how)]
     if machines > 1:  # the shell is to fill it in
         torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'
     exports = [f"export {name}={value}" for name, value in ENVIRONMENT.items()]
@@ -131,6 +129,5 @@ def slurm_script(
         # SLURM may be early, and the script started late.
         nearly=60 * minutes - SIGNAL_SECONDS - 120,
         metrics=shlex.quote(f"{run}/metrics.jsonl"),
-        validated=VALIDATED,
         evaluate=shlex.join(evaluate),
     )

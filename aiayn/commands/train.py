@@ -18,6 +18,7 @@ __all__ = [
     "flags",
     "launch",
     "make_ready",
+    "train_by_workers",
     "score_run",
 ]
 
@@ -28,7 +29,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -46,7 +47,13 @@ from aiayn.data.batching import check_shares
 from aiayn.errors import InputError, NotFetched
 from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training.description import read_description
-from aiayn.training.loop import Beginning, Initial, beginning, train_model
+from aiayn.training.loop import (
+    Beginning,
+    Initial,
+    beginning,
+    checked_settings,
+    train_model,
+)
 from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import Corpus
 from aiayn.training.preparation import prepare as prepare_corpus
@@ -73,8 +80,7 @@ class Training:
     config: str  # the name of a recipe
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
-    # stop after so many, all sessions together; no limit unless given
-    minutes: float = math.inf
+    minutes: float = math.inf  # stop after so many in all; no limit unless given
     steps: int | None = None  # stop after so many; the recipe's unless given
     # of a step on either side; the recipe's unless given
     batch_tokens: int | None = None
@@ -90,8 +96,7 @@ class Training:
     dropout: float | None = None
     # spell letters that the vocabulary lacks, by 256 pieces for bytes
     byte_fallback: bool = False
-    # leave out pairs with more than so many times the tokens on one side
-    max_ratio: float | None = None
+    max_ratio: float | None = None  # leave out pairs of more unequal numbers of tokens
     seed: int = 1  # of everything that is drawn
     init: Path | None = None  # begin with the model of this run; a new one unless given
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
@@ -276,10 +281,9 @@ def prepare(
     if out is not None:
         corpus.vocabulary.save(out / "vocabulary.model")
     tests = load_test(data, pair, None) if data in TEST_SETS else {}
-    counts = {"train": len(corpus.train), "val": len(corpus.valid)}
-    counts |= {name: len(pairs) for name, pairs in tests.items()}
-    ready = [f"{name} {count:,} pairs" for name, count in counts.items()]
-    print("ready:", ", ".join(ready))
+    parts: dict[str, Sized] = {"train": corpus.train, "val": corpus.valid, **tests}
+    counts = (f"{name} {len(pairs):,} pairs" for name, pairs in parts.items())
+    print("ready:", ", ".join(counts))
 
 
 # book/09-launch.ipynb, cell flags
@@ -342,16 +346,7 @@ def launch(
     make_ready(job, machines)
     if machines > 1:
         wait_at(command[command.index("--rdzv-endpoint") + 1], machines)
-    # The workers are to hear of it.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        launch_workers(command)
-    except KeyboardInterrupt:
-        with suppress(InputError):  # there may be no checkpoint yet
-            print(f"aiayn: {stopped(job.out)}", file=sys.stderr)
-        raise
-    if stopped(job.out):  # as its rank 0 has said
-        sys.exit(130)
+    train_by_workers(command, job.out)
     if machines == 1:
         score_run(job)
 
@@ -366,9 +361,25 @@ def make_ready(job: Training, machines: int) -> None:
     settings = job.settings()
     find_device(job.device)
     init = begin_with(job, settings, Progress(shown=False))
+    start = beginning(settings, job.out, job.resume, init)
+    checked_settings(start, job.data, job.pair, job.drop_too_long)
     with fetched_elsewhere(job):
-        prepared(job, beginning(settings, job.out, job.resume, init))
+        prepared(job, start)
         load_test(job.data, job.pair, None)
+
+
+def train_by_workers(command: list[str], out: Path) -> None:
+    """Train to the end; one that a signal stops ends the program, with code 130."""
+    # The workers are to hear of it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        launch_workers(command)
+    except KeyboardInterrupt:
+        with suppress(InputError):  # there may be no checkpoint yet
+            print(f"aiayn: {stopped(out)}", file=sys.stderr)
+        raise
+    if stopped(out):  # as its rank 0 has said
+        sys.exit(130)
 
 
 def score_run(job: Training) -> None:

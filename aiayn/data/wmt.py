@@ -207,6 +207,7 @@ def fetch_train(pair: str) -> Iterator[dict[str, Any]]:
         ) from None
 
 
+# book/11-5-reading-text.ipynb, cell wmt-whole-set
 def whole_set(folder: Path) -> list[Path]:
     """The files `train-00000-of-00003.parquet` and so on, all of them and undamaged."""
     found = sorted(folder.glob("train-*-of-*.parquet"))

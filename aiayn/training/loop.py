@@ -6,9 +6,9 @@ https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
 
 __all__ = [
     "LOG_STEPS",
-    "GENTLE",
     "hardware_peak",
     "Trainer",
+    "GENTLE",
     "Initial",
     "adapted",
     "Beginning",
@@ -17,6 +17,7 @@ __all__ = [
     "contents",
     "told",
     "settings_of",
+    "checked_settings",
     "check_ahead",
     "train_model",
 ]
@@ -43,7 +44,7 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import check_system, fast_products
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt, describe
-from aiayn.training.description import read_description
+from aiayn.training.description import Description
 from aiayn.training.metrics import Meter, stale
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
@@ -51,7 +52,11 @@ from aiayn.training.preparation import Corpus, kinds_of, prepare
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.regularization import RegularizedObjective
-from aiayn.training.resume import newest_checkpoint, offering_another
+from aiayn.training.resume import (
+    begun_description,
+    check_same_training,
+    newest_checkpoint,
+)
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
@@ -62,12 +67,10 @@ from aiayn.training.step import (
 from aiayn.training.supply import training_batches, upcoming, validation_batches
 from aiayn.training.workers import Workers, join_workers
 
-LOG_STEPS = 50  # from one line of the metrics to the next
-# A trained model goes on with other text at this share of the learning rate.
-GENTLE = 0.1
-
-
 # book/11-7-many-workers.ipynb, cell hardware-peak
+LOG_STEPS = 50  # from one line of the metrics to the next
+
+
 def hardware_peak(workers: Workers, config: TrainingConfig) -> float:
     """Peak operations a second of all workers, measured if no data sheet is known."""
     device = workers.device
@@ -107,14 +110,14 @@ class Trainer:
     def save(self, step: int, due: bool) -> None:
         """Write a checkpoint; one that is not `due` is for a training that stops."""
         scaler, sums = self.scaler.state_dict(), self.meter.sums
-        self.run.save(
-            step, self.meter.minutes, self.model, self.optimizer, due, scaler, sums
-        )
+        parts = self.model, self.optimizer
+        self.run.save(step, self.meter.minutes, *parts, due, scaler, sums)
 
     def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
-        loss = validation_loss(self.model, batches, self.workers)
+        dtype = training_dtype(self.workers.device, self.config.bfloat16)
+        loss = validation_loss(self.model, batches, self.workers, dtype)
         perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
         source = batches[len(batches) // 2].source[0]
@@ -145,14 +148,29 @@ class Trainer:
             "due": first and due,
         }
 
-    # book/11-7-many-workers.ipynb, cell fit
-    def ended(self) -> bool:
-        """Whether time or patience is over for a run that goes on, says rank 0."""
-        run, config = self.run, self.config
-        over = run.minutes >= config.minutes
-        over = over or stale(run.metrics.validations(), config.patience)
-        return self.workers.anyone(run.writes and run.step > 0 and over)
+    # book/11-7-many-workers.ipynb, cell catch-up
+    def catch_up(self, valid: list[Batch]) -> bool:
+        """Validate where a kill or a signal came before; whether the run ended there.
 
+        Rank 0 alone says so: others may read what it has not yet written.
+        """
+        run, config, workers = self.run, self.config, self.workers
+        last = run.step >= config.steps or run.minutes >= config.minutes
+        missed = (run.due or last) and run.step not in run.metrics.validations()
+        if workers.anyone(run.writes and run.step > 0 and missed):
+            self.validate(run.step, valid)
+        over = last or stale(run.metrics.validations(), config.patience)
+        return workers.anyone(run.writes and run.step > 0 and over)
+
+    def given_up(self, step: int, error: NotFinite) -> NotFinite:
+        """Save the step before one that is not finite; what to say of it."""
+        self.save(step - 1, due=False)
+        advice = f"step {step - 1} is saved; begin anew with a lower rate"
+        if step == 1:  # no rate has had a part in it
+            advice = "no weight has moved: look into the model or init"
+        return NotFinite(f"{error}; {advice}")
+
+    # book/11-7-many-workers.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch]) -> bool:
         """Take the steps from where the run stands to the last, or as time allows.
 
@@ -164,10 +182,7 @@ class Trainer:
         objective: Any = asked
         if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective)
-        missed = run.step > 0 and run.due and run.step not in run.metrics.validations()
-        if workers.anyone(run.writes and missed):
-            self.validate(run.step, valid)  # it was killed between the two
-        if self.ended():
+        if self.catch_up(valid):
             return True
         saved, end, found = meter.minutes, config.minutes, {"stopped": 0.0}
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
@@ -180,11 +195,7 @@ class Trainer:
                         objective, optimizer, work, step, config, workers, scaler, votes
                     )
                 except NotFinite as error:
-                    self.save(step - 1, due=False)
-                    advice = f"step {step - 1} is saved; begin anew with a lower rate"
-                    if step == 1:  # no rate has had a part in it
-                        advice = "no weight has moved: look into the model or init"
-                    raise NotFinite(f"{error}; {advice}") from None
+                    raise self.given_up(step, error) from None
                 passes = 2 if config.r_drop_at(step) else 1
                 flops = passes * batch_flops(config.model, work.lengths)
                 meter.add(found, work, flops)
@@ -205,6 +216,10 @@ class Trainer:
 
 
 # book/11-7-many-workers.ipynb, cell prepare-run
+# A trained model goes on with other text at this share of the learning rate.
+GENTLE = 0.1
+
+
 @dataclass(frozen=True)
 class Initial:
     """The model that a training begins with, instead of a new one."""
@@ -244,6 +259,7 @@ class Beginning:
 
     config: TrainingConfig  # the recipe, with the shape of `init`
     last: Path | None = None  # the checkpoint that it goes on from
+    was: Description | None = None  # what that says of itself
     init: Initial | None = None  # else the model that it begins with
     name: str | None = None  # of the `init` with which it began
 
@@ -269,9 +285,8 @@ def beginning(
     if last is None:
         start = init() if init else None
         config = start.adapt(config) if start else config
-        return Beginning(config, None, start, start.name if start else None)
-    with offering_another(last):
-        was = read_description(last)
+        return Beginning(config, init=start, name=start.name if start else None)
+    was = begun_description(last)
     if (name := was.training.get("init")) is not None:
         kinds = {k: bool(was.training.get(k)) for k in ("byte_fallback", "lowercase")}
         steps = int(was.training.get("steps_before", 0))
@@ -279,7 +294,7 @@ def beginning(
     elif init:
         fault = "the run began with a new model, not with the one that is named now"
         raise InputError(f"{out}: {fault}; leave that out, or choose another")
-    return Beginning(config, last, None, name)
+    return Beginning(config, last, was, name=name)
 
 
 # book/11-7-many-workers.ipynb, cell prepare-once
@@ -333,6 +348,26 @@ def settings_of(
     return known | {"versions": versions}
 
 
+def checked_settings(
+    start: Beginning,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
+    drop_too_long: bool,
+) -> dict[str, Any]:
+    """The settings of a run; an InputError if they are not those of its checkpoint.
+
+    So that is found out before any text is read; texts are compared later.
+    """
+    settings = settings_of(start.config, data, pair)
+    settings |= {"drop_too_long": drop_too_long}
+    settings |= {"init": start.name} if start.name else {}
+    if start.last and start.was:
+        texts = {key: start.was.training.get(key) for key in ("corpus", "valid")}
+        shape = start.config.model
+        check_same_training(start.last, start.was, shape, settings | texts)
+    return settings
+
+
 def check_ahead(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):
@@ -363,16 +398,13 @@ def train_model(
     whether the training came to its end; if not, a signal stopped it.
     """
     check_system()
-    out = Path(out)
-    start = beginning(config, out, resume, init)
-    config, going_on = start.config, resume or restarted(out)
-    check_ahead(config)
-    settings = settings_of(config, data, pair) | {"drop_too_long": drop_too_long}
-    settings |= {"init": start.name} if start.name else {}
+    start = beginning(config, out := Path(out), resume, init)
+    check_ahead(config := start.config)
+    settings = checked_settings(start, data, pair, drop_too_long)
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
-        Run(out, going_on, tensorboard, workers.rank == 0) as run,
+        Run(out, resume or restarted(out), tensorboard, workers.rank == 0) as run,
     ):
         workers.agree("command", told(settings, start, out))
         check_shares(config.micro_batches or workers.world_size, workers.world_size)
@@ -387,11 +419,11 @@ def train_model(
             model.load_state_dict(start.init.model.state_dict())
         how = training_dtype(workers.device, config.bfloat16), config.weight_decay
         optimizer = Muon(model, *how) if config.muon else make_optimizer(model)
-        run.begin(model, optimizer, corpus.vocabulary, settings | texts)
+        parts = model, optimizer
+        run.begin(*parts, corpus.vocabulary, settings | texts)
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         batches = training_batches(corpus, config, workers)
         tokens = min(config.batch_tokens, 4096)
         valid = validation_batches(corpus.valid, tokens, workers.device)
-        trainer = Trainer(config, model, optimizer, run, workers, shown)
-        return trainer.fit(batches, valid)
+        return Trainer(config, *parts, run, workers, shown).fit(batches, valid)

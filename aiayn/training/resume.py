@@ -12,6 +12,7 @@ __all__ = [
     "with_optimizer",
     "newest_checkpoint",
     "offering_another",
+    "begun_description",
     "restore",
 ]
 
@@ -28,7 +29,7 @@ import torch
 
 from aiayn.data.files import printable
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import describe
 from aiayn.training.checkpoint import read_tensors, saved_steps
 from aiayn.training.description import Description, read_description
@@ -55,12 +56,12 @@ def cooling(was: dict[str, Any], now: dict[str, Any]) -> bool:
 def check_same_training(
     folder: Path,
     description: Description,
-    model: EncoderDecoder,
+    shape: ModelConfig,
     training: dict[str, Any],
 ) -> None:
     """Raise an InputError if a checkpoint was trained otherwise, or for more steps."""
     was = {**describe(description.model), **description.training}
-    now = {**describe(model.config), **training}
+    now = {**describe(shape), **training}
     free = FREE - {"steps"} if cooling(was, now) else FREE
     names = [name for name in sorted(was.keys() | now.keys()) if name not in free]
     pairs = [(n, *(said.get(n, USUAL.get(n)) for said in (was, now))) for n in names]
@@ -105,6 +106,17 @@ def offering_another(folder: Path) -> Iterator[None]:
         raise InputError(f"{error}. Or {instead}, to {offer}") from None
 
 
+# book/11-1-runs-that-survive.ipynb, cell begun-description
+def begun_description(folder: Path) -> Description:
+    """What a checkpoint says of itself, if it is one that a training can go on from."""
+    with offering_another(folder):
+        description = read_description(folder)
+        if None in (description.step, description.minutes):
+            fault = "not the configuration of an aiayn model (no training)"
+            raise InputError(f"{folder / 'config.json'}: {fault}")
+    return description
+
+
 # book/11-1-runs-that-survive.ipynb, cell restore
 def restore(
     folder: Path,
@@ -124,12 +136,8 @@ def restore(
     kept = {f"{name}/step": torch.Size() for name in shapes}
     for key in ("exp_avg", "exp_avg_sq"):
         kept |= {f"{name}/{key}": shape for name, shape in shapes.items()}
-    with offering_another(folder):
-        description = read_description(folder)
-        if None in (description.step, description.minutes):
-            fault = "not the configuration of an aiayn model (no training)"
-            raise InputError(f"{folder / 'config.json'}: {fault}")
-    check_same_training(folder, description, model, training)
+    description = begun_description(folder)
+    check_same_training(folder, description, model.config, training)
     with offering_another(folder):
         weights = read_tensors(folder / "model.safetensors", shapes)
         adam = read_tensors(folder / "optimizer.safetensors", kept)

@@ -163,15 +163,19 @@ def training_step(
 # book/05-training.ipynb, cell validation-loss
 @torch.no_grad()
 def validation_loss(
-    model: EncoderDecoder, batches: list[Batch], workers: Workers = Workers()
+    model: EncoderDecoder,
+    batches: list[Batch],
+    workers: Workers = Workers(),
+    dtype: torch.dtype = torch.float32,
 ) -> float:
     """Mean of -log p over all words, in nats, without dropout and smoothing.
 
-    Workers share the batches.
+    Workers share the batches; `dtype` is what the training multiplies in.
     """
     model.eval()
-    mine = batches[workers.rank :: workers.world_size]
-    losses = [batch_loss(model, batch, 0.0)[1] for batch in mine]
+    mine, mixed = batches[workers.rank :: workers.world_size], dtype != torch.float32
+    with torch.autocast(workers.device.type, dtype, enabled=mixed):
+        losses = [batch_loss(model, batch, 0.0)[1] for batch in mine]
     counts = sum((batch.labels != PAD_ID).sum() for batch in mine)
     # Not every device has float64, but the host has: one copy, and exact sums there.
     own = math.fsum(torch.stack(losses).tolist()) if losses else 0.0

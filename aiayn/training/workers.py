@@ -89,6 +89,7 @@ class Workers:
             with rank_0_answers():
                 compare(self.store, self.rank, self.world_size, subject, facts)
 
+    # book/11-7-many-workers.ipynb, cell added-up
     def connect(self) -> None:
         """From here on workers can add up tensors, and the library's clocks run."""
         if self.store is not None:
@@ -105,7 +106,7 @@ class Workers:
         """Each of the values, summed over all workers; all have to take part."""
         # Apple's GPUs have no float64.
         wide = torch.float32 if self.device.type == "mps" else torch.float64
-        numbers = [torch.as_tensor(value).to(wide) for value in values]
+        numbers = [torch.as_tensor(value, dtype=wide) for value in values]
         sums = torch.stack(
             [number.to(self.device, non_blocking=True) for number in numbers]
         )
