@@ -187,9 +187,12 @@ def race(name: str, seed: int) -> dict[str, Any] | None:
 
 
 def again(name: str, rate: float, warmup: int) -> dict[str, Any]:
-    """Steps to each goal with another setting than the grid's best."""
+    """Steps to each goal with another setting than the grid's best, and when and where:
+    it may be added to a record of another day.
+    """
     curve = train(Setting(rate, warmup).of(name, SEEDS[0], STEPS))[1]
     found = {"model": name, "seed": SEEDS[0], "rate": rate, "warmup": warmup}
+    found |= {"date": records.START["date"], "machine": records.machine()}
     return found | {"steps_to": [steps_to(curve, goal) for goal in GOALS]}
 
 

@@ -778,3 +778,18 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("colour", PALETTE)
 def test_colours_stand_out_in_both_themes(colour: str) -> None:
     assert contrast(colour, "#ffffff") > 2 and contrast(colour, "#121212") > 2
+
+
+def test_another_jupyter_book_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Its second version is another program, of the same name."""
+    (tmp_path / "jupyter_book").mkdir()
+    (tmp_path / "jupyter_book" / "__init__.py").touch()
+    tool = Path(__file__).parent.parent / "tools" / "site.py"
+    found = subprocess.run(
+        [sys.executable, str(tool), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 1 and found.stderr.count("\n") == 1
+    assert found.stderr.startswith("the site needs jupyter-book 1 (No module named")

@@ -1448,7 +1448,7 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
 ) -> None:
     def made_up(job: Any) -> dict[str, Any]:
         seed, rate, worse = job.config.seed, job.config.rate_factor, job.row != "base"
-        level = [2.0 + 0.1 * worse + 0.01 * seed + rate / 100] * 7
+        level = [2.0 + 0.1 * worse + 0.01 * seed + rate / 100] * 12
         found = {"row": job.row, "seed": seed, "rate_factor": rate, "parameters": 9}
         job.folder.mkdir()
         return found | {

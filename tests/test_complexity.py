@@ -246,6 +246,10 @@ def test_chains_add_up_through_a_stack_and_not_beside_each_other():
     assert longest_chain(lambda x: x.tanh(), x) == 0
 
 
+def test_whole_attention_is_four_products_as_chapter_1_counts_them():
+    assert longest_chain(MultiHeadAttention(8, 2), torch.zeros(1, 9, 8)) == 4
+
+
 def test_an_lstm_is_as_long_as_its_sequence_and_its_depth():
     assert longest_chain(nn.LSTM(4, 4, batch_first=True), torch.zeros(1, 9, 4)) == 9
     assert (

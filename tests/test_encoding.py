@@ -523,7 +523,7 @@ def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
     assert message.startswith(
         f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
     )
-    assert "--drop-too-long" in message
+    assert "(drop_too_long)" in message
 
 
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:

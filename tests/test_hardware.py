@@ -3,8 +3,10 @@ the planner.
 """
 
 import itertools
+import json
 import math
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,6 +269,16 @@ def test_where_nothing_was_measured_the_table_has_three_shares_of_the_peak():
         for share in SHARES
     ]
     assert seconds == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_chapter_says_what_share_one_gpu_reached_and_in_what_time():
+    book = Path(__file__).parents[1] / "book"
+    models = json.loads((book / "runs/gpu-step.json").read_text("utf-8"))["models"]
+    told = (book / "05-2-hardware-and-schedule.ipynb").read_text("utf-8")
+    for each in models:
+        share = each["rows"]["aiayn"]["utilisation"]
+        assert f"{share:.0%} with {each['model']}" in told
+    assert f"(measured: {models[0]['hours']:.1f} hours)" in told
 
 
 def test_other_trainings_are_planned_without_the_papers_figures():

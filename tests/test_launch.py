@@ -727,7 +727,7 @@ def test_a_checkpoint_that_says_nothing_of_its_training(
     silent = TrainedRun.read(tmp_path / "run")
     assert silent.description.training == {} and silent.kind == "translation"
     with pytest.raises(
-        InputError, match="does not say on what it was trained; give --data and --pair"
+        InputError, match="does not say on what it was trained; give data and pair"
     ):
         score(silent)
 

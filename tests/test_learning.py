@@ -2,6 +2,7 @@
 says how it fares.
 """
 
+import ast
 import io
 import itertools
 import json
@@ -231,13 +232,13 @@ def test_other_text_is_no_resumption(
     more = replace(SHORT, steps=16)
     with pytest.raises(
         InputError,
-        match=rf"corpus=.*; use that, or another --out, with --init {out}, to go",
+        match=rf"corpus=.*; use that, or another folder .*, with {out} as init, to go",
     ):
         learn(more, pairs[40:], out=out, resume=True)
     assert learn(more, pairs[:40], out=out, resume=True).steps == 16
     saved = next(out.glob("checkpoints/*16"))
     with pytest.raises(
-        InputError, match=rf"{saved}: a saved model, not a run; .* --init {saved}"
+        InputError, match=rf"{saved}: a saved model, not a run; .* {saved} as init"
     ):
         learn(more, pairs[40:], out=saved, resume=True)
     with pytest.raises(
@@ -394,6 +395,23 @@ def test_every_model_of_ours_may_be_saved(positions: str, score: str) -> None:
     check_rebuilt(model.train())
     check_rebuilt(model.eval().double())
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_messages_speak_no_flags_outside_the_command_line() -> None:
+    """They are read by whoever calls from Python, too."""
+    package = Path(aiayn.__file__).parent
+    others = {"commands", "__main__.py", "book.py", "inside"}
+    for path in package.rglob("*.py"):
+        if others & {*path.relative_to(package).parts}:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        parts = [part for part in ast.walk(tree) if isinstance(part, documented)]
+        docstrings = {ast.get_docstring(part, clean=False) for part in parts}
+        for part in ast.walk(tree):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                flag = re.search(r"(^|\s)--[a-z]", part.value)
+                assert not flag or part.value in docstrings, (path, part.value)
 
 
 def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,8 @@ def test_without_resume_a_run_is_left_alone(corpus: Path, whole: Path) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
     message = complaint(train_model, WHOLE, str(corpus), "en-de", whole)
     assert message == (
-        f"{whole}: holds a run already; --resume it, choose another --out, or remove it"
+        f"{whole}: holds a run already;"
+        " resume it, choose another folder (out), or remove it"
     )
     assert (whole / "metrics.jsonl").read_bytes() == before
 
@@ -445,7 +446,7 @@ def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
     [
         (
             replace(WHOLE, warmup=9),
-            "trained with warmup=4, not 9; use that, or another --out",
+            "trained with warmup=4, not 9; use that, or another folder (out)",
         ),
         (replace(WHOLE, seed=2), "trained with seed=1, not 2"),
         (replace(WHOLE, label_smoothing=0.2), "label_smoothing=0.1, not 0.2"),

@@ -60,7 +60,7 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path) -> None:
             assert message.startswith(
                 f"another training is writing to {out} (process {process.pid} on "
             )
-            assert message.endswith("); wait for it, or choose another --out")
+            assert message.endswith("); wait for it, or choose another")
     Run(out, resume=True, writes=False).close()  # another worker of the same training
     process.kill()
     assert finish(process) == -signal.SIGKILL
@@ -144,7 +144,7 @@ def bare(out: Path, *steps: int, optimizer: bool = True, **training: Any) -> Non
 def test_checkpoints_without_metrics_are_a_run(tmp_path: Path) -> None:
     bare(tmp_path, 60)
     for action in (Run, check_folder):
-        assert f"{tmp_path}: holds a run already; --resume it" in complaint(
+        assert f"{tmp_path}: holds a run already; resume it" in complaint(
             action, tmp_path
         )
     check_folder(tmp_path, resume=True)
@@ -153,12 +153,12 @@ def test_checkpoints_without_metrics_are_a_run(tmp_path: Path) -> None:
 def test_nothing_is_removed_that_cannot_be_gone_on_from(tmp_path: Path) -> None:
     bare(tmp_path, 60, optimizer=False)
     message = complaint(Run, tmp_path, resume=True)
-    assert "step-0000060: has no optimizer.safetensors" in message
-    assert message.endswith("; to begin anew, choose another --out")
+    assert "step-0000060: no optimizer.safetensors" in message
+    assert message.endswith("; to begin anew, choose another folder (out)")
     bare(tmp_path, 40)
     message = complaint(Run, tmp_path, resume=True)
     assert message.endswith(
-        "; remove it, to go on from step-0000040, or choose another --out"
+        "; remove it, to go on from step-0000040, or choose another folder (out)"
     )
     assert kept(tmp_path) == [40, 60]
 
@@ -398,7 +398,7 @@ def test_the_scaler_and_the_sums_come_back(
         ({"steps": 2}, "step-0000003: has taken 3 steps, more than 2; ask for more"),
         (
             {"steps": 9, "seed": 8},
-            "trained with seed=7, not 8; use that, or another --out",
+            "trained with seed=7, not 8; use that, or another folder (out)",
         ),
     ],
 )
@@ -599,4 +599,4 @@ def test_a_line_that_finds_no_room_names_the_file(
         assert message.startswith(
             f"{tmp_path / 'metrics.jsonl'}: cannot be written ([Errno 28] No space left"
         )
-        assert message.endswith("; make room, then --resume")
+        assert message.endswith("; make room, then resume")

@@ -757,7 +757,7 @@ def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     message = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
     held = f"{tmp_path / 'run'}: holds a run already"
-    assert f"{held}; --resume it, choose another --out, or remove it" in message
+    assert f"{held}; resume it, choose another folder (out), or remove it" in message
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
 
 
@@ -832,7 +832,7 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
     assert (
         ", line " in message
         and "max_length=12" in message
-        and "--drop-too-long" in message
+        and "(drop_too_long)" in message
     )
     train_model(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
     assert list_checkpoints(tmp_path / "run")

@@ -516,7 +516,7 @@ def test_two_recipes_are_not_mixed(
     )
     assert said == (
         f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5;"
-        " use that, or another --out"
+        " use that, or another file (out)"
     )
 
 

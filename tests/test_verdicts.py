@@ -1,11 +1,14 @@
 """Verdicts follow the records: chapters 1 and 4 judge records that were changed."""
 
+import contextlib
 import copy
 import json
 import math
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+from unittest import mock
 
 import nbformat
 import pytest
@@ -128,3 +131,99 @@ def test_the_encoder_s_heads_are_judged(
             head |= {"done": k < done + number % 2, "name": f"task {k}"}
     cells = ["heads", "claim-heads"]
     assert judge("04-why-self-attention", cells, "heads.json", content) is holds
+
+
+@pytest.mark.parametrize(
+    ("unscaled", "smaller", "longer", "holds"),
+    [
+        (0.6, 1.0, 0.9, None),  # as found: it changes with start and budget
+        (0.6, 0.6, 0.6, True),
+        (1.0, 1.0, 1.0, False),
+    ],
+)
+def test_additive_scores_are_judged_at_more_than_one_budget(
+    unscaled: float, smaller: float, longer: float, holds: bool | None
+) -> None:
+    recall = {(name, k): [1.0] * 5 for name in ("scaled", "additive") for k in (4, 64)}
+    recall |= {("unscaled", 4): [1.0] * 5, ("unscaled", 64): [unscaled] * 5}
+    others = {"smaller": [smaller] * 5, "longer": [longer] * 5}
+    path = BOOK / "11-8-other-scores-and-kernels.ipynb"
+    (cell,) = (
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.id == "claim-additive-beats"
+    )
+    found: list[bool | None] = []
+    known = {"recall": recall, "others": others}
+    known |= {"claim": lambda identifier, holds, **named: found.append(holds)}
+    exec(compile(cell, path.name, "exec"), known)
+    assert found == [holds]
+
+
+def judged(chapter: str, name: str, known: Record) -> bool | None:
+    """What a cell says of its claim with such names, whatever it asserts later."""
+    found: list[bool | None] = []
+
+    def claim(identifier: str, holds: bool | None, **named: Any) -> None:
+        found.append(holds)
+
+    (cell,) = (
+        cell.source
+        for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
+        if cell.id == name
+    )
+    with contextlib.suppress(AssertionError):
+        exec(compile(cell, name, "exec"), known | {"claim": claim})
+    return found[-1]
+
+
+GAIN, NONE, LOSS = [4.0, 4.1, 4.2], [-0.5, 0.1, 0.4], [-4.0, -4.1, -4.2]
+
+
+@pytest.mark.parametrize(
+    ("gains", "holds"),
+    [
+        ([GAIN, None], None),  # as recorded: one corpus
+        ([GAIN, GAIN], True),
+        ([GAIN, NONE], None),
+        ([GAIN, LOSS], False),
+        ([None, None], None),
+    ],
+)
+def test_heads_are_judged_by_records_fit_to_judge(
+    gains: list[list[float] | None], holds: bool | None
+) -> None:
+    six = {f"attention {k}": 0.6 for k in range(6)}
+    low = dict.fromkeys(six, 0.3)
+    records = {
+        name: (paired(each, [0.0] * 3) if each else None, "as recorded")
+        for name, each in zip(("laboratory", "multi30k"), gains, strict=True)
+    }
+    trained, blank = mock.Mock(), mock.Mock()
+    known: Record = {"all_of": all_of, "torch": mock.Mock(), "translator": trained}
+    known |= {"Transformer": mock.Mock(return_value=blank), "overlap": lambda head: 0.3}
+    known |= {"disagreement": lambda model: (six if model is trained else low, low)}
+    known |= {"one_head": records.get, "one_fails": True, "two_do_not": True}
+    assert judged("03-2-attention", "claim-heads", known) is holds
+
+
+@pytest.mark.parametrize(
+    ("later", "moved", "holds"),
+    [(0.3, 0.99, None), (0.95, 0.99, None), (0.3, 0.4, False)],
+)
+def test_relative_positions_are_judged_by_what_was_learned(
+    later: float, moved: float, holds: bool | None
+) -> None:
+    shares = {
+        (n, kind, part): [1.0 if part == "within" else beyond] * 5
+        for kind, beyond in (("sinusoidal", later), ("sinusoidal, any start", moved))
+        for n in (16, 32)
+        for part in ("within", "beyond")
+    }
+    known = {"judged": {16: None, 32: None}, "shares": shares, "fmean": fmean}
+    assert judged("03-5-positional-encoding", "claim-relative", known) is holds
+
+
+def test_a_run_that_was_added_to_a_record_says_when_and_where() -> None:
+    added = record("comparison.json")["again"]
+    assert added and all(run["date"] and run["machine"] for run in added)

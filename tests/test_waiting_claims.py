@@ -42,6 +42,8 @@ class Waiting:
         By record the fields without which nothing can be judged.
     before : tuple of str
         Ids of cells whose names that cell uses.
+    refutable : bool
+        Whether a record can refute the claim; if not, it stays undecided.
     """
 
     claim: str
@@ -50,6 +52,7 @@ class Waiting:
     misses: dict[tuple[str, Field], Any]
     needed: dict[str, list[Field]]
     before: tuple[str, ...] = ()
+    refutable: bool = True
 
 
 GERMAN = {
@@ -81,7 +84,13 @@ def translated(pair: str, d_model: int, steps: int, bleu: float) -> dict[str, An
     return {
         "data": "wmt14",
         "pair": pair,
-        "model": {"N": 6, "d_model": d_model, "d_ff": 4 * d_model},
+        "model": {
+            "N": 6,
+            "d_model": d_model,
+            "d_ff": 4 * d_model,
+            "h": d_model // 64,
+            "dropout": 0.3 if d_model == 1024 and pair == "en-de" else 0.1,
+        },
         "training": {"batch_tokens": 25_000},
         "steps": steps,
         "bleu": {"wmt14/full": {"paper": {"value": bleu}}},
@@ -112,15 +121,18 @@ TABLE_2 = {
     "wmt14-en-fr-base": translated("en-fr", 512, 100_000, 38.1),
     "wmt14-en-fr-big": translated("en-fr", 1024, 300_000, 41.5),
 }
-OF_TRAINING = [("data",), ("pair",), ("model", "d_model"), ("steps",), PAPER_FORM]
+OF_TRAINING: list[Field] = [("data",), ("pair",), ("steps",), PAPER_FORM]
+OF_TRAINING += [("model", name) for name in ("N", "d_model", "d_ff", "h", "dropout")]
+OF_TRAINING += [("training", "batch_tokens")]
 WAITING = [
     Waiting(
         "1-d",
         "06-1-machine-translation",
         records={"wmt14-en-de-base": TABLE_2["wmt14-en-de-base"]},
         misses={("wmt14-en-de-base", PAPER_FORM): 25.9},
-        needed={"wmt14-en-de-base": [*OF_TRAINING, ("training", "batch_tokens")]},
+        needed={"wmt14-en-de-base": OF_TRAINING},
         before=("table-2-records",),
+        refutable=False,  # one training against another's figure
     ),
     Waiting(
         "5.1-a",
@@ -248,7 +260,7 @@ def test_without_a_record_the_cell_names_the_command(
     desk: Desk, waiting: Waiting
 ) -> None:
     line = desk.judge(waiting, {})
-    assert line.startswith(f"○ Claim {waiting.claim} not yet run (")
+    assert line.startswith(f"○ Claim {waiting.claim} not yet run (real text)")
     assert "holds if" in line
     assert "; the command is aiayn " in line or "; the command is python " in line
 
@@ -256,7 +268,7 @@ def test_without_a_record_the_cell_names_the_command(
 @each_claim
 def test_a_record_by_which_it_holds(desk: Desk, waiting: Waiting) -> None:
     line = desk.judge(waiting, waiting.records)
-    assert line.startswith(f"✓ Claim {waiting.claim} holds (")
+    assert line.startswith(f"✓ Claim {waiting.claim} holds (real text)")
 
 
 @each_claim
@@ -265,7 +277,8 @@ def test_a_record_by_which_it_does_not_hold(desk: Desk, waiting: Waiting) -> Non
     for (name, field), value in waiting.misses.items():
         records = changed(records, name, field, value)
     line = desk.judge(waiting, records)
-    assert line.startswith(f"✗ Claim {waiting.claim} does not hold")
+    state = "✗ {} does not hold here" if waiting.refutable else "? {} undecided"
+    assert line.startswith(state.format(f"Claim {waiting.claim}") + " (real text)")
 
 
 @each_claim
@@ -315,6 +328,29 @@ def test_a_sweep_that_is_not_through_decides_nothing(desk: Desk) -> None:
     assert list(signs.values()) == ["○", "?", "?", "?"], signs
 
 
+@pytest.mark.parametrize("name", ["h", "d_ff", "dropout"])
+def test_another_model_is_refused(desk: Desk, name: str) -> None:
+    """Also one of the right size; English-French has a dropout of its own."""
+    waiting = {each.claim: each for each in WAITING}["6.1-a"]
+    field = "model", name
+    records = changed(waiting.records, "wmt14-en-fr-big", field, 0.3)
+    with pytest.raises(InputError, match=rf"model\.{name} must be"):
+        desk.judge(waiting, records)
+
+
+@pytest.mark.parametrize(
+    "field", [("training", "batch_tokens"), ("steps",)], ids=["batches", "steps"]
+)
+def test_a_training_of_less_than_the_papers_decides_nothing(
+    desk: Desk, field: Field
+) -> None:
+    waiting = {each.claim: each for each in WAITING}["6.1-a"]
+    line = desk.judge(
+        waiting, changed(waiting.records, "wmt14-en-de-base", field, 20_000)
+    )
+    assert line.startswith("? Claim 6.1-a undecided (")
+
+
 def test_what_evaluate_writes_of_a_run_can_be_judged(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -323,6 +359,7 @@ def test_what_evaluate_writes_of_a_run_can_be_judged(
     record = score(TrainedRun.read(out))
     (scores,) = record["bleu"].values()
     as_large = record["model"] | {"N": 6, "d_model": 512, "d_ff": 2048}
+    as_large |= {"h": 8, "dropout": 0.1}
     record |= {"data": "wmt14", "bleu": {"wmt14/full": scores}, "model": as_large}
     waiting = {each.claim: each for each in WAITING}
     line = desk.judge(waiting["6.1-a"], {"wmt14-en-de-base": record})

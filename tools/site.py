@@ -9,7 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from jupyter_book.sphinx import build_sphinx
+try:
+    from jupyter_book.sphinx import build_sphinx
+except ImportError as error:  # of version 2, which is another program
+    sys.exit(f"the site needs jupyter-book 1 ({error}): `make setup` installs it")
 
 source, place = Path(sys.argv[1]).resolve(), Path(sys.argv[-1]).resolve()
 # A process that is forked must not wait for threads which only its parent has.

@@ -197,7 +197,7 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
     if not len(pairs):
         raise InputError(
             f"{pairs.target_name}: no tree to compare with;"
-            " choose another --split or --data"
+            " choose another split or corpus"
         )
     return list(trees_of(pairs))
 

@@ -63,7 +63,7 @@ class TreeVocabulary:
         if not self.tags or not self.closing:
             raise InputError(
                 "not the vocabulary of a parser: it has no brackets;"
-                " train with --pair en-trees"
+                " train with the pair en-trees"
             )
 
 

@@ -68,7 +68,7 @@ def read_record(out: Path) -> dict[str, Any] | None:
         missing = isinstance(error, KeyError)
         why = f"field {error.args[0]} is missing" if missing else error
         raise InputError(
-            f"{out}: not the record of a sweep ({why}); take another --out"
+            f"{out}: not the record of a sweep ({why}); take another file (out)"
         ) from None
 
 
@@ -91,7 +91,7 @@ def open_record(out: Path, settings: dict[str, Any]) -> dict[str, Any]:
     ]
     if changed:
         raise InputError(
-            f"{out}: a sweep with {'; '.join(changed)}; use that, or another --out"
+            f"{out}: a sweep with {'; '.join(changed)}; use that, or another file (out)"
         )
     return record
 

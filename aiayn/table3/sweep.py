@@ -142,14 +142,14 @@ def workplace(out: Path) -> Iterator[Path]:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{out}: cannot be written ({error}); choose another --out"
+            f"{out}: cannot be written ({error}); choose another file (out)"
         ) from None
     try:
         with FileLock(work / "lock", timeout=0):
             yield work
     except Timeout:
         raise InputError(
-            f"{out}: another sweep is writing it; wait for it, or take another --out"
+            f"{out}: another sweep is writing it; wait for it, or take another file"
         ) from None
     if not any(work.glob("*-*")):  # the folder of a run, which failed
         shutil.rmtree(work)

@@ -158,7 +158,7 @@ def prepare(
     if len(learned) != size:
         raise InputError(
             f"{vocabulary}: {len(learned)} pieces, not {size}; go on as the run began,"
-            " --vocabulary-size and --init included, or choose another --out"
+            " vocabulary_size and init included, or choose another folder (out)"
         )
     ratios = zip(texts, (config.max_ratio, None), strict=True)  # not of `val`
     encoded = encode_texts(learned, ratios, config.longest, drop_too_long, progress)

@@ -72,8 +72,8 @@ def check_same_training(
     ]
     if changed:
         other_text = any(was.get(k) != now.get(k) for k in ("corpus", "valid"))
-        instead = f", with --init {folder.parent.parent}, to go on with other text"
-        advice = f"use that, or another --out{instead * other_text}"
+        instead = f", with {folder.parent.parent} as init, to go on with other text"
+        advice = f"use that, or another folder (out){instead * other_text}"
         raise InputError(f"{folder}: trained with {'; '.join(changed)}; {advice}")
     if was["step"] > now.get("steps", math.inf):
         fault = f"has taken {was['step']} steps, more than {now['steps']}"
@@ -102,7 +102,7 @@ def offering_another(folder: Path) -> Iterator[None]:
         able = [path for path in with_optimizer(run) if path.name != folder.name]
         offer = f"go on from {able[-1].name}" if able else "begin anew"
         alone = len(saved_steps(run)) < 2
-        instead = f"remove {folder}" if able or alone else "choose another --out"
+        instead = f"remove {folder}" if able or alone else "choose another folder (out)"
         raise InputError(f"{error}. Or {instead}, to {offer}") from None
 
 

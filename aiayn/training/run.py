@@ -60,16 +60,17 @@ def check_run(folder: Path, resume: bool) -> None:
     """Raise an InputError if a folder holds a run that is not to go on, or cannot."""
     saved, last = list(saved_steps(folder).values()), newest_checkpoint(folder)
     if (folder / "config.json").exists():
-        advice = f"choose another --out, with --init {folder}"
+        advice = f"choose another folder (out), with {folder} as init"
         raise InputError(f"{folder}: a saved model, not a run; {advice}")
     if not resume and (saved or (folder / "metrics.jsonl").exists()):
-        advice = "--resume it, choose another --out, or remove it"
+        advice = "resume it, choose another folder (out), or remove it"
         raise InputError(f"{folder}: holds a run already; {advice}")
     if saved and last != saved[-1]:
         before = f"remove it, to go on from {last.name}, or" if last else ""
         instead = before or "to begin anew,"
-        reason = "has no optimizer.safetensors, without which no training goes on"
-        raise InputError(f"{saved[-1]}: {reason}; {instead} choose another --out")
+        reason = "no optimizer.safetensors, without which no training goes on"
+        advice = f"{instead} choose another folder (out)"
+        raise InputError(f"{saved[-1]}: {reason}; {advice}")
 
 
 # book/11-1-runs-that-survive.ipynb, cell claimed
@@ -87,9 +88,9 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         fault = f"another training is writing to {folder} ({read_note(path)})"
-        raise InputError(f"{fault}; wait for it, or choose another --out") from None
+        raise InputError(f"{fault}; wait for it, or choose another") from None
     except (OSError, NotImplementedError) as error:
-        fault = f"cannot be written to ({error}); choose another --out"
+        fault = f"cannot be written to ({error}); choose another folder (out)"
         raise InputError(f"{folder}: {fault}") from None
     try:
         check_run(folder, resume)
