@@ -167,7 +167,7 @@ class Trainer:
         self.save(step - 1, due=False)
         advice = f"step {step - 1} is saved; begin anew with a lower rate"
         if step == 1:  # no rate has had a part in it
-            advice = "no weight has moved: look into the model or --init"
+            advice = "no weight has moved: look into the model or init"
         return NotFinite(f"{error}; {advice}")
 
     # book/11-7-many-workers.ipynb, cell fit
@@ -294,7 +294,7 @@ def beginning(
         config = adapted(config, was.model, steps, kinds)
     elif init:
         fault = "the run began with a new model, not with the one that is named now"
-        raise InputError(f"{out}: {fault}; leave that out, or choose another --out")
+        raise InputError(f"{out}: {fault}; leave that out, or choose another")
     return Beginning(config, last, was, name=name)
 
 

@@ -113,7 +113,7 @@ class Metrics:
                 self.writer.add_scalar(key, value, step)
         except OSError as error:
             raise InputError(
-                f"{self.path}: cannot be written ({error}); make room, then --resume"
+                f"{self.path}: cannot be written ({error}); make room, then resume"
             ) from None
 
     def lines(self) -> list[dict[str, Any]]:
