@@ -609,7 +609,7 @@ def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
     assert output.startswith("#!/bin/bash\n") and "#SBATCH --nodes=4\n" in output
     assert (
         "--config big" in output
-        and "--dropout 0.1 --drop-too-long --compile --resume" in output
+        and "--dropout 0.1 --max-ratio 1.5 --drop-too-long --compile --resume" in output
     )
     assert not (tmp_path / "run").exists()
 
@@ -916,7 +916,7 @@ def test_help_says_what_a_flag_takes_and_gives_examples(
     assert len(shown.splitlines()) == 2
     for line in shown.splitlines():
         words = shlex.split(re.split(" [<>] ", line.partition("| ")[2] or line)[0])
-        assert words[:2] == ["aiayn", verb] and len(line) <= 90
+        assert words[:2] == ["aiayn", verb] and len(line) <= 125
         monkeypatch.setattr(sys, "argv", words)
         found = read_command((getattr(program, verb),))
         assert isinstance(found, partial) and found.func is getattr(program, verb)

@@ -108,9 +108,9 @@ aiayn prepare --data wmt14 --config base --drop-too-long
 aiayn train --data multi30k --config multi30k --out runs/first
 aiayn train --data my/corpus --pair en-fr --config small --out runs/mine --minutes 30
 aiayn launch --data wmt14 --config base --drop-too-long --checkpoint-steps 1500 \
- --out runs/base --workers 8
+--out runs/base --workers 8
 aiayn launch --data wmt14 --config big --drop-too-long --checkpoint-steps 600 \
- --out runs/big --slurm --hours 12 > big.sh
+--out runs/big --slurm --hours 12 > big.sh
 aiayn translate runs/first < in.en > out.de
 echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
 aiayn evaluate runs/first --forms --json bleu.json
