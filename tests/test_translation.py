@@ -537,9 +537,9 @@ def test_a_translator_of_something_else_is_refused(
     monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, parts: Any
 ):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(InputError, match="has a EncoderDecoder, not a"):
+    with pytest.raises(InputError, match="needs EncoderDecoder, not"):
         Translator(*parts)
-    with pytest.raises(InputError, match="has a Vocabulary, not a NoneType"):
+    with pytest.raises(InputError, match="needs Vocabulary, not NoneType"):
         Translator(tiny(3, len(vocabulary)).float(), parts[1])
 
 

@@ -137,6 +137,7 @@ def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[
         raise InputError(f"{wrong}: it cannot be scored; split it") from None
 
 
+# book/09-launch.ipynb, cell trained-on
 def trained_on(run: TrainedRun, test: Pairs, pair: str) -> int | None:
     """How many sources of a test set a run was trained on, if its text is small."""
     data, languages = run.description.data, run.description.pair
@@ -157,6 +158,7 @@ def trained_on(run: TrainedRun, test: Pairs, pair: str) -> int | None:
     return number
 
 
+# book/09-launch.ipynb, cell others
 def others(
     against: Path, search: SearchConfig, test: Pairs, progress: bool, device: str | None
 ) -> list[str]:
@@ -246,10 +248,8 @@ def score(
     found = scores_of(ours, sets, language, forms)
     what = {"kind": run.kind, "run": str(run.folder), "data": data, "pair": pair}
     how = {"beam": search.beam, "alpha": search.alpha, "compute": compute}
-    return {
-        **what,
-        **how,
-        **training_of(run),
+    record = what | how | training_of(run)
+    return record | {
         "device": device_name(device),
         "bleu": {
             test: {form: asdict(each) for form, each in scores.items()}

@@ -11,6 +11,7 @@ __all__ = [
     "Kind",
     "KINDS",
     "Head",
+    "as_head",
     "WORD",
     "Side",
     "side",
@@ -29,7 +30,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Float
@@ -61,6 +62,15 @@ class Head(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}, layer {self.layer + 1}, head {self.head + 1}"
+
+
+def as_head(head: Any) -> Head:
+    """A head, perhaps given as a plain tuple; an `InputError` if it is none."""
+    parts = list(map(type, head)) if isinstance(head, tuple) else None
+    if parts != [str, int, int] or head[0] not in KINDS:
+        kinds = ", ".join(map(repr, KINDS))
+        raise InputError(f"head {head!r:.60}: give (kind, layer, head); {kinds}")
+    return Head(*head)
 
 
 # book/11-11-pages-to-look-at.ipynb, cell side

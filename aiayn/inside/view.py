@@ -27,7 +27,13 @@ import torch
 
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
-from aiayn.inside.sentence import KINDS, Head, SentenceAttention, TrainedModel
+from aiayn.inside.sentence import (
+    KINDS,
+    Head,
+    SentenceAttention,
+    TrainedModel,
+    as_head,
+)
 from aiayn.inside.sentence import attention_of as attention_of
 from aiayn.inside.view_script import SCRIPT
 from aiayn.inside.view_style import STYLE
@@ -83,12 +89,8 @@ class AttentionView:
         word: str | int | None = None,
         every: bool = False,
     ) -> None:
-        parts = list(map(type, head)) if isinstance(head, tuple) else None
-        if parts != [str, int, int] or head[0] not in KINDS:
-            kinds = ", ".join(map(repr, KINDS))
-            raise InputError(f"head {head!r:.60}: give (kind, layer, head); {kinds}")
-        head = Head(*head)
-        self.attention, self.head, self.word, self.every = attention, head, word, every
+        self.attention, self.word, self.every = attention, word, every
+        self.head = head = as_head(head)
         queries = attention.sides(head.kind)[0].words
         layers, heads = attention.weights[head.kind].shape[:2]
         if not (0 <= head.layer < layers and 0 <= head.head < heads):
@@ -115,8 +117,7 @@ class AttentionView:
         """A table for readers without JavaScript, and the numbers for the script."""
         shown = script_data(self.attention) | {"show": self.show}
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-        # In a script element, only "<" could begin something else.
-        text = text.replace("<", r"\u003c")
+        text = text.replace("<", r"\u003c")  # in a script, it could begin an element
         data = f'<script type="application/json">{text}</script>'
         rows = table(self.attention, self.head)
         return f'<div class="aiayn-attention">{rows}{data}</div>'

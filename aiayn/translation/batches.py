@@ -29,7 +29,7 @@ from aiayn.translation.products import Compute
 from aiayn.translation.search import Allowed, Hypothesis, SearchConfig, beam_search
 
 
-# book/11-10-searching-and-scoring.ipynb, cell tokens-of
+# book/11-10-searching-and-scoring.ipynb, cell warnings
 class TooLong(UserWarning):
     """A sentence was left out because it has too many tokens; `fault` says how many."""
 
@@ -63,6 +63,7 @@ class UnknownLetters(UserWarning):
         super().__init__(f"{fault}; so have {more:,} more" if more else fault)
 
 
+# book/11-10-searching-and-scoring.ipynb, cell tokens-of
 def tokens_of(
     vocabulary: Vocabulary, lines: Sequence[str], before: int = 0
 ) -> list[list[int]]:

@@ -29,7 +29,7 @@ from aiayn.data.text import sentence_list
 from aiayn.errors import InputError
 
 
-# book/11-10-searching-and-scoring.ipynb, cell bleu
+# book/11-10-searching-and-scoring.ipynb, cell check-lines
 def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
     """Refuse what cannot be compared; translations may be empty, references may not.
 
@@ -55,6 +55,7 @@ def check_lines(translations: Sequence[str], references: Sequence[str]) -> None:
             )
 
 
+# book/11-10-searching-and-scoring.ipynb, cell bleu
 TOKENISED = 100  # lines ending in " ." from which on sacreBLEU warns
 
 

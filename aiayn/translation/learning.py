@@ -107,6 +107,7 @@ def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor)
     return " → ".join(sides)
 
 
+# book/11-3-your-own-text.ipynb, cell initial
 def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     """What a training begins with, and how its learning rate will go on, in words."""
     model: Any
@@ -139,7 +140,6 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     return start, said
 
 
-# book/11-3-your-own-text.ipynb, cell begin-with
 def begin_with(
     init: Start, config: TrainingConfig, shown: Progress
 ) -> Callable[[], Initial]:

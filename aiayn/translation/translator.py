@@ -10,6 +10,7 @@ __all__ = [
     "distinct",
     "Translator",
     "WIDE",
+    "check_parts",
 ]
 
 
@@ -117,11 +118,7 @@ class Translator:
         training: dict[str, Any] | None = None,
         compute: Compute = "float32",
     ) -> None:
-        parts = (model, EncoderDecoder), (vocabulary, Vocabulary)
-        for part, wanted in parts:
-            if not isinstance(part, wanted):
-                kind = type(part).__name__
-                raise InputError(f"a Translator has a {wanted.__name__}, not a {kind}")
+        check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search, self.engine, self.compute = search, engine, compute
         self.training = training or {}
@@ -249,3 +246,11 @@ class Translator:
 # book/11-10-searching-and-scoring.ipynb, cell translate-lines
 # With more beams, fewer sentences are searched at a time, for the sake of memory.
 WIDE = 8
+
+
+def check_parts(model: object, vocabulary: object) -> None:
+    """Raise an InputError if a translator cannot be made of these."""
+    for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
+        if not isinstance(part, wanted):
+            kind = type(part).__name__
+            raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
