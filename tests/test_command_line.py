@@ -597,7 +597,7 @@ def test_on_several_machines_it_trains_and_may_go_on(
     assert "--resume" in command and "localhost:1" in command
     assert command[command.index("--micro-batches") + 1] == "16"
     answer = aiayn("launch", *told, "--out", tmp_path / "new")
-    assert "holds a run already; --resume it" in complaint(answer)
+    assert "holds a run already; resume it" in complaint(answer)
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:

@@ -212,6 +212,7 @@ class Trainer:
                     over = over or workers.anyone(run.writes and said)
                 if over:
                     break
+        workers.anyone(False)  # none leaves before rank 0 has written all
         return not found["stopped"]
 
 

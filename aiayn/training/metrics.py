@@ -47,9 +47,8 @@ def tensorboard_writer(folder: Path) -> Any:
 
         return SummaryWriter(folder)
     except ImportError:
-        raise InputError(
-            "TensorBoard is not installed: pip install 'aiayn[train]'"
-        ) from None
+        advice = "pip install tensorboard"
+        raise InputError(f"TensorBoard is not installed: {advice}") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be written to ({error})") from None
 

@@ -204,8 +204,11 @@ def compare(
     """Raise an InputError, with all workers, unless each knows the same as rank 0."""
     names = [f"{subject}/{other}" for other in range(world_size)]
     store.set(names[rank], json.dumps(facts))
-    store.wait(names, timedelta(seconds=JOIN_SECONDS))
+    store.wait(names, limit := timedelta(seconds=JOIN_SECONDS))
     ours, *others = (json.loads(store.get(name)) for name in names)
+    store.set(f"{names[rank]}/read", "")
+    if rank == 0:  # without which nobody could read
+        store.wait([f"{name}/read" for name in names], limit)
     for number, theirs in enumerate(others, start=1):
         for key in sorted(ours.keys() | theirs.keys()):
             mine, other = ours.get(key), theirs.get(key)

@@ -140,6 +140,7 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     return start, said
 
 
+# book/11-3-your-own-text.ipynb, cell begin-with
 def begin_with(
     init: Start, config: TrainingConfig, shown: Progress
 ) -> Callable[[], Initial]:
