@@ -54,7 +54,8 @@ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
 first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 port=$((20000 + SLURM_JOB_ID % 10000))
 
-srun --kill-on-bad-exit=1 {torchrun}
+# A machine that has nothing to save ends sooner, and must not end the others.
+srun --kill-on-bad-exit=0 {torchrun}
 code=$?
 if ((code != 0 && SECONDS > {nearly})); then
   exec scontrol requeue "$SLURM_JOB_ID"  # the time is over; the next job goes on
