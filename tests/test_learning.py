@@ -151,6 +151,35 @@ def test_what_is_held_out_can_be_given(
     assert "data" not in said and "pair" not in said
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (lambda pairs: (pairs[:70], pairs[70:]), []),
+        (lambda pairs: (pairs, pairs[:3]), ["3 of 3 sentences are in source too"]),
+        (lambda pairs: (pairs, [*pairs[:2], ("New", "Neu")]), ["2 of 3 sentences"]),
+        (
+            lambda pairs: ([(a, a) for a, _ in pairs[:70]], pairs[70:]),
+            ["70 of 70 lines"],
+        ),
+    ],
+)
+def test_texts_in_memory_that_have_too_much_in_common_are_named(
+    pairs: list[tuple[str, str]],
+    caplog: pytest.LogCaptureFixture,
+    texts: Any,
+    said: list[str],
+) -> None:
+    own = list({source: (source, target) for source, target in pairs}.values())
+    train_on, valid = texts(own)
+    learn(replace(SHORT, steps=1), train_on, valid=valid)
+    warned = [
+        each.getMessage() for each in caplog.records if each.levelname == "WARNING"
+    ]
+    assert len(warned) == len(said)
+    for message, part in zip(warned, said, strict=True):
+        assert message.startswith("aiayn: ") and part in message
+
+
 def test_a_corpus_by_its_name(tmp_path: Path) -> None:
     folder = write_corpus(tmp_path / "corpus")
     by_name = learn(SHORT, folder, out=tmp_path / "run")
