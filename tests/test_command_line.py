@@ -916,7 +916,7 @@ def test_help_says_what_a_flag_takes_and_gives_examples(
     assert len(shown.splitlines()) == 2
     for line in shown.splitlines():
         words = shlex.split(re.split(" [<>] ", line.partition("| ")[2] or line)[0])
-        assert words[:2] == ["aiayn", verb] and len(line) <= 125
+        assert words[:2] == ["aiayn", verb] and len(line) <= 90
         monkeypatch.setattr(sys, "argv", words)
         found = read_command((getattr(program, verb),))
         assert isinstance(found, partial) and found.func is getattr(program, verb)

@@ -107,10 +107,8 @@ aiayn prepare --data multi30k --config multi30k
 aiayn prepare --data wmt14 --config base --drop-too-long
 aiayn train --data multi30k --config multi30k --out runs/first
 aiayn train --data my/corpus --pair en-fr --config small --out runs/mine --minutes 30
-aiayn launch --data wmt14 --config base --drop-too-long --checkpoint-steps 1500 \
---out runs/base --workers 8
-aiayn launch --data wmt14 --config big --drop-too-long --checkpoint-steps 600 \
---out runs/big --slurm --hours 12 > big.sh
+aiayn launch --data wmt14 --config base --drop-too-long --checkpoint-steps 1500 --out b
+aiayn launch --data my/corpus --config big --out runs/big --slurm --hours 12 > big.sh
 aiayn translate runs/first < in.en > out.de
 echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
 aiayn evaluate runs/first --forms --json bleu.json
@@ -121,7 +119,7 @@ aiayn parse runs/parser < in.en > trees.txt
 echo "The dog is old." | aiayn parse runs/parser --no-constrained
 aiayn sweep --data laboratory --rows base,h=1 --out table3.json
 aiayn sweep --data multi30k --rows all --scale 0.5 --rates 0.5,1,2 --out m.json
-aiayn plan --gpus 8 --gpu H100 --utilisation 0.4
+aiayn plan --gpus 8 --gpu H100 --utilisation 0.1
 aiayn plan --gpus 1 --gpu A100 --utilisation 0.3 --watts 300
 aiayn sample --n 5 --with-tree
 aiayn sample --n 2000 --span 8 --with-alignment > far.tsv
