@@ -25,6 +25,7 @@ from unicodedata import normalize
 
 import jaxtyping
 import pytest
+import torch
 import tyro
 from safetensors.torch import load_file, save_file
 
@@ -32,6 +33,7 @@ from aiayn import __main__ as program
 from aiayn import laboratory
 from aiayn.commands import train as training_commands
 from aiayn.commands.command_line import read_command
+from aiayn.commands.evaluation import score
 from aiayn.commands.launch import paper_run
 from aiayn.commands.train import Training, flags
 from aiayn.costs import plan_table
@@ -41,6 +43,7 @@ from aiayn.training.description import Description
 from aiayn.training.recipes import RECIPES
 from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
+from aiayn.translation.search import SearchConfig
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -431,7 +434,15 @@ def test_scores_in_every_form_and_in_a_file(
     )
     assert (record["run"], record["beam"], record["alpha"]) == (str(run), 2, 0.6)
     assert record["checkpoints"] == ["step-0000003"]
+    assert record["dtype"] == "float32"
     assert list(record["bleu"]["test"]) == forms
+
+
+def test_a_score_says_in_which_type_it_was_computed(run: Path) -> None:
+    greedy = SearchConfig(beam=1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = score(TrainedRun.read(run), greedy, forms=False, device="cpu")
+    assert found["dtype"] == "bfloat16"
 
 
 def test_two_systems_are_compared(

@@ -14,6 +14,7 @@ __all__ = [
     "others",
     "intervals",
     "in_lower_case",
+    "dtype_of",
     "training_of",
     "score",
     "write_record",
@@ -31,10 +32,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from aiayn.data.corpora import SEARCHED, Pairs, load_pairs, overlap
 from aiayn.data.files import read_bytes, write_atomically
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
+from aiayn.fast_paths import find_device
 from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
@@ -197,6 +201,14 @@ def in_lower_case(
 
 
 # book/09-launch.ipynb, cell training-of
+def dtype_of(device: str | None) -> str:
+    """The type in which numbers are multiplied now: autocast's, or float32."""
+    kind, dtype = find_device(device).type, torch.float32
+    if torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+    return str(dtype).removeprefix("torch.")
+
+
 def training_of(run: TrainedRun) -> dict[str, Any]:
     """What a record says of the training: the model's shape, all settings, the time."""
     description = run.description
@@ -235,7 +247,8 @@ def score(
     if run.kind == "parsing":
         split = split or test_split(data)
         scores = evaluate_parser(run, search, data, split, True, progress, device)
-        return {"kind": run.kind, **training_of(run), **scores}
+        record = {"kind": run.kind, "dtype": dtype_of(device), **training_of(run)}
+        return record | scores
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
@@ -248,7 +261,7 @@ def score(
     found = scores_of(ours, sets, language, forms)
     what = {"kind": run.kind, "run": str(run.folder), "data": data, "pair": pair}
     how = {"beam": search.beam, "alpha": search.alpha, "compute": compute}
-    record = what | how | training_of(run)
+    record = what | how | {"dtype": dtype_of(device)} | training_of(run)
     return record | {
         "device": device_name(device),
         "bleu": {

@@ -250,7 +250,8 @@ def prepare(
 ) -> None:
     """Download, check, learn the vocabulary and encode, so that `train` can then begin.
 
-    It needs no GPU. All is kept in the cache, the folder that AIAYN_CACHE names.
+    It needs no GPU. What it encodes is kept in the cache, the folder that AIAYN_CACHE
+    names; the downloads that Hugging Face and sacreBLEU make are in their own.
 
     Parameters
     ----------
@@ -389,5 +390,4 @@ def score_run(job: Training) -> None:
     with torch.autocast(where.type, dtype, enabled=dtype != torch.float32):
         record = score(TrainedRun.read(job.out), progress=bar, device=job.device)
     print(report(record))
-    precision = {"precision": str(dtype).removeprefix("torch.")}
-    write_record(job.out / "bleu.json", record | precision)
+    write_record(job.out / "bleu.json", record)
