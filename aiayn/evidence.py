@@ -16,11 +16,12 @@ __all__ = [
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell evidence-imports
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-import scipy
+from scipy import stats
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell difference
@@ -51,7 +52,7 @@ class Difference:
 
     def within(self, margin: float) -> bool | None:
         """Whether it is nearly nothing: two one-sided tests at 5% against `margin`."""
-        reach = scipy.stats.t.ppf(0.95, self.freedom) * self.error
+        reach = stats.t.ppf(0.95, self.freedom) * self.error
         if abs(self.mean) + reach < margin:
             return True
         return False if self.low > margin or self.high < -margin else None
@@ -73,9 +74,7 @@ def paired(one: Sequence[float], other: Sequence[float]) -> Difference:
         raise ValueError(
             f"{len(one)} and {len(other)} runs: there must be two pairs or more"
         )
-    gains = np.asarray(one, float) - np.asarray(other, float)
-    error = float(gains.std(ddof=1)) / len(gains) ** 0.5
-    return _difference(float(gains.mean()), error, len(gains) - 1)
+    return _difference(stats.ttest_rel, one, other)
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell welch
@@ -91,24 +90,19 @@ def welch(one: Sequence[float], other: Sequence[float]) -> Difference:
         raise ValueError(
             f"{len(one)} and {len(other)} runs: there must be two of each or more"
         )
-    squares = [float(np.var(runs, ddof=1)) / len(runs) for runs in (one, other)]
-    total = sum(squares)
-    spread = sum(
-        s**2 / (len(runs) - 1) for s, runs in zip(squares, (one, other), strict=True)
-    )
-    gain = float(np.mean(one) - np.mean(other))
-    return _difference(gain, total**0.5, total**2 / spread if spread else 1.0)
+    return _difference(stats.ttest_ind, one, other, equal_var=False)
 
 
-def _difference(mean: float, error: float, freedom: float) -> Difference:
-    """With Student's t; by their signs, where all pairs differ by the same."""
-    reach = scipy.stats.t.ppf(0.975, freedom) * error
-    if error:
-        p = 2 * scipy.stats.t.sf(abs(mean) / error, freedom)
-    else:
-        p = 0.5**freedom if mean else 1.0
-    numbers = mean, mean - reach, mean + reach, p, error, freedom
-    return Difference(*map(float, numbers))
+def _difference(test: Any, *runs: Sequence[float], **options: Any) -> Difference:
+    """What SciPy's test finds; p by the signs, where all pairs differ by the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of runs that do not differ
+        found = test(*runs, **options)
+    low, high = found.confidence_interval(0.95)
+    mean, freedom = (low + high) / 2, found.df
+    error = (high - low) / 2 / stats.t.ppf(0.975, freedom)
+    p = found.pvalue if error else 0.5**freedom if mean else 1.0
+    return Difference(*map(float, (mean, low, high, p, error, freedom)))
 
 
 # book/11-12-sweeps-and-evidence.ipynb, cell decide

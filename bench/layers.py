@@ -69,35 +69,10 @@ def train(layer: nn.Module, x: Tensor) -> None:
     read(layer, x).sum().backward()
 
 
-class Reserved(KeyValueCache):
-    """A cache with places for all positions from the start, so that none is copied
-    again.
-    """
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.n, self.used = n, 0
-
-    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put one position into the next place and return all that are taken."""
-        if self.kept is None:
-            rows, h = keys.shape[:2]
-            self.kept = (
-                keys.new_empty(rows, h, self.n, keys.shape[-1]),
-                keys.new_empty(rows, h, self.n, values.shape[-1]),
-            )
-        self.kept[0][:, :, self.used], self.kept[1][:, :, self.used] = (
-            keys[:, :, 0],
-            values[:, :, 0],
-        )
-        self.used += 1
-        return self.kept[0][:, :, : self.used], self.kept[1][:, :, : self.used]
-
-
 @torch.no_grad()
 def write(layer: Any, x: Tensor) -> None:
     """Position by position, each with what the layer keeps of those before it."""
-    state, cache = None, Reserved(x.shape[1])
+    state, cache = None, KeyValueCache()
     for word in x.split(1, dim=1):
         if isinstance(layer, nn.RNNBase):
             _, state = layer(word, state)

@@ -591,38 +591,10 @@ def test_decoding_in_pieces_is_decoding_at_once(sizes: list[int], score: Any) ->
     assert cache.length == sum(sizes)
 
 
-@few
-@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=8), data=st.data())
-def test_a_cache_holds_what_was_appended_in_the_rows_selected(
-    sizes: list[int], data: st.DataObject
-) -> None:
-    cache, keys, values = (
-        KeyValueCache(),
-        torch.empty(2, 3, 0, 4),
-        torch.empty(2, 3, 0, 5),
-    )
-    for size in sizes:
-        more = torch.randn(len(keys), 3, size, 4), torch.randn(len(keys), 3, size, 5)
-        keys, values = (
-            torch.cat([keys, more[0]], dim=2),
-            torch.cat([values, more[1]], dim=2),
-        )
-        returned = cache.append(*more)
-        assert torch.equal(returned[0], keys) and torch.equal(returned[1], values)
-        rows = torch.tensor(
-            data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=4))
-        )
-        cache.select(rows)
-        keys, values = keys[rows], values[rows]
-        assert cache.kept is not None
-        assert torch.equal(cache.kept[0], keys) and torch.equal(cache.kept[1], values)
-    assert cache.length == sum(sizes)
-
-
 def test_an_empty_cache_has_no_rows_to_select() -> None:
     cache = KeyValueCache()
     cache.select(torch.tensor([0]))
-    assert cache.length == 0 and cache.kept is None
+    assert cache.length == 0 and not cache.buffers
 
 
 def test_keys_and_values_of_the_memory_are_computed_once(

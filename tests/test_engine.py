@@ -2,8 +2,6 @@
 and nothing moved.
 """
 
-import gc
-import weakref
 from dataclasses import replace
 from typing import Any, cast, get_args
 
@@ -29,13 +27,14 @@ from aiayn.data.batching import pad
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
+from aiayn.model.cache import KeyValueCache
 from aiayn.model.configuration import PRESETS
 from aiayn.model.kernels import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import SearchConfig, Translator, beam_search
 from aiayn.translation.beams import (
     EngineState,
-    GrowingCache,
+    pick,
     stack_beams,
     unstack_beams,
 )
@@ -171,7 +170,7 @@ def test_sentences_leave_before_and_after_they_have_branched(
         close(engine.step(newest, state), model(source[rows], whole)[:, -1])
     assert (
         len(state.visible)
-        == len(state.target[0].rooms[0])
+        == len(state.target[0].kept[0])
         == max(1, len(stay) - (len(stay) > 1))
     )
 
@@ -254,7 +253,7 @@ def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int) -> None
 def test_a_cache_holds_what_was_appended_selected_and_picked(
     sizes: list[int], data: st.DataObject
 ) -> None:
-    cache, kept = GrowingCache(), [torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)]
+    cache, kept = KeyValueCache(), [torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)]
     for size in sizes:
         more = [torch.randn(len(each), 3, size, each.shape[3]) for each in kept]
         kept = [torch.cat(pair, dim=2) for pair in zip(kept, more, strict=True)]
@@ -270,14 +269,14 @@ def test_a_cache_holds_what_was_appended_selected_and_picked(
         if data.draw(st.booleans()):
             places = st.lists(st.integers(0, length - 1), min_size=1, max_size=length)
             picked = torch.tensor(data.draw(places)).expand(len(rows), -1)
-            cache.pick(picked)
+            cache = pick(cache, picked)
             kept = [each[:, :, picked[0]] for each in kept]
-        assert all(map(torch.equal, cache.contents(), kept))
+        assert all(map(torch.equal, cache.kept, kept))
         assert cache.length == kept[0].shape[2]
 
 
 def test_a_cache_moves_rarely_as_it_grows() -> None:
-    cache, places = GrowingCache(), set()
+    cache, places = KeyValueCache(), set()
     for _ in range(200):
         keys, _ = cache.append(torch.randn(1, 1, 1, 4), torch.randn(1, 1, 1, 4))
         places.add((keys.data_ptr(), keys.stride()))
@@ -285,7 +284,7 @@ def test_a_cache_moves_rarely_as_it_grows() -> None:
 
 
 def test_appending_leaves_the_caller_s_tensors_alone() -> None:
-    cache, first = GrowingCache(), torch.ones(1, 1, 2, 3)
+    cache, first = KeyValueCache(), torch.ones(1, 1, 2, 3)
     cache.append(first, first)
     cache.append(torch.zeros(1, 1, 1, 3), torch.zeros(1, 1, 1, 3))
     assert torch.equal(first, torch.ones(1, 1, 2, 3))
@@ -459,7 +458,7 @@ def test_in_eight_bits_a_translation_does_not_depend_on_its_neighbours(
 def test_an_engine_in_eight_bits_scores_nearly_as_the_model() -> None:
     model = wide()
     engine = engine_for(model, "int8")
-    assert isinstance(engine, Engine) and engine is engine_for(model, "int8")
+    assert isinstance(engine, Engine)
     kinds = {type(part) for part in engine.model.modules()}
     assert EightBitProduct in kinds and not kinds & {PackedProduct, nn.Linear}
     source, target = sentences(7, 1, 4), sentences(8, 8, 8)
@@ -493,33 +492,27 @@ def test_narrow_and_double_models_are_left_as_they_are() -> None:
         assert cast(Engine, engine_for(model)).model is model
 
 
-@pytest.mark.skipif(not packs(), reason="no packed products here")
-def test_an_engine_is_kept_until_a_weight_changes() -> None:
-    model = wide()
-    first = engine_for(model)
-    assert engine_for(model) is first
+def test_a_translator_keeps_its_engine_until_a_weight_or_a_part_changes() -> None:
+    vocabulary = train_vocabulary(["the cat sleeps", "die Katze schläft"] * 20, 60)
+    model = wide(vocabulary_size=len(vocabulary))
+    translator = Translator(model, vocabulary)
+    first = translator.decoder
+    translator("the cat")
+    assert isinstance(first, Engine) and translator.decoder is first
     optimizer = make_optimizer(model)
     model(sentences(3), sentences(3)).sum().backward()
     set_rate(optimizer, 1e-3)
     optimizer.step()
-    second = engine_for(model)
-    assert second is not first
-    model.decoder.layers[0].feed_forward.W_1.weight.data[0] = 0
-    third = engine_for(model)
-    assert third is not second and engine_for(model) is third
-    assert_close_searches(third, model, SearchConfig(1, extra_length=8))
-    model.load_state_dict(wide(norm="post").state_dict())
-    assert engine_for(model) is not third
-
-
-@pytest.mark.skipif(not packs(), reason="no packed products here")
-def test_a_kept_engine_does_not_keep_its_model() -> None:
-    model = wide()
-    engine_for(model)
-    known = weakref.ref(model)
-    del model
-    gc.collect()
-    assert known() is None
+    second = translator.decoder
+    assert second is not first and translator.decoder is second
+    assert_close_searches(second, model, SearchConfig(1, extra_length=8))
+    model.load_state_dict(wide(vocabulary_size=len(vocabulary)).state_dict())
+    third = translator.decoder
+    assert third is not second
+    with recorded_attention(model):
+        assert translator.decoder is model
+    translator.compute = "int8"
+    assert translator.decoder is not third
 
 
 def test_a_prepared_copy_shares_what_it_does_not_make() -> None:

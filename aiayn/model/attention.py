@@ -218,7 +218,7 @@ class MultiHeadAttention(nn.Module):
             Q, K, V = self.projections.project(x)
             return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
         (Q,) = self.projections.project(x, slice(1))
-        if cache is not None and cache.kept is not None:
+        if cache is not None and cache.length:
             return Q, *cache.kept
         K, V = self.projections.project(memory, slice(1, 3))
         return (Q, K, V) if cache is None else (Q, *cache.append(K, V))

@@ -10,7 +10,7 @@ __all__ = [
 
 
 # book/03-model-architecture.ipynb, cell key-value-cache
-import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -19,24 +19,34 @@ class KeyValueCache:
     """Keys and values that later steps reuse: of the target so far, or the memory."""
 
     def __init__(self) -> None:
-        self.kept: tuple[Tensor, Tensor] | None = None
+        self.length = 0  # positions that are kept
+        self.buffers: list[Tensor] = []  # of keys and of values, with room for more
 
     @property
-    def length(self) -> int:
-        """How many positions are kept."""
-        return 0 if self.kept is None else self.kept[0].shape[2]
+    def kept(
+        self,
+    ) -> tuple[Float[Tensor, "rows h m d_k"], Float[Tensor, "rows h m d_v"]]:
+        """Keys and values of all positions so far."""
+        keys, values = (buffer[:, :, : self.length] for buffer in self.buffers)
+        return keys, values
 
     def append(
         self, keys: Float[Tensor, "rows h n d_k"], values: Float[Tensor, "rows h n d_v"]
     ) -> tuple[Float[Tensor, "rows h m d_k"], Float[Tensor, "rows h m d_v"]]:
         """Add positions at the end and return all of them."""
-        if self.kept is not None:
-            keys = torch.cat([self.kept[0], keys], dim=2)
-            values = torch.cat([self.kept[1], values], dim=2)
-        self.kept = keys, values
+        start, end = self.length, self.length + keys.shape[2]
+        self.length = end
+        if not self.buffers:
+            self.buffers = [keys, values]
+            return keys, values
+        capacity = self.buffers[0].shape[2]
+        if end > capacity:  # doubling the room keeps copies rare
+            spare = max(end, 2 * capacity) - capacity
+            self.buffers = [F.pad(full, (0, 0, 0, spare)) for full in self.buffers]
+        for buffer, new in zip(self.buffers, (keys, values), strict=True):
+            buffer[:, :, start:end] = new
         return self.kept
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows, in this order; one may be named more than once."""
-        if self.kept is not None:
-            self.kept = self.kept[0][rows], self.kept[1][rows]
+        self.buffers = [buffer[rows] for buffer in self.buffers]

@@ -170,9 +170,17 @@ class Parser:
         allowed = trees if self.constrained else lambda _: None
         usual = PARSING_SEARCH.beam
         tokens = BATCH_TOKENS * usual // max(usual, search.beam)
-        how = self.translator.engine, progress, self.translator.compute
-        known = model, sources, search, tokens, longest
-        found = search_in_batches(*known, allowed, *how, before)
+        found = search_in_batches(
+            model,
+            sources,
+            search,
+            tokens,
+            longest,
+            allowed,
+            decoder=self.translator.decoder,
+            progress=progress,
+            before=before,
+        )
         pairs = zip(found, texts, strict=True)
         return [
             [parse(each, vocabulary, words) for each in hypotheses]

@@ -23,9 +23,7 @@ from aiayn.data.batching import group_by_length, lengths_of, pad
 from aiayn.data.text import blank, readable
 from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.fast_paths import fast_products
-from aiayn.model.base import EncoderDecoder
-from aiayn.translation.engine import engine_for
-from aiayn.translation.products import Compute
+from aiayn.model.base import EncoderDecoder, StepByStep
 from aiayn.translation.search import Allowed, Hypothesis, SearchConfig, beam_search
 
 
@@ -87,9 +85,8 @@ def search_in_batches(
     batch_tokens: int,
     longest: int,
     allowed: Callable[[list[int]], Allowed | None] = lambda _: None,
-    engine: bool = True,
+    decoder: StepByStep | None = None,
     progress: bool = False,
-    compute: Compute = "float32",
     before: int = 0,
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each source, best first; none if it is empty or too long.
@@ -97,23 +94,22 @@ def search_in_batches(
     Sentences of similar length are searched together, `batch_tokens` at a time. One of
     more than `longest` tokens is left out, with the warning `TooLong`, which counts
     those `before` these. `allowed` is asked for each batch, with the rows of its
-    sentences, for what `beam_search` is told to allow. Without the `engine`, which may
-    `compute` in int8, the model is searched.
+    sentences, for what `beam_search` is told to allow. The `decoder` is what is
+    searched: the model itself, unless an engine is given.
     """
     for number, source in enumerate(sources, start=before + 1):
         if len(source) > longest:
             warnings.warn(TooLong(number, len(source), longest), stacklevel=3)
     wanted = [row for row, source in enumerate(sources) if 1 < len(source) <= longest]
-    lengths = lengths_of([(sources[row], sources[row]) for row in wanted])
+    lengths = lengths_of([(sources[row], []) for row in wanted])  # no target yet
     found: list[list[Hypothesis]] = [[] for _ in sources]
     device = next(model.parameters()).device
-    decoder = engine_for(model, compute) if engine else model
     bar = tqdm(total=len(wanted), unit="sentence", disable=not progress)
     with bar, fast_products(device, model.config.d_model):
         for group in group_by_length(lengths, batch_tokens) if wanted else []:
             rows = [wanted[k] for k in group.tolist()]
             batch = pad([sources[row] for row in rows]).to(device)
-            best = beam_search(decoder, batch, search, allowed(rows))
+            best = beam_search(decoder or model, batch, search, allowed(rows))
             for row, hypotheses in zip(rows, best, strict=True):
                 found[row] = hypotheses
             bar.update(len(rows))

@@ -7,18 +7,18 @@ https://github.com/OWNER/aiayn/blob/main/book/11-2-a-fast-decoder.ipynb
 __all__ = [
     "stack_beams",
     "unstack_beams",
-    "GrowingCache",
+    "pick",
     "EngineState",
 ]
 
 
 # book/11-2-a-fast-decoder.ipynb, cell beams-imports
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.model.attention import causal_mask
+from aiayn.model.cache import KeyValueCache
 
 
 # book/11-2-a-fast-decoder.ipynb, cell stack-beams
@@ -36,46 +36,12 @@ def unstack_beams(
     return heads.unflatten(2, (rows // len(heads), -1)).transpose(1, 2).flatten(0, 1)
 
 
-# book/11-2-a-fast-decoder.ipynb, cell growing-cache
-class GrowingCache:
-    """Keys and values with spare room at the end; a step moves nothing but its own."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self.rooms: list[Tensor] = []
-
-    def append(
-        self,
-        keys: Float[Tensor, "batch h n d_k"],
-        values: Float[Tensor, "batch h n d_v"],
-    ) -> list[Tensor]:
-        """Add positions at the end and return all of them."""
-        end = self.length + keys.shape[2]
-        if not self.rooms:
-            self.rooms = [keys.contiguous(), values.contiguous()]
-        elif end > self.rooms[0].shape[2]:  # doubling the room keeps copies rare
-            more = max(end, 2 * self.rooms[0].shape[2]) - self.length
-            self.rooms = [F.pad(kept, (0, 0, 0, more)) for kept in self.contents()]
-        for room, new in zip(self.rooms, (keys, values), strict=True):
-            room[:, :, self.length : end] = new
-        self.length = end
-        return self.contents()
-
-    def contents(self) -> list[Tensor]:
-        """All keys and values so far."""
-        return [room[:, :, : self.length] for room in self.rooms]
-
-    def select(self, sentences: Int[Tensor, " kept"]) -> None:
-        """Keep these rows, in this order."""
-        self.rooms = [room[sentences] for room in self.rooms]
-
-    def pick(self, positions: Int[Tensor, "batch kept"]) -> None:
-        """Keep these positions of each row, in this order."""
-        self.rooms = [
-            kept.take_along_dim(positions[:, None, :, None], 2)
-            for kept in self.contents()
-        ]
-        self.length = positions.shape[1]
+# book/11-2-a-fast-decoder.ipynb, cell pick
+def pick(cache: KeyValueCache, positions: Int[Tensor, "batch kept"]) -> KeyValueCache:
+    """A cache with these positions of each row, in this order."""
+    index, picked = positions[:, None, :, None], KeyValueCache()
+    picked.append(*(kept.take_along_dim(index, 2) for kept in cache.kept))
+    return picked
 
 
 # book/11-2-a-fast-decoder.ipynb, cell engine-state
@@ -87,7 +53,7 @@ class EngineState:
     ) -> None:
         self.memory = memory  # keys and values of each layer
         self.visible = visible  # which of them are of words
-        self.target = [GrowingCache() for _ in memory]
+        self.target = [KeyValueCache() for _ in memory]
         self.length = 0  # target positions so far, of each beam
         # None: one beam each, which sees all
         self.ancestry: Bool[Tensor, "batch beams kept"] | None = None
@@ -136,6 +102,5 @@ class EngineState:
         if alive.shape[1] < 2 * most + 32:
             return ancestry
         positions = (~alive).byte().argsort(dim=1, stable=True)[:, :most]
-        for kept in self.target:
-            kept.pick(positions)
+        self.target = [pick(cache, positions) for cache in self.target]
         return ancestry.take_along_dim(positions[:, None], dim=2)

@@ -27,11 +27,11 @@ import math
 import warnings
 from functools import partial
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from aiayn.fast_paths import small_products
 from aiayn.model.attention import (
@@ -199,31 +199,20 @@ def has_known_parts(model: EncoderDecoder) -> bool:
 
 
 # book/11-2-a-fast-decoder.ipynb, cell engine-for
-_KEPT: WeakKeyDictionary[nn.Module, tuple[object, Engine]] = WeakKeyDictionary()
-
-
-def state_of(model: nn.Module) -> object:
-    """Something that differs once a weight has been changed or exchanged."""
-    weights = [w.detach() for w in model.parameters()]
-    versions = [0 if w.is_inference() else w._version for w in weights]
-    total = float(sum(w.sum() for w in weights))  # a change of .data has no version
-    return [w.data_ptr() for w in weights], versions, total
+def state_of(model: EncoderDecoder) -> object:
+    """Something that differs once a weight or a part has been changed."""
+    weights = [weight.detach() for weight in model.parameters()]
+    versions = [0 if weight.is_inference() else weight._version for weight in weights]
+    # Fused optimizers write without being counted, but everywhere.
+    firsts = torch.cat([weight.flatten()[:1] for weight in weights]).tolist()
+    places = [weight.data_ptr() for weight in weights]
+    return has_known_parts(model), places, versions, firsts
 
 
 def engine_for(model: EncoderDecoder, compute: Compute = "float32") -> StepByStep:
     """An engine for a Transformer of this book's own parts; else the model itself."""
-    if not has_known_parts(model):
-        if compute == "int8":
-            warnings.warn("int8 needs a Transformer: computing as usual", stacklevel=2)
-        return model
-    model = cast(Transformer, model)
-    if next(model.parameters()).device.type != "cpu":
-        return Engine(model, compute)  # which has nothing to put in order
-    state = compute, state_of(model)
-    kept = _KEPT.get(model)
-    if kept and kept[0] == state:
-        return kept[1]
-    engine = Engine(model, compute)
-    if engine.model is not model:  # else it would keep its own key alive
-        _KEPT[model] = state, engine
-    return engine
+    if has_known_parts(model):
+        return Engine(cast(Transformer, model), compute)
+    if compute == "int8":
+        warnings.warn("int8 needs a Transformer: computing as usual", stacklevel=2)
+    return model

@@ -27,7 +27,7 @@ from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.text import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.base import EncoderDecoder, StepByStep
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import CutOff as CutOff
@@ -35,6 +35,7 @@ from aiayn.translation.batches import TooLong as TooLong
 from aiayn.translation.batches import UnknownLetters as UnknownLetters
 from aiayn.translation.batches import search_in_batches, tokens_of
 from aiayn.translation.bleu_scores import bleu as bleu
+from aiayn.translation.engine import engine_for, state_of
 from aiayn.translation.products import Compute
 from aiayn.translation.search import (
     PAPER_SEARCH,
@@ -101,8 +102,6 @@ class Translator:
         What a `TrainedRun` loads.
     search : SearchConfig
         How to search.
-    engine : bool
-        Whether the `aiayn.translation.engine` decodes: the same translations, sooner.
     training : dict, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
@@ -114,14 +113,14 @@ class Translator:
         model: EncoderDecoder,
         vocabulary: Vocabulary,
         search: SearchConfig = PAPER_SEARCH,
-        engine: bool = True,
         training: dict[str, Any] | None = None,
         compute: Compute = "float32",
     ) -> None:
         check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search, self.engine, self.compute = search, engine, compute
+        self.search, self.compute = search, compute
         self.training = training or {}
+        self._decoder: tuple[object, StepByStep] | None = None
 
     @classmethod
     def load(
@@ -136,6 +135,14 @@ class Translator:
         run = TrainedRun.read(folder, average)
         training = run.description.training
         return cls(*run.load(device), search, training=training, compute=compute)
+
+    @property
+    def decoder(self) -> StepByStep:
+        """What searches: an engine, made anew once a weight changes, or the model."""
+        state = self.compute, state_of(self.model)
+        if self._decoder is None or self._decoder[0] != state:
+            self._decoder = state, engine_for(self.model, self.compute)
+        return self._decoder[1]
 
     # book/11-10-searching-and-scoring.ipynb, cell translate-text
     def __call__(
@@ -181,9 +188,8 @@ class Translator:
             search,
             tokens,
             longest,
-            engine=self.engine,
+            decoder=self.decoder,
             progress=progress,
-            compute=self.compute,
             before=before,
         )
         written = [each.tokens for hypotheses in found for each in hypotheses]

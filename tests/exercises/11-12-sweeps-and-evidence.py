@@ -5,7 +5,7 @@
 def seeds_needed(reach, spread):
     ns = range(2, 100_000)
     return next(
-        n for n in ns if n * reach**2 >= (scipy.stats.t.isf(0.025, n - 1) * spread) ** 2
+        n for n in ns if n * reach**2 >= (stats.t.isf(0.025, n - 1) * spread) ** 2
     )
 
 
@@ -17,7 +17,7 @@ def seeds_needed(reach, spread):
 # %% exercise 1, wrong: n degrees of freedom
 def seeds_needed(reach, spread):
     n = 2
-    while scipy.stats.t.ppf(0.975, n) * spread / n**0.5 > reach:
+    while stats.t.ppf(0.975, n) * spread / n**0.5 > reach:
         n += 1
     return n
 
@@ -25,7 +25,7 @@ def seeds_needed(reach, spread):
 # %% exercise 1, wrong: one side of the interval
 def seeds_needed(reach, spread):
     n = 2
-    while scipy.stats.t.ppf(0.95, n - 1) * spread / n**0.5 > reach:
+    while stats.t.ppf(0.95, n - 1) * spread / n**0.5 > reach:
         n += 1
     return n
 
@@ -33,7 +33,7 @@ def seeds_needed(reach, spread):
 # %% exercise 1, wrong: forgets the spread
 def seeds_needed(reach, spread):
     n = 2
-    while scipy.stats.t.ppf(0.975, n - 1) * 0.35 / n**0.5 > reach:
+    while stats.t.ppf(0.975, n - 1) * 0.35 / n**0.5 > reach:
         n += 1
     return n
 
@@ -41,7 +41,7 @@ def seeds_needed(reach, spread):
 # %% exercise 1, wrong: begins with one seed
 def seeds_needed(reach, spread):
     n = 1
-    while scipy.stats.t.ppf(0.975, n - 1) * spread / n**0.5 > reach:
+    while stats.t.ppf(0.975, n - 1) * spread / n**0.5 > reach:
         n += 1
     return n
 
@@ -49,7 +49,7 @@ def seeds_needed(reach, spread):
 # %% exercise 1, wrong: forgets the root
 def seeds_needed(reach, spread):
     n = 2
-    while scipy.stats.t.ppf(0.975, n - 1) * spread / n > reach:
+    while stats.t.ppf(0.975, n - 1) * spread / n > reach:
         n += 1
     return n
 
