@@ -13,7 +13,12 @@ from small_runs import finish, start
 from torch import Tensor
 
 import aiayn.fast_paths
-from aiayn.fast_paths import fast_products, keep_heap, product_error
+from aiayn.fast_paths import (
+    fast_products,
+    keep_heap,
+    product_error,
+    products_stay_exact,
+)
 from aiayn.model import Transformer, config
 
 CPU = torch.device("cpu")
@@ -24,7 +29,9 @@ def precision() -> Iterator[None]:
     """Nothing is left changed, whatever a test does."""
     before = torch.get_float32_matmul_precision()
     torch.set_num_threads(1)
+    products_stay_exact.cache_clear()
     yield
+    products_stay_exact.cache_clear()
     torch.set_float32_matmul_precision(before)
 
 

@@ -25,7 +25,6 @@ from aiayn.costs.hardware import (
     PlannedRun,
     batch_flops,
     find_accelerator,
-    forward_flops,
     measured_peak,
     peak_flops,
     plan,
@@ -55,7 +54,7 @@ def counted(
 
 def agrees(config: TransformerConfig, n: int, m: int) -> bool:
     return counted(config, n, m) == (
-        sum(forward_flops(config, n, m).values()),
+        config.forward_flops(n, m),
         training_flops(config, n, m),
     )
 
