@@ -11,6 +11,7 @@ __all__ = [
     "precision",
     "small_products",
     "product_error",
+    "products_stay_exact",
     "fast_products",
 ]
 
@@ -22,6 +23,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -103,6 +105,13 @@ def product_error() -> float:
     return float(((x @ x).double() - x.double() @ x.double()).abs().max())
 
 
+@lru_cache
+def products_stay_exact() -> bool:
+    """Whether products of float32 through oneDNN are exact: measured once a process."""
+    with precision("medium"):
+        return product_error() < 1e-3
+
+
 @contextmanager
 def fast_products(device: torch.device, width: int) -> Iterator[bool]:
     """Within it, products use oneDNN on AVX-512 if they stay exact; says whether.
@@ -114,12 +123,9 @@ def fast_products(device: torch.device, width: int) -> Iterator[bool]:
     able = device.type == "cpu" and width >= 128
     able = able and torch.backends.mkldnn.is_available()
     able = able and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    able = able and products_stay_exact()
     with ExitStack() as settings:
         if able:
             settings.enter_context(precision("medium"))
-            able = product_error() < 1e-3
-        if able:
             settings.enter_context(sdpa_kernel(SDPBackend.MATH))
-        else:
-            settings.close()
         yield able

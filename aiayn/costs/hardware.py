@@ -6,8 +6,6 @@ https://github.com/OWNER/aiayn/blob/main/book/05-2-hardware-and-schedule.ipynb
 
 __all__ = [
     "Count",
-    "forward_flops",
-    "variant_flops",
     "training_flops",
     "batch_flops",
     "step_flops",
@@ -27,7 +25,7 @@ __all__ = [
 ]
 
 
-# book/05-2-hardware-and-schedule.ipynb, cell forward-flops
+# book/05-2-hardware-and-schedule.ipynb, cell imports
 import re
 import time
 from collections.abc import Sequence
@@ -39,63 +37,14 @@ from jaxtyping import Int, Integer
 
 from aiayn.errors import InputError
 from aiayn.model.base import ModelConfig
-from aiayn.model.configuration import TransformerConfig, config
+from aiayn.model.configuration import config
 
 Count = int | Int[np.ndarray, " pairs"]
-
-
-def forward_flops(config: TransformerConfig, n: Count, m: Count) -> dict[str, Count]:
-    """FLOPs of a pair's matrix products forward, by part; a multiply-add counts as two.
-
-    Causal attention is counted as the full square, as kernels and counters do, although
-    half is hidden.
-
-    Parameters
-    ----------
-    config : TransformerConfig
-        The shape of the model.
-    n, m : int or array
-        Source and target tokens of a pair; arrays of several give arrays.
-    """
-    N, d, h = config.N, config.d_model, config.h
-    d_k, d_v = config.d_k or d // h, config.d_v or d // h
-    # of a query with a key: in the encoder, in the decoder, between them
-    meetings = n * n + m * m + n * m
-    return {
-        "projections": 2 * N * 3 * (n + m) * d * h * (d_k + d_v),
-        "scores": 2 * N * h * d_k * meetings * (config.score != "additive"),
-        "weighted sums": 2 * N * h * d_v * meetings,
-        "feed-forward": 2 * N * (n + m) * 2 * d * config.d_ff,
-        "logits": 2 * m * d * config.vocabulary_size,
-        "variants": variant_flops(config, n, m),
-    }
-
-
-# book/05-2-hardware-and-schedule.ipynb, cell variant-flops
-def variant_flops(config: TransformerConfig, n: Count, m: Count) -> Count:
-    """FLOPs, forward, of products that only other scores and relative positions have.
-
-    The additive score is mostly work on single numbers: no product, and not counted.
-    """
-    N, h = config.N, config.h
-    d_k, d_v = config.d_k or config.d_model // h, config.d_v or config.d_model // h
-    # of all attentions in a layer of the encoder and one of the decoder
-    queries, keys = n + 2 * m, 2 * n + m
-    flops = 0 * (n + m)
-    if config.score == "general":
-        flops += 2 * N * queries * h * d_k * d_k
-    if config.score == "additive":
-        flops += 2 * N * (queries + keys) * h * d_k * d_k
-    if config.positions == "relative":  # 33 distances, in self-attention only
-        flops += 2 * N * (n + m) * h * 33 * (d_k + d_v)
-    return flops
 
 
 # book/05-2-hardware-and-schedule.ipynb, cell training-flops
 def training_flops(config: ModelConfig, n: Count, m: Count) -> Count:
     """FLOPs of one pair's matrix products, forward and backward: each becomes three."""
-    if isinstance(config, TransformerConfig):
-        return 3 * sum(forward_flops(config, n, m).values())
     return 3 * config.forward_flops(n, m)
 
 

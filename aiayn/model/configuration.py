@@ -63,6 +63,39 @@ class TransformerConfig(ModelConfig):
         """Positions that can be learned; of the other kinds there is no end."""
         return self.max_length if self.positions == "learned" else None
 
+    # book/03-model-architecture.ipynb, cell forward-flops
+    def forward_flops(self, n: Any, m: Any) -> Any:
+        """FLOPs of a pair's matrix products forward: the sum of `flops_by_part`."""
+        return sum(self.flops_by_part(n, m).values())
+
+    def flops_by_part(self, n: Any, m: Any) -> dict[str, Any]:
+        """FLOPs of a pair's matrix products forward; a multiply-add counts as two.
+
+        Causal attention is counted as the full square, as kernels and counters do,
+        although half is hidden. `n` and `m` are tokens of source and target; arrays of
+        several pairs give arrays.
+        """
+        N, d, h = self.N, self.d_model, self.h
+        d_k, d_v = self.d_k or d // h, self.d_v or d // h
+        # of a query with a key: in the encoder, in the decoder, between them
+        meetings = n * n + m * m + n * m
+        flops = {
+            "projections": 2 * N * 3 * (n + m) * d * h * (d_k + d_v),
+            "scores": 2 * N * h * d_k * meetings * (self.score != "additive"),
+            "weighted sums": 2 * N * h * d_v * meetings,
+            "feed-forward": 2 * N * (n + m) * 2 * d * self.d_ff,
+            "logits": 2 * m * d * self.vocabulary_size,
+        }
+        # of all attentions in a layer of the encoder and one of the decoder
+        queries, keys = n + 2 * m, 2 * n + m
+        if self.score == "general":
+            flops["score"] = 2 * N * queries * h * d_k * d_k
+        if self.score == "additive":  # its work on single numbers is no product
+            flops["score"] = 2 * N * (queries + keys) * h * d_k * d_k
+        if self.positions == "relative":  # 33 distances, in self-attention only
+            flops["positions"] = 2 * N * (n + m) * h * 33 * (d_k + d_v)
+        return flops
+
 
 # book/03-model-architecture.ipynb, cell presets
 PRESETS = {
