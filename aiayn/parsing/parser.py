@@ -5,6 +5,7 @@ https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
 """
 
 __all__ = [
+    "BATCH_TOKENS",
     "PARSING_SEARCH",
     "ROUND",
     "WORD",
@@ -13,7 +14,6 @@ __all__ = [
     "Parse",
     "parse",
     "Parser",
-    "BATCH_TOKENS",
     "gold_trees",
     "evaluate",
 ]
@@ -38,6 +38,9 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import search_in_batches, tokens_of
 from aiayn.translation.search import Hypothesis, SearchConfig
 from aiayn.translation.translator import Translator
+
+BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
+
 
 # book/11-9-trees-in-and-out.ipynb, cell parsing-search
 PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
@@ -167,7 +170,6 @@ class Parser:
             limits = [min(limit, model.config.longest or limit) for limit in limits]
             return WellFormed(self.trees, [len(texts[row]) for row in rows], limits)
 
-        allowed = trees if self.constrained else lambda _: None
         usual = PARSING_SEARCH.beam
         tokens = BATCH_TOKENS * usual // max(usual, search.beam)
         found = search_in_batches(
@@ -176,20 +178,15 @@ class Parser:
             search,
             tokens,
             longest,
-            allowed,
+            allowed=trees if self.constrained else lambda _: None,
             decoder=self.translator.decoder,
             progress=progress,
             before=before,
         )
-        pairs = zip(found, texts, strict=True)
         return [
             [parse(each, vocabulary, words) for each in hypotheses]
-            for hypotheses, words in pairs
+            for hypotheses, words in zip(found, texts, strict=True)
         ]
-
-
-# book/11-9-trees-in-and-out.ipynb, cell parse-sentences
-BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
 
 
 # book/11-9-trees-in-and-out.ipynb, cell gold-trees

@@ -136,6 +136,7 @@ class Translator:
         training = run.description.training
         return cls(*run.load(device), search, training=training, compute=compute)
 
+    # book/11-10-searching-and-scoring.ipynb, cell translate-text
     @property
     def decoder(self) -> StepByStep:
         """What searches: an engine, made anew once a weight changes, or the model."""
@@ -144,7 +145,6 @@ class Translator:
             self._decoder = state, engine_for(self.model, self.compute)
         return self._decoder[1]
 
-    # book/11-10-searching-and-scoring.ipynb, cell translate-text
     def __call__(
         self,
         text: str | Iterable[str],
