@@ -106,7 +106,7 @@ class Translator:
     training : dict, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
-        `int8` lets the engine round weights to eight bits: nearly the same, sooner.
+        `int8` lets the engine round weights to eight bits: nearly the same; a wide model is sooner.
     """
 
     def __init__(
