@@ -106,7 +106,8 @@ class Translator:
     training : dict, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
-        `int8` lets the engine round weights to eight bits: nearly the same; a wide model is sooner.
+        `int8` lets the engine round weights to eight bits: nearly the same, and sooner
+        if the model is wide.
     """
 
     def __init__(
