@@ -10,8 +10,9 @@
 `Transformer("base")` is the paper's model. Everything comes from a chapter of the book,
 which explains it; the command `aiayn --help` does the same from a shell.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Conclusion" (paper, section 7):
 https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [
