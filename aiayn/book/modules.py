@@ -34,12 +34,16 @@ def check_names(module: list[Piece]) -> None:
 
 # book/11-4-from-cells-to-a-package.ipynb, cell blank-lines
 def blank_lines(before: str, after: str) -> int:
-    """The blank lines ruff wants between two pieces: one after imports, else two."""
+    """The blank lines that ruff wants below part of a module.
+
+    One between a docstring or imports and what is no definition, else two.
+    """
     last, first = ast.parse(before).body[-1:], ast.parse(after).body[:1]
     definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    imports = any(isinstance(node, ast.Import | ast.ImportFrom) for node in last)
+    beginning = ast.Import | ast.ImportFrom | ast.Expr
+    begins = any(isinstance(node, beginning) for node in last)
     defines = any(isinstance(node, definition) for node in first)
-    return 1 if imports and not defines else 2
+    return 1 if begins and not defines else 2
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell opening
@@ -106,7 +110,7 @@ def module_source(root: Path, module: list[Piece]) -> str:
     text = f'"""{about}\n\nFrom {chapter}:\n{address}\n{GENERATED}\n"""\n'
     if names:
         text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
-    for before, piece in zip([None, *module], module, strict=False):
-        gap = blank_lines(before.source, piece.source) if before else 1 + bool(names)
-        text += "\n" * gap + f"# {piece.origin}\n{piece.source}\n"
+    for piece in module:
+        gap = "\n" * blank_lines(text, piece.source)
+        text += f"{gap}# {piece.origin}\n{piece.source}\n"
     return text

@@ -111,8 +111,8 @@ def groups(tables: dict[str, str]) -> str:
 
 
 def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
-    """Let what `import aiayn` gives, or a room, be found by that name too, in this book
-    and from others.
+    """Let what `import aiayn` gives, or a folder of it, be found by that name too, in
+    this book and from others.
     """
     modules, objects = package(app), env.domains["py"].data["objects"]
     for front in modules.values():
