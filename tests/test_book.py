@@ -71,8 +71,8 @@ def root(tmp_path: Path) -> Path:
     )
     names = ["greeting", "numbers", "words", "words.greeting", "more", "__init__"]
     names += [name.replace("-", "_") for name in SHAPES]
-    lines = [f"    {name}: What {name} is for.\n" for name in names]
-    (tmp_path / "book" / "package.yml").write_text(f"modules:\n{''.join(lines)}")
+    lines = [f'"{name}" = "What {name} is for."\n' for name in names]
+    (tmp_path / "book" / "package.toml").write_text(f"[modules.All]\n{''.join(lines)}")
     return tmp_path
 
 
@@ -202,8 +202,8 @@ def test_a_module_that_nobody_has_described(root: Path, write: Write) -> None:
     with pytest.raises(BookError) as error:
         export(root)
     assert str(error.value) == (
-        "book/01-greeting.ipynb, cell greet: book/package.yml does not say what"
-        " aiayn.salute is for; add a line `salute: …` below `modules:`"
+        "book/01-greeting.ipynb, cell greet: book/package.toml does not say what"
+        ' aiayn.salute is for; add a line: "salute" = "…"'
     )
 
 

@@ -48,21 +48,29 @@ def blank_lines(before: str, after: str) -> int:
 
 # book/11-4-from-cells-to-a-package.ipynb, cell opening
 GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
-DESCRIPTION = Path("book", "package.yml")
+DESCRIPTION = Path("book", "package.toml")
 
 
 def sentence(root: Path, module: list[Piece]) -> str:
-    """What the module is for, says its line under `modules` in `book/package.yml`."""
-    path = root / DESCRIPTION
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    name = module[0].module.removesuffix(".__init__")
-    found = re.search(rf"^    {re.escape(name)}: (.+)", text, re.MULTILINE)
-    if found is None:
-        raise BookError(
-            f"{module[0].origin}: {DESCRIPTION.as_posix()} does not say what "
-            f"aiayn.{name} is for; add a line `{name}: …` below `modules:`"
-        )
-    return found[1]
+    """What the module is for, as `book/package.toml` says.
+
+    Raises
+    ------
+    BookError
+        If that file does not say so, or is no TOML.
+    """
+    path, name = root / DESCRIPTION, module[0].module.removesuffix(".__init__")
+    try:
+        groups = tomllib.loads(path.read_text(encoding="utf-8"))["modules"].values()
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{DESCRIPTION.as_posix()}: {error}") from None
+    for group in groups:
+        if name in group:
+            return str(group[name])
+    raise BookError(
+        f"{module[0].origin}: {DESCRIPTION.as_posix()} does not say what aiayn.{name} "
+        f'is for; add a line: "{name}" = "…"'
+    )
 
 
 def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
