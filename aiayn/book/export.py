@@ -7,7 +7,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-4-from-cells-to-a-package.ipynb, cell imports
 import difflib
-import os
 from pathlib import Path
 
 from aiayn.book.cells import BookError, Piece, pieces
@@ -96,7 +95,5 @@ def export(root: Path, check: bool = False) -> list[str]:
             (root / path).unlink()
             continue
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        draft = (root / path).with_suffix(f".{os.getpid()}")  # no module until whole
-        draft.write_text(new[path], encoding="utf-8", newline="\n")
-        os.replace(draft, root / path)
+        (root / path).write_text(new[path], encoding="utf-8", newline="\n")
     return [path.as_posix() for path in changed]
