@@ -1211,7 +1211,7 @@ def test_a_warning_is_one_line(
         warnings.warn("of two\n lines", stacklevel=2)
 
     monkeypatch.setattr("aiayn.commands.use.write_ctranslate2", warn)
-    assert aiayn("convert", run, "out") == (0, "", "aiayn: of two lines\n")
+    assert aiayn("convert", run, "out") == (0, "", "aiayn: warning: of two lines\n")
     monkeypatch.setenv("RANK", "1")
     assert aiayn("convert", run, "out") == (0, "", "")
 
@@ -1224,9 +1224,9 @@ def test_texts_that_have_sentences_in_common_are_named(
     code, _, errors = aiayn(*train_arguments(corpus, tmp_path / "run"))
     assert code == 0, errors
     among = f"8 of 8 sentences are in {corpus}/train.en too; scores on them say little"
-    assert errors.count(f"aiayn: {corpus}/val.en: {among}\n") == 1
+    assert errors.count(f"aiayn: warning: {corpus}/val.en: {among}\n") == 1
     sides = f"{corpus}/train.en and {corpus}/train.de"
-    assert errors.count(f"aiayn: {sides}: 8 of 8 lines are the same\n") == 1
+    assert errors.count(f"aiayn: warning: {sides}: 8 of 8 lines are the same\n") == 1
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "200"])
