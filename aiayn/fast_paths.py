@@ -88,7 +88,7 @@ def small_products() -> AbstractContextManager[None]:
 
 # book/11-7-many-workers.ipynb, cell fast-products
 def product_error() -> float:
-    """How far a float32 product of size 256 is off: 1e-5 if float32 throughout."""
+    """How far a float32 product of size 256 is off: below 1e-4 if all is float32."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))
     return float(((x @ x).double() - x.double() @ x.double()).abs().max())
 

@@ -81,7 +81,7 @@ def show_progress() -> None:
 
     def one_line(message: Warning | str, *_: Any, **__: Any) -> None:
         if first:
-            print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
+            print("aiayn: warning:", " ".join(str(message).split()), file=sys.stderr)
 
     warnings.showwarning = one_line
 

@@ -118,7 +118,8 @@ def reason(lines: Iterable[str]) -> str:
     """Why workers failed: what one said, how one ended, or the end of the output."""
     last = [line.rstrip() for line in lines if line.strip()]
     failure = first_failure("\n".join(last))
-    said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
+    said = [line[7:] for line in last if line.startswith("aiayn: ")]
+    said = [line for line in said if not line.startswith("warning: ")]
     # Any other code is not that of who said it.
     if said and (failure is None or failure[0] in (2, LOST)):
         return said[0]

@@ -163,7 +163,7 @@ class Trainer:
         asked = RegularizedObjective(self.model, config)
         objective: Any = asked
         if torch.distributed.is_initialized():  # also for one worker of torchrun
-            objective = DistributedDataParallel(objective)
+            objective = DistributedDataParallel(objective, broadcast_buffers=False)
         if self.catch_up(valid):
             return True
         saved, end, found = meter.minutes, config.minutes, {"stopped": 0.0}

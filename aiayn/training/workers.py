@@ -230,9 +230,11 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
             f"rank 0 at {address} cannot be reached"
             f" within {seconds:g} seconds ({error})"
         ) from None
-    # What dead workers wrote before a restart does not count.
-    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return torch.distributed.PrefixStore(f"start-{start}", store), rank, world_size
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        # It outlives the workers: what dead ones wrote does not count.
+        start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = torch.distributed.PrefixStore(f"start-{start}", store)
+    return store, rank, world_size
 
 
 # book/11-7-many-workers.ipynb, cell join-workers
