@@ -100,12 +100,12 @@ def test_distributed_workers_take_the_steps_of_one(
 
 
 def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -> None:
-    """One pair is longer than the 256 rows that each begins with."""
+    """Rank 0 validates on a pair that is longer than those of rank 1."""
     corpus = write_corpus(tmp_path / "corpus")
     for language, word in (("en", "three "), ("de", "drei ")):
-        with (corpus / f"train.{language}").open("a") as text:
-            text.write(word * 300 + "\n")
-    long = replace(EIGHT, micro_batches=2, batch_tokens=9000, max_length=2000)
+        with (corpus / f"val.{language}").open("a") as text:
+            text.write(f"{word * 300}\n{word * 500}\n")
+    long = replace(EIGHT, batch_tokens=600, max_length=5000, checkpoint_steps=2)
     workers = start_workers(2, long, corpus, tmp_path / "run")
     assert [finish(worker) for worker in workers] == [0, 0]
 
