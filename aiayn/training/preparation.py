@@ -136,7 +136,7 @@ def prepare(
         else data
     )
     for odd in oddities(*texts):
-        LOG.warning("aiayn: %s", odd)
+        LOG.warning("aiayn: warning: %s", odd)
     trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line
