@@ -121,7 +121,7 @@ def reporting(name: str) -> Iterator[list[TooLong]]:
                 elif isinstance(message, CutOff):
                     ends += message.sentences
                 else:
-                    print(f"aiayn: {message}", file=sys.stderr)
+                    print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
             told: list[Warning] = [*left_out]
             told += [UnknownLetters(letters)] if letters else []
             told += [CutOff(ends)] if ends else []
@@ -246,9 +246,11 @@ def score(
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
         split = split or test_split(data)
-        scores = evaluate_parser(run, search, data, split, True, progress, device)
+        test = load_pairs(data, pair, split)
+        with reporting(test.source_name):
+            scores = evaluate_parser(run, search, data, split, True, progress, device)
         record = {"kind": run.kind, "dtype": dtype_of(device), **training_of(run)}
-        return record | scores
+        return record | scores | {"in_training": trained_on(run, test, pair)}
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them

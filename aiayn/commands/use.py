@@ -41,6 +41,7 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.inside.view import write_attention
 from aiayn.parsing.parser import Parser
+from aiayn.training.metrics import Metrics
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.products import Compute
@@ -245,6 +246,10 @@ def evaluate(
     where = model.device, against, model.compute
     record = score(run, search, data, pair, split, forms, bar, *where)
     print(report(record))
+    metrics, step = Metrics(run.folder), run.description.step
+    if metrics.path.exists() and step and step not in metrics.validations():
+        told = f"step {step:,} of a training that has not come to its end"
+        print(f"aiayn: {run.folder}: {told}", file=sys.stderr)
     # A run from elsewhere may name any folder.
     if data is None and record["data"] not in CORPORA:
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)

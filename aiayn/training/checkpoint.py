@@ -39,6 +39,7 @@ from safetensors.torch import load_file, save_file
 from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt, describe
 from aiayn.training.description import Description, read_description
@@ -79,6 +80,7 @@ def save_checkpoint(
     from here. An `InputError` says if it cannot be written, or if another model would
     come back: see `check_rebuilt`.
     """
+    check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
