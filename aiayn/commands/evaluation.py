@@ -16,6 +16,7 @@ __all__ = [
     "in_lower_case",
     "dtype_of",
     "training_of",
+    "unfinished",
     "score",
     "write_record",
     "report",
@@ -27,7 +28,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
+from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import kinds_of
 from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
@@ -219,6 +221,16 @@ def training_of(run: TrainedRun) -> dict[str, Any]:
         "steps": description.step,
         "minutes": description.minutes,
     }
+
+
+def unfinished(run: TrainedRun) -> bool:
+    """Whether a run's last checkpoint is not the last of its training, as it seems."""
+    metrics = Metrics(run.folder)
+    if not metrics.path.exists():  # it is a checkpoint alone
+        return False
+    with suppress(InputError):  # whoever resumes it will say what is damaged
+        return run.description.step not in metrics.validations()
+    return False
 
 
 # book/09-launch.ipynb, cell score

@@ -34,6 +34,7 @@ from aiayn.commands.evaluation import (
     report,
     reporting,
     score,
+    unfinished,
     write_record,
 )
 from aiayn.data.text import LONGEST, decode_lines
@@ -41,7 +42,6 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import keep_heap
 from aiayn.inside.view import write_attention
 from aiayn.parsing.parser import Parser
-from aiayn.training.metrics import Metrics
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.products import Compute
@@ -246,9 +246,8 @@ def evaluate(
     where = model.device, against, model.compute
     record = score(run, search, data, pair, split, forms, bar, *where)
     print(report(record))
-    metrics, step = Metrics(run.folder), run.description.step
-    if metrics.path.exists() and step and step not in metrics.validations():
-        told = f"step {step:,} of a training that has not come to its end"
+    if unfinished(run):
+        told = f"step {run.description.step:,}, before the end of its training"
         print(f"aiayn: {run.folder}: {told}", file=sys.stderr)
     # A run from elsewhere may name any folder.
     if data is None and record["data"] not in CORPORA:
