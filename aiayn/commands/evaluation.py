@@ -17,6 +17,7 @@ __all__ = [
     "dtype_of",
     "training_of",
     "unfinished",
+    "score_parser",
     "score",
     "write_record",
     "report",
@@ -233,6 +234,17 @@ def unfinished(run: TrainedRun) -> bool:
     return False
 
 
+def score_parser(
+    run: TrainedRun, search: SearchConfig, data: str, pair: str, split: str, *how: Any
+) -> dict[str, Any]:
+    """`evaluate_parser`, with its warnings, and what else belongs to the record."""
+    test = load_pairs(data, pair, split)
+    with reporting(test.source_name):
+        scores = evaluate_parser(run, search, data, split, True, *how)
+    record = {"kind": run.kind, "dtype": dtype_of(how[-1]), **training_of(run)}
+    return record | scores | {"in_training": trained_on(run, test, pair)}
+
+
 # book/09-launch.ipynb, cell score
 def score(
     run: TrainedRun,
@@ -258,11 +270,7 @@ def score(
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
         split = split or test_split(data)
-        test = load_pairs(data, pair, split)
-        with reporting(test.source_name):
-            scores = evaluate_parser(run, search, data, split, True, progress, device)
-        record = {"kind": run.kind, "dtype": dtype_of(device), **training_of(run)}
-        return record | scores | {"in_training": trained_on(run, test, pair)}
+        return score_parser(run, search, data, pair, split, progress, device)
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
