@@ -1,17 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The command aiayn.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Recipe",
-    "sweep",
-    "plan",
-    "sample",
-    "main",
-]
-
 
 # book/09-launch.ipynb, cell imports
 import signal
@@ -56,7 +48,9 @@ class Recipe:
     rate_factor: float | None = None
     # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
     rates: str = ""
-    depth: float | None = None  # of the paper's numbers of layers; all unless given
+    depth: float | None = (
+        None  # share of the paper's numbers of layers; all unless given
+    )
     dropout: float | None = None  # of rows that do not change it, if not the recipe's
     vocabulary_size: int | None = None  # pieces, if not the recipe's
 
@@ -99,13 +93,13 @@ def sweep(
     seeds : int
         How many times each row is trained; a verdict needs five.
     scale : float
-        Of the paper's widths.
+        Share of the paper's widths.
     recipe : Recipe
         What is not the recipe of the corpus.
     workers : int, optional
         How many trainings at a time; one for each processor unless given.
     workers_per_gpu : int, optional
-        The same for each GPU, instead.
+        How many trainings at a time on each GPU, in place of `workers`.
     device : str, optional
         Where they compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
     """

@@ -1,27 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The verbs prepare, train and launch.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PIECES",
-    "Training",
-    "fetched_elsewhere",
-    "check_kept",
-    "begin_with",
-    "train",
-    "farewell",
-    "stopped",
-    "prepared",
-    "prepare",
-    "flags",
-    "launch",
-    "make_ready",
-    "train_by_workers",
-    "score_run",
-]
-
 
 # book/09-launch.ipynb, cell training-imports
 import math
@@ -80,15 +62,19 @@ class Training:
     config: str  # the name of a recipe
     out: Path  # a new folder, for metrics and checkpoints
     pair: str = "en-de"  # languages, source first
-    minutes: float = math.inf  # stop after so many in all; no limit unless given
+    minutes: float = (
+        math.inf
+    )  # stop after so many, earlier sessions included; no limit unless given
     steps: int | None = None  # stop after so many; the recipe's unless given
-    # of a step on either side; the recipe's unless given
+    # tokens of a step on either side; the recipe's unless given
     batch_tokens: int | None = None
-    # pieces of a batch; one for each worker unless given, 8 with launch
+    # pieces of a batch; one for each worker unless given; with launch 8,
+    # or the next multiple of the workers
     micro_batches: int | None = None
     # from one checkpoint to the next; the recipe's unless given
     checkpoint_steps: int | None = None
-    # until the last checkpoints, which are averaged, at most one in ten minutes
+    # until the last checkpoints that are kept, at most one in the recipe's
+    # checkpoint_minutes, which are 10 for most
     sparse: bool = False
     # pieces, both languages together; the recipe's unless given
     vocabulary_size: int | None = None
@@ -96,7 +82,8 @@ class Training:
     dropout: float | None = None
     # spell letters that the vocabulary lacks, by 256 pieces for bytes
     byte_fallback: bool = False
-    max_ratio: float | None = None  # leave out pairs of more unequal numbers of tokens
+    # leave out pairs with a side more than so many times as long, in tokens
+    max_ratio: float | None = None
     seed: int = 1  # of everything that is drawn
     init: Path | None = None  # begin with the model of this run; a new one unless given
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
@@ -329,7 +316,7 @@ def launch(
     slurm : bool
         Print a batch file for SLURM instead.
     hours : float
-        For which the batch file asks.
+        What the SLURM batch file asks for.
     """
     workers = workers or max(1, torch.cuda.device_count())
     together = max(1, workers * machines)
