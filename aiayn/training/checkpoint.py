@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt, describe
 from aiayn.training.description import Description, read_description
@@ -62,6 +63,7 @@ def save_checkpoint(
     from here. An `InputError` says if it cannot be written, or if another model would
     come back: see `check_rebuilt`.
     """
+    check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
@@ -75,8 +77,7 @@ def save_checkpoint(
     said: dict[str, Any] = {"model": describe(model.config), "training": training}
     if vocabulary is not None:
         said["vocabulary_sha256"] = hashlib.sha256(vocabulary.model).hexdigest()
-    weights = dict(model.named_parameters())  # shared ones once
-    tensors: dict[str, dict[str, Any]] = {"model": weights}
+    tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:
