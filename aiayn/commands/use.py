@@ -1,22 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The verbs that use a trained model.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "RunArgument",
-    "ModelOptions",
-    "AT_ONCE",
-    "INPUT",
-    "arriving_lines",
-    "blocks",
-    "translate",
-    "parse",
-    "convert",
-    "evaluate",
-]
-
 
 # book/09-launch.ipynb, cell model-imports
 import sys
@@ -34,6 +21,7 @@ from aiayn.commands.evaluation import (
     report,
     reporting,
     score,
+    unfinished,
     write_record,
 )
 from aiayn.data.text import LONGEST, decode_lines
@@ -245,6 +233,9 @@ def evaluate(
     where = model.device, against, model.compute
     record = score(run, search, data, pair, split, forms, bar, *where)
     print(report(record))
+    if unfinished(run):
+        told = f"step {run.description.step:,}, before the end of its training"
+        print(f"aiayn: {run.folder}: {told}", file=sys.stderr)
     # A run from elsewhere may name any folder.
     if data is None and record["data"] not in CORPORA:
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)

@@ -1,29 +1,9 @@
-"""Pages to look at (appendix).
+"""The attention maps of all heads for one sentence and its translation.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "MOST_PIECES",
-    "START",
-    "END",
-    "Kind",
-    "KINDS",
-    "Head",
-    "as_head",
-    "WORD",
-    "Side",
-    "side",
-    "SentenceAttention",
-    "TrainedModel",
-    "PLACES",
-    "attention_of",
-    "cut",
-    "unknown_words",
-    "best",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell imports
 import re
@@ -37,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from aiayn.data.batching import make_batch
-from aiayn.data.text import blank, readable, with_spaces
+from aiayn.data.text import blank, readable, sentence_list, with_spaces
 from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.kernels import recorded_attention
@@ -203,6 +183,7 @@ def attention_of(
 # book/11-11-pages-to-look-at.ipynb, cell cut
 def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
+    (text,) = sentence_list([text], "sentence")
     # As `Translator` reads it; an unknown piece is its own letters.
     text = "" if blank(text) else with_spaces(readable(text), vocabulary.processor)
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]

@@ -1,26 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""Saving, loading and averaging checkpoints.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "adam_tensors",
-    "flush",
-    "save_checkpoint",
-    "saved_steps",
-    "is_due",
-    "list_checkpoints",
-    "described_checkpoints",
-    "DTYPES",
-    "read_header",
-    "read_tensors",
-    "wanted_shapes",
-    "own_vocabulary",
-    "load_model",
-    "load_checkpoint",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell checkpoint-imports
 import contextlib
@@ -39,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt, describe
 from aiayn.training.description import Description, read_description
@@ -79,6 +63,7 @@ def save_checkpoint(
     from here. An `InputError` says if it cannot be written, or if another model would
     come back: see `check_rebuilt`.
     """
+    check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
@@ -92,8 +77,7 @@ def save_checkpoint(
     said: dict[str, Any] = {"model": describe(model.config), "training": training}
     if vocabulary is not None:
         said["vocabulary_sha256"] = hashlib.sha256(vocabulary.model).hexdigest()
-    weights = dict(model.named_parameters())  # shared ones once
-    tensors: dict[str, dict[str, Any]] = {"model": weights}
+    tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:

@@ -1,22 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""The folder of a training run, and what it holds after an interruption.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "read_note",
-    "check_run",
-    "claimed",
-    "check_folder",
-    "RunFolder",
-    "Run",
-    "clear_away",
-    "discard",
-    "restarted",
-    "stop_signals",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell run-imports
 import contextlib
@@ -81,7 +68,7 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
     Errors are `check_folder`'s.
     """
     path, lock = folder / ".lock", FileLock(folder / ".lock")
-    new = not folder.exists()
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -103,9 +90,9 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
         with contextlib.suppress(OSError):
             path.unlink()
         lock.release()
-        if new:  # and empty, or else it stays
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # what is not empty stays
+            for each in new:
+                each.rmdir()
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:
