@@ -1,34 +1,20 @@
-"""Trees in and out (paper, section 6.3).
+"""A trained model as a constituency parser.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "BATCH_TOKENS",
-    "PARSING_SEARCH",
-    "ROUND",
-    "WORD",
-    "tokenise",
-    "words_of",
-    "Parse",
-    "parse",
-    "Parser",
-    "gold_trees",
-    "evaluate",
-]
-
 
 # book/11-9-trees-in-and-out.ipynb, cell imports
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
-from aiayn.data.text import readable, sentence_list, with_spaces
+from aiayn.data.text import check_list, readable, sentence_list, with_spaces
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
@@ -59,11 +45,13 @@ def tokenise(text: str) -> list[str]:
     return [ROUND.get(word, word) for word in re.findall(WORD, text)]
 
 
-def words_of(sentence: str | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+def words_of(
+    sentence: str | Sequence[str], vocabulary: Vocabulary, before: int = 0
+) -> list[str]:
     """The words of a text, without what does not show; or those of a list."""
-    if not isinstance(sentence, str):
-        return sentence_list(sentence, "word")
-    (text,) = sentence_list([sentence], "sentence")
+    if isinstance(sentence, Iterable) and not isinstance(sentence, str | bytes):
+        return sentence_list(sentence, f"sentence {before + 1}, word")
+    (text,) = sentence_list([sentence], "sentence", before)
     return tokenise(with_spaces(readable(text), vocabulary.processor))
 
 
@@ -156,7 +144,9 @@ class Parser:
         list of its words. Warnings count the sentences that came `before` these, too.
         """
         model, vocabulary = self.translator.model, self.translator.vocabulary
-        texts = [words_of(sentence, vocabulary) for sentence in sentences]
+        check_list(sentences)
+        numbered = enumerate(sentences, start=before)
+        texts = [words_of(each, vocabulary, number) for number, each in numbered]
         search = replace(self.translator.search, n_best=n)
         longest = search.max_length
         # A tree has three tokens more, at least; learned positions have to suffice.

@@ -1,18 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""The translator: plain text in, plain text out.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Translation",
-    "incomplete",
-    "distinct",
-    "Translator",
-    "WIDE",
-    "check_parts",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell imports
 import warnings
@@ -105,7 +96,8 @@ class Translator:
     training : dict, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
-        `int8` lets the engine round weights to eight bits: nearly the same, sooner.
+        `int8` lets the engine round weights to eight bits: nearly the same, and sooner
+        if the model is wide.
     """
 
     def __init__(
@@ -230,11 +222,8 @@ class Translator:
             raise InputError(f"{counts}: they must be pairs")
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
-        sides = (
-            vocabulary.encode([line.strip() for line in side])
-            for side in (sources, targets)
-        )
-        examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+        known = tokens_of(vocabulary, sources), tokens_of(vocabulary, targets)
+        examples, scored = list(zip(*known, strict=True)), dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
             rows = group.tolist()
             batch = make_batch([examples[row] for row in rows]).to(device)
