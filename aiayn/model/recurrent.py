@@ -21,10 +21,11 @@ __all__ = [
 
 # book/01-introduction.ipynb, cell imports
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -55,7 +56,7 @@ class RecurrentConfig(ModelConfig):
     """
 
     # width of a state of the decoder, and of the encoder's two directions together
-    d_state: int = 1000
+    d_state: Annotated[int, Field(ge=1, le=100_000)] = 1000
     # not at all, Bahdanau's additive score, or Luong's dot and general
     attention: Looks = "additive"
 
