@@ -122,9 +122,13 @@ def differences(
 def changed(config: C, **changes: Any) -> C:
     """A copy with other values; a dictionary changes fields of a part.
 
-    An `InputError` names a field that is not there, and one that is like it.
+    So does a full name. An `InputError` names a field that is not there, and one that
+    is like it.
     """
     own = [field.name for field in fields(config)]
+    for full in [name for name in changes if "." in name]:
+        part, _, name = full.partition(".")
+        changes[part] = {**changes.get(part, {}), name: changes.pop(full)}
     for name, value in changes.items():
         if name not in own:
             last = {full.rpartition(".")[2]: full for full in settings(config)}

@@ -14,7 +14,7 @@ the record is book/runs/averaging-and-beam.json.
 """
 
 import argparse
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +72,15 @@ def main() -> None:
     """Train on, for so many minutes; once trained, write the record, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/averaging"))
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="of training, in this call"
-    )
+    parser.add_argument("--minutes", type=float, help="of training, in this call")
     arguments = parser.parse_args()
     keep_heap()
-    config = replace(
-        recipe("small"), steps=STEPS, checkpoint_steps=APART, average=LAST, keep=LAST
-    )
-    config = replace(
-        config, minutes=arguments.minutes, sparse=True, checkpoint_minutes=10.0
+    saved = {"steps": APART, "average": LAST, "keep": LAST, "sparse": True}
+    config = recipe(
+        "small",
+        checkpoints={**saved, "minutes": 10.0},
+        steps=STEPS,
+        minutes=arguments.minutes,
     )
     train_model(
         config,

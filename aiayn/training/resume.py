@@ -27,7 +27,6 @@ from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import read_tensors, saved_steps
 from aiayn.training.description import Description, read_description
-from aiayn.training.recipes import TrainingConfig
 
 
 # book/11-1-runs-that-survive.ipynb, cell same-training
