@@ -32,9 +32,19 @@ C = TypeVar("C", bound="BaseConfig")
 
 
 @cache
-def _adapters(kind: Any) -> dict[str, TypeAdapter[Any]]:
+def _adapters(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}
+
+
+def _check(kind: type, values: dict[str, Any]) -> None:
+    """Raise an InputError if a field of such a configuration has no such value."""
+    for name, adapter in _adapters(kind).items():
+        try:
+            adapter.validate_python(values[name], strict=True)
+        except ValidationError as error:
+            wanted = error.errors()[0]["msg"].replace("Input should", "should")
+            raise InputError(f"{name}={values[name]!r:.60}: {wanted}") from None
 
 
 @contextmanager
@@ -57,13 +67,7 @@ class BaseConfig:
 
     def __post_init__(self) -> None:
         """Check every field."""
-        for name, adapter in _adapters(type(self)).items():  # type: ignore[arg-type]
-            value = getattr(self, name)
-            try:
-                adapter.validate_python(value, strict=True)
-            except ValidationError as error:
-                wanted = error.errors()[0]["msg"].replace("Input should", "should")
-                raise InputError(f"{name}={value!r:.60}: {wanted}") from None
+        _check(type(self), vars(self))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it: what `from_dict` reads."""
@@ -77,7 +81,7 @@ class BaseConfig:
     def from_dict(cls: type[C], values: Any) -> C:
         """The configuration that `to_dict` wrote, or else an InputError."""
         if not isinstance(values, dict):
-            raise InputError(f"{values!r:.60}: should have fields")
+            raise InputError(f"{values!r:.60} has no fields")
         names, read = [field.name for field in fields(cls)], dict[str, Any]()
         hints = get_type_hints(cls)
         for name in [*values, *names]:
@@ -88,8 +92,11 @@ class BaseConfig:
             hint, value = hints[name], values[name]
             kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
             parts = [kind for kind in kinds if issubclass(kind, BaseConfig)]
-            with within(f"{name}."):
-                read[name] = parts[0].from_dict(value) if parts and value else value
+            if parts and isinstance(value, dict):
+                with within(f"{name}."):
+                    value = parts[0].from_dict(value)
+            read[name] = value
+        _check(cls, read)  # before a type checker, if any, does so in its own words
         return cls(**read)
 
 

@@ -6,8 +6,9 @@ python bench/multi30k.py [--pair en-de] [--recipe multi30k] [--seeds 3]
 
 `multi30k` is the book's recipe, `multi30k-wu` the one of Wu and others (2021); with
 `--change`, fields of a recipe differ, as in `--change optimizer.muon=false --name
-multi30k-adam`. The beam is Wu's, 5. The alpha of the paper's length penalty is the one with the best
-BLEU on the validation set, in the mean of the seeds; the test set is read after that.
+multi30k-adam`. The beam is Wu's, 5. The alpha of the paper's length penalty is the one
+with the best BLEU on the validation set, in the mean of the seeds; the test set is read
+after that.
 
 Each seed takes more than an hour on two cores. Called again after an interruption, it
 goes on from the last checkpoint; of seeds that are through, bench/partial/ has what is

@@ -23,16 +23,15 @@ from aiayn.errors import InputError
 from aiayn.model import TransformerConfig
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfig
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
 QUICK = TrainingConfig(
     TINY,
+    batches=BatchConfig(tokens=60),
+    optimizer=OptimizerConfig(warmup=4),
+    checkpoints=CheckpointConfig(minutes=1000.0, keep=2, average=2),
     steps=6,
-    batch_tokens=60,
-    warmup=4,
-    checkpoint_minutes=1000.0,
-    keep=2,
-    average=2,
 )
 NUMBERS = [
     "one",

@@ -31,6 +31,7 @@ from small_runs import (
 )
 from torch.distributed import HashStore, Store, TCPStore
 
+from aiayn.base_config import changed
 from aiayn.data import Batches, load_pairs, load_vocabulary
 from aiayn.data.encoded import encode_corpus
 from aiayn.errors import InputError
@@ -38,7 +39,7 @@ from aiayn.training import TrainingConfig
 from aiayn.training.workers import Workers, call_the_roll, join_workers
 
 # Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.
-EIGHT = replace(QUICK, micro_batches=8, batch_tokens=100)
+EIGHT = changed(QUICK, batches={"pieces": 8, "tokens": 100})
 NAMES = ["WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"]
 
 
@@ -105,14 +106,14 @@ def test_distributed_workers_need_no_number_of_pieces(
     """Without one there are as many as workers; two runs of two workers are the same to
     the last bit.
     """
-    as_many = replace(EIGHT, micro_batches=None)
+    as_many = changed(EIGHT, batches={"pieces": None})
     for name in ("first", "again"):
         workers = start_workers(2, as_many, corpus, tmp_path / name)
         assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(tmp_path / "first", tmp_path / "again")
     one = start(
         small_train,
-        replace(EIGHT, micro_batches=2),
+        changed(EIGHT, batches={"pieces": 2}),
         corpus,
         tmp_path / "one",
         log=tmp_path / "log",
@@ -125,7 +126,7 @@ def test_distributed_pieces_that_cannot_be_shared_evenly(
     corpus: Path, tmp_path: Path
 ) -> None:
     workers = start_workers(
-        2, replace(EIGHT, micro_batches=9), corpus, tmp_path / "run"
+        2, changed(EIGHT, batches={"pieces": 9}), corpus, tmp_path / "run"
     )
     assert [finish(worker) for worker in workers] == [2, 2]
     said = (
@@ -243,7 +244,7 @@ def told_apart(tmp_path: Path, *jobs: tuple[TrainingConfig, Path, Path]) -> list
     return [line for log in logs for line in log.splitlines() if "complaint: " in line]
 
 
-TWO = replace(EIGHT, micro_batches=2)
+TWO = changed(EIGHT, batches={"pieces": 2})
 
 
 @pytest.mark.parametrize(
@@ -251,7 +252,10 @@ TWO = replace(EIGHT, micro_batches=2)
     [
         (replace(TWO, seed=7), "seed=7, rank 0 seed=1"),
         (replace(TWO, steps=7), "steps=7, rank 0 steps=6"),
-        (replace(TWO, micro_batches=4), "micro_batches=4, rank 0 micro_batches=2"),
+        (
+            changed(TWO, batches={"pieces": 4}),
+            "micro_batches=4, rank 0 micro_batches=2",
+        ),
         (
             replace(TWO, model=replace(TWO.model, dropout=0.3)),
             "dropout=0.3, rank 0 dropout=0.1",
@@ -315,19 +319,19 @@ def test_distributed_workers_read_the_text_once_a_machine(
 
 
 def long(config: TrainingConfig) -> TrainingConfig:
-    return replace(config, steps=100_000, checkpoint_steps=5)
+    return changed(config, checkpoints={"steps": 5}, steps=100_000)
 
 
 def test_a_killed_worker_ends_the_distributed_run(corpus: Path, tmp_path: Path) -> None:
     """With two processes and no torchrun that would look after them."""
     out = tmp_path / "run"
-    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    workers = start_workers(2, long(changed(EIGHT, batches={"pieces": 2})), corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     workers[1].kill()
     assert finish(workers[1]) == -signal.SIGKILL
     assert finish(workers[0]) not in (0, -signal.SIGKILL)
     step = kept(out)[-1]
-    more = replace(EIGHT, micro_batches=2, steps=step + 2)
+    more = changed(EIGHT, batches={"pieces": 2}, steps=step + 2)
     small_train(more, corpus, out, resume=True)
     assert kept(out)[-1] == step + 2
 
@@ -336,7 +340,7 @@ def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(
     corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    workers = start_workers(2, long(changed(EIGHT, batches={"pieces": 2})), corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     os.kill(workers[1].pid or 0, signal.SIGTERM)  # the one that writes nothing
     assert [finish(worker) for worker in workers] == [0, 0]
@@ -412,7 +416,7 @@ def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
     out, log = tmp_path / "run", tmp_path / "log"
     assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
     assert "worker 1 dies" in log.read_text()
-    whole = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
+    whole = changed(EIGHT, batches={"pieces": 2}, checkpoints={"steps": 5}, steps=12)
     workers = start_workers(2, whole, corpus, tmp_path / "whole")
     assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(

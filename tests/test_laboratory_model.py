@@ -14,6 +14,7 @@ import torch
 
 import aiayn.laboratory_model as module
 from aiayn import laboratory
+from aiayn.base_config import changed
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
 from aiayn.laboratory_model import (
@@ -31,7 +32,7 @@ from aiayn.translation import Translator
 
 def tiny(name: str, **changes: Any) -> TrainingConfig:
     """A recipe of two steps."""
-    settings = recipe(name, steps=2, average=1, **changes)
+    settings = recipe(name, checkpoints={"average": 1}, steps=2, **changes)
     return replace(
         settings,
         model=replace(settings.model, vocabulary_size=150, d_model=8, d_ff=8, h=2),
@@ -204,7 +205,7 @@ def test_the_cache_is_of_one_version_recipe_and_pair(
     for _ in range(2):
         cached_model(settings, "en-de")
     cached_model(settings, "en-trees")
-    cached_model(replace(settings, warmup=7), "en-de")
+    cached_model(changed(settings, optimizer={"warmup": 7}), "en-de")
     monkeypatch.setattr(module, "version", lambda _: "99")
     cached_model(settings, "en-de")
     assert len(trainings) == 4

@@ -29,6 +29,7 @@ from small_runs import (
     write_corpus,
 )
 
+from aiayn.base_config import changed
 from aiayn.data import Pairs, train_vocabulary
 from aiayn.data.batching import encode_pairs, lengths_of, make_batch
 from aiayn.data.sampling import WINDOW, BPEDropout, SampledBatches
@@ -48,18 +49,15 @@ from aiayn.training.step import batch_loss
 
 WORDS = [*NUMBERS, *ZAHLEN]
 # All of it from the first step, but for R-Drop, which begins in the middle.
-LITTLE = replace(
+LITTLE = changed(
     QUICK,
+    checkpoints={"steps": 1},
+    batches={"bpe_dropout": 0.2, "bidirectional": 10},
+    optimizer={"cooldown": 10, "muon": True, "weight_decay": 0.5},
     steps=30,
-    checkpoint_steps=1,
-    bpe_dropout=0.2,
-    bidirectional=10,
     word_dropout=0.1,
     r_drop=5.0,
     r_drop_after=12,
-    cooldown=10,
-    muon=True,
-    weight_decay=0.5,
     bfloat16=True,
 )
 
@@ -329,7 +327,7 @@ def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) 
 def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -> None:
     # In 16 bits, sums in another order may round to another weight.
     config = replace(LITTLE, steps=6, r_drop_after=3, bfloat16=False)
-    config = replace(config, micro_batches=4, batch_tokens=100)
+    config = changed(config, batches={"pieces": 4, "tokens": 100})
     one = start(small_train, config, corpus, tmp_path / "one", log=tmp_path / "log")
     workers = start_workers(2, config, corpus, tmp_path / "two")
     assert [finish(process) for process in (one, *workers)] == [0, 0, 0]
@@ -362,7 +360,9 @@ def test_each_remedy_changes_the_training(
 ) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
-    plain = replace(QUICK, muon="weight_decay" in changes)  # which is part of it
+    plain = changed(
+        QUICK, optimizer={"muon": "weight_decay" in changes}
+    )  # which is part of it
     train_model(plain, str(corpus), "en-de", tmp_path / "plain")
     train_model(replace(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
     assert not same_end(tmp_path / "plain", tmp_path / "run")
@@ -390,7 +390,7 @@ def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> No
 def test_the_rate_falls_to_nothing_in_the_last_steps(
     corpus: Path, tmp_path: Path
 ) -> None:
-    config = replace(QUICK, steps=50, warmup=10, cooldown=5)
+    config = changed(QUICK, optimizer={"warmup": 10, "cooldown": 5}, steps=50)
     train_model(config, str(corpus), "en-de", tmp_path / "run")
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     (last,) = [line for line in map(json.loads, lines) if "rate" in line]
@@ -420,7 +420,7 @@ def test_the_recipe_asks_for_small_letters(tmp_path: Path) -> None:
         path = corpus / f"{split}.de"
         path.write_text(path.read_text().title())
     for lowercase, first in ((True, "zwei"), (False, "Zwei")):
-        config = replace(QUICK, lowercase=lowercase)
+        config = changed(QUICK, vocabulary={"lowercase": lowercase})
         vocabulary = prepare(config, str(corpus), "en-de").vocabulary
         assert vocabulary.decode([vocabulary.encode("Zwei")]) == [first]
 
@@ -428,6 +428,9 @@ def test_the_recipe_asks_for_small_letters(tmp_path: Path) -> None:
 def test_brackets_have_no_small_letters() -> None:
     pairs = Pairs(["one two"], ["(S (CD one) (CD two))"])
     said = complaint(
-        prepare, replace(QUICK, lowercase=True), (pairs, pairs), "en-trees"
+        prepare,
+        changed(QUICK, vocabulary={"lowercase": True}),
+        (pairs, pairs),
+        "en-trees",
     )
     assert said.startswith("lowercase: ")

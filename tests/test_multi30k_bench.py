@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from small_runs import QUICK, write_corpus
 
+from aiayn.base_config import changed
 from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
@@ -31,7 +32,7 @@ def never(*_: Any, **__: Any) -> None:
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Records by name; the bench trains a tiny recipe on number words."""
     corpus = write_corpus(tmp_path / "corpus")
-    few = replace(QUICK, steps=6, checkpoint_steps=3, average=1)
+    few = changed(QUICK, checkpoints={"steps": 3, "average": 1}, steps=6)
 
     def tiny(name: str, **changes: Any) -> TrainingConfig:
         assert name == "multi30k-wu" and changes.pop("muon") is True

@@ -26,12 +26,13 @@ from small_runs import (
 
 import aiayn.training.preparation
 import aiayn.training.workers
+from aiayn.base_config import changed
 from aiayn.commands import train as training_commands
 from aiayn.training import prepare
 from aiayn.training.preparation import learn_vocabulary
 from aiayn.training.workers import join_workers
 
-TWO = replace(QUICK, micro_batches=2)
+TWO = changed(QUICK, batches={"pieces": 2})
 
 
 @pytest.fixture(autouse=True)

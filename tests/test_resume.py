@@ -37,6 +37,7 @@ from small_runs import (
 import aiayn.training.checkpoint
 import aiayn.training.run
 import aiayn.training.step
+from aiayn.base_config import changed
 from aiayn.data import train_vocabulary
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.checkpoint import list_checkpoints
@@ -48,7 +49,7 @@ from aiayn.training.step import training_step
 from aiayn.translation.learning import initial
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
-WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
+WHOLE = changed(QUICK, checkpoints={"steps": 5, "keep": 3}, steps=30)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -228,7 +229,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
     """
     out, often, draw = (
         tmp_path / "run",
-        replace(WHOLE, checkpoint_steps=1),
+        changed(WHOLE, checkpoints={"steps": 1}),
         random.Random(seed),
     )
     for death in range(5):
@@ -445,13 +446,13 @@ def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
     ("changed", "said"),
     [
         (
-            replace(WHOLE, warmup=9),
+            changed(WHOLE, optimizer={"warmup": 9}),
             "trained with warmup=4, not 9; use that, or another folder (out)",
         ),
         (replace(WHOLE, seed=2), "trained with seed=1, not 2"),
         (replace(WHOLE, label_smoothing=0.2), "label_smoothing=0.1, not 0.2"),
         (
-            replace(WHOLE, batch_tokens=61, rate_factor=2.0),
+            changed(WHOLE, batches={"tokens": 61}, optimizer={"rate_factor": 2.0}),
             "batch_tokens=60, not 61; rate_factor=1.0, not 2.0",
         ),
         (other(WHOLE, d_model=32), "trained with d_model=16, not 32"),
@@ -552,7 +553,7 @@ def test_a_run_that_began_with_a_model_goes_on_without_it(
     found = read_description(checkpoint(tmp_path / "run", 12)).training
     assert found["init"] == str(whole) and found["steps_before"] == 30
     assert found["rate_factor"] == pytest.approx(0.1)
-    other_rate = replace(WHOLE, rate_factor=2.0)
+    other_rate = changed(WHOLE, optimizer={"rate_factor": 2.0})
     assert "rate_factor=0.1, not 0.2" in complaint(
         train_model, other_rate, str(corpus), "en-de", tmp_path / "run", resume=True
     )
@@ -591,13 +592,10 @@ def test_resume_with_other_plans_is_allowed(
 ) -> None:
     """How long, how often saved and how much kept has no part in what is learned."""
     out = shutil.copytree(whole, tmp_path / "run")
-    plans = replace(
+    plans = changed(
         WHOLE,
+        checkpoints={"keep": 2, "average": 1, "steps": None, "minutes": 0.5},
         steps=33,
-        keep=2,
-        average=1,
-        checkpoint_steps=None,
-        checkpoint_minutes=0.5,
         patience=4,
     )
     train_model(replace(plans, minutes=100.0), str(corpus), "en-de", out, resume=True)
@@ -609,7 +607,9 @@ def test_resume_with_other_plans_is_allowed(
 def test_the_number_of_steps_is_settled_once_the_rate_falls_towards_the_last(
     corpus: Path, tmp_path: Path
 ) -> None:
-    short = replace(WHOLE, steps=14, cooldown=4)  # falls in steps 12 to 14
+    short = changed(
+        WHOLE, optimizer={"cooldown": 4}, steps=14
+    )  # falls in steps 12 to 14
     long, out = replace(short, steps=24), tmp_path / "run"
     train_model(short, str(corpus), "en-de", out)
     said = complaint(train_model, long, str(corpus), "en-de", out, resume=True)
@@ -630,7 +630,7 @@ def test_resume_with_other_pieces_is_the_same_but_for_rounding(
     plain = other(WHOLE, dropout=0.0)
     train_model(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
     train_model(
-        replace(plain, steps=15, micro_batches=3),
+        changed(plain, batches={"pieces": 3}, steps=15),
         str(corpus),
         "en-de",
         tmp_path / "run",
@@ -757,7 +757,10 @@ def test_the_best_checkpoint_stays_beside_the_last(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores(monkeypatch, 9, 3, 4, 5, 2, 6, 7, 8)
-    out, config = tmp_path / "run", replace(WHOLE, keep=2, average=1)
+    out, config = (
+        tmp_path / "run",
+        changed(WHOLE, checkpoints={"keep": 2, "average": 1}),
+    )
     for steps, stay in (
         (20, [10, 15, 20]),
         (25, [10, 20, 25]),
@@ -856,7 +859,7 @@ def test_a_disk_that_really_is_full(
 ) -> None:
     out, many = (
         small_disk / "run",
-        replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100),
+        changed(WHOLE, checkpoints={"keep": 1000, "steps": 1}, steps=100),
     )
     message = complaint(train_model, many, str(corpus), "en-de", out)
     assert "cannot be written (" in message and "No space left" in message
@@ -864,7 +867,7 @@ def test_a_disk_that_really_is_full(
     for folder in list_checkpoints(out):
         load_checkpoint([folder])
     last = kept(out)[-1]
-    more = replace(many, keep=2, steps=last + 5)
+    more = changed(many, checkpoints={"keep": 2}, steps=last + 5)
     assert "No space left" in complaint(
         train_model, more, str(corpus), "en-de", out, resume=True
     )

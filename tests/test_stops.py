@@ -13,20 +13,18 @@ import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
 import aiayn.training.loop
+from aiayn.base_config import changed
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.loop import Trainer
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
 
-PATIENT = replace(
+PATIENT = changed(
     QUICK,
+    checkpoints={"steps": 5, "keep": 4, "average": 3, "minutes": 0.0},
     model=TINY,
     steps=1000,
-    checkpoint_steps=5,
     patience=4,
-    keep=4,
-    average=3,
-    checkpoint_minutes=0.0,
 )
 SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
 

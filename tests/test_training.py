@@ -35,6 +35,7 @@ from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from aiayn.base_config import changed
 from aiayn.data import Batch, Batches, load_vocabulary, make_batch
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
@@ -46,6 +47,7 @@ from aiayn.training import TrainingConfig, load_checkpoint, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
 from aiayn.training.optimizer import learning_rate, make_optimizer
+from aiayn.training.recipes import BatchConfig, OptimizerConfig
 from aiayn.training.step import (
     NotFinite,
     Objective,
@@ -119,7 +121,10 @@ def test_it_learns_to_copy_what_it_has_never_seen() -> None:
         vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0
     )
     how = TrainingConfig(
-        shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0
+        shape,
+        batches=BatchConfig(tokens=500),
+        optimizer=OptimizerConfig(warmup=100, rate_factor=0.3),
+        label_smoothing=0.0,
     )
     model = Transformer(shape)
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
@@ -139,13 +144,12 @@ def test_it_learns_a_few_pairs_by_heart(corpus: str, tmp_path: Path) -> None:
         for language, sentences in text.items():
             (tmp_path / f"{split}.{language}").write_text("\n".join(sentences))
     shape = replace(TINY, d_model=32, dropout=0.0, vocabulary_size=50)
-    how = replace(
+    how = changed(
         QUICK,
+        batches={"tokens": 400},
+        optimizer={"warmup": 30, "rate_factor": 0.4},
         model=shape,
         steps=150,
-        batch_tokens=400,
-        warmup=30,
-        rate_factor=0.4,
         label_smoothing=0.0,
     )
     train_model(how, str(tmp_path), "en-de", tmp_path / "run")
@@ -175,7 +179,7 @@ def curve() -> list[float]:
     """
     torch.manual_seed(1)
     shape = replace(TINY, dropout=0.0)
-    how = replace(QUICK, model=shape, warmup=10)
+    how = changed(QUICK, optimizer={"warmup": 10}, model=shape)
     model, examples, losses = Transformer(shape), random_examples(40, seed=3), []
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
     batches = Batches(examples, lengths_of(examples), 60, seed=1, micro_batches=2)
@@ -539,7 +543,9 @@ def test_a_device_without_float64(
 ) -> None:
     # Batches are moved by another thread, of which `OnApple` does not hear.
     monkeypatch.setattr(Batch, "to", lambda batch, device: batch)
-    config = replace(QUICK, muon=name == "muon", checkpoint_steps=3)
+    config = changed(
+        QUICK, optimizer={"muon": name == "muon"}, checkpoints={"steps": 3}
+    )
     how = {"device": "mps", "resume": True}
     with OnApple():
         with pytest.raises(TypeError, match="float64"):
@@ -578,7 +584,7 @@ def test_what_could_not_be_saved_is_refused_before_the_first_step(
 
 
 def test_a_rate_that_may_never_fall_is_warned_of(corpus: str, tmp_path: Path) -> None:
-    config = replace(QUICK, cooldown=3, minutes=5.0)
+    config = changed(QUICK, optimizer={"cooldown": 3}, minutes=5.0)
     with pytest.warns(UserWarning, match="not if 5 minutes end the training before"):
         train_model(config, corpus, "en-de", tmp_path / "run")
 
@@ -612,7 +618,7 @@ def test_the_last_checkpoints_are_kept_and_averaged(
     corpus: str, tmp_path: Path
 ) -> None:
     train_model(
-        replace(QUICK, checkpoint_minutes=0.0, keep=3),
+        changed(QUICK, checkpoints={"minutes": 0.0, "keep": 3}),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -641,7 +647,7 @@ def test_the_last_checkpoints_are_kept_and_averaged(
 def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
     """Whatever the clock says."""
     train_model(
-        replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4),
+        changed(QUICK, checkpoints={"minutes": 0.0, "steps": 4}),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -681,7 +687,7 @@ def test_speed_is_that_of_training_alone(
     monkeypatch.setattr("aiayn.training.loop.training_step", step)
     monkeypatch.setattr("aiayn.training.loop.Run.save", save)
     train_model(
-        replace(QUICK, steps=220, checkpoint_minutes=0.51),
+        changed(QUICK, checkpoints={"minutes": 0.51}, steps=220),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -871,7 +877,7 @@ def half_steps(
             optimizer,
             work,
             step,
-            replace(QUICK, warmup=400),
+            changed(QUICK, optimizer={"warmup": 400}),
             Workers(),
             scaler,
         )
@@ -889,7 +895,7 @@ def test_bfloat16_on_a_processor_learns_what_float32_learns(
     def steps(bfloat16: bool) -> list[dict[str, float]]:
         torch.manual_seed(0)
         model = Transformer(replace(TINY, dropout=0.0))
-        how = replace(QUICK, warmup=400, bfloat16=bfloat16)
+        how = changed(QUICK, optimizer={"warmup": 400}, bfloat16=bfloat16)
         parts = Objective(model, 0.1), make_optimizer(model)
         work = whole(random_examples(8), 2)
         found = [training_step(*parts, work, step, how) for step in range(1, 7)]

@@ -19,6 +19,7 @@ from small_runs import QUICK, TINY, complaint, write_corpus
 
 import aiayn.table3.sweep
 import aiayn.training.preparation
+from aiayn.base_config import changed
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
 from aiayn.model import config
@@ -547,11 +548,11 @@ def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
     smoothed = sweep_config(ROWS["D smoothing=0.2"], "laboratory", seed=2)
     assert smoothed == replace(base, label_smoothing=0.2, seed=2)
     big = sweep_config(ROWS["big"], "laboratory", seed=1)
-    assert big == replace(
+    assert big == changed(
         base,
+        checkpoints={"steps": 330},
         model=row_config(ROWS["big"], 0.25, vocabulary_size=2000),
         steps=3 * base.steps,
-        checkpoint_steps=330,
     )
 
 
@@ -559,7 +560,7 @@ def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
     found = sweep_config(ROWS["base"], "wmt14", seed=1, scale=1.0)
     paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
     # Section 6.2: no averaging.
-    assert found == replace(paper, keep=1, average=1, checkpoint_steps=2500)
+    assert found == changed(paper, checkpoints={"keep": 1, "average": 1, "steps": 2500})
 
 
 def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:

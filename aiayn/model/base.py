@@ -66,7 +66,7 @@ class ModelConfig(BaseConfig):
         """The configuration that `to_dict` wrote, of the class that it names."""
         known = {**values} if isinstance(values, dict) else {}
         name = known.pop("architecture", None)
-        if name not in ARCHITECTURES:
+        if name not in [*ARCHITECTURES]:  # a list has no hash
             advice = f"{did_you_mean(str(name), ARCHITECTURES)}; register your own"
             raise InputError(f"architecture={name!r:.60}: is not known; {advice}")
         return super(ModelConfig, ARCHITECTURES[name][0]).from_dict(known)
