@@ -17,7 +17,17 @@ import pytest
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
-from small_runs import NUMBERS, QUICK, TINY, ZAHLEN, complaint, kept, same, tensors
+from small_runs import (
+    NUMBERS,
+    QUICK,
+    TINY,
+    ZAHLEN,
+    complaint,
+    kept,
+    plan_of,
+    same,
+    tensors,
+)
 
 import aiayn.training.checkpoint
 from aiayn.data import Batch, Batches, Vocabulary, make_batch, train_vocabulary
@@ -540,7 +550,7 @@ def run(tmp_path: Path, vocabulary: Vocabulary) -> Callable[..., None]:
     """Save a step of a run that keeps two checkpoints."""
     model = Transformer(TINY)
     run, optimizer = Run(tmp_path), learned(model)
-    run.begin(model, optimizer, vocabulary, {"keep": 2})
+    run.begin(model, optimizer, vocabulary, plan_of())
     return lambda step: run.save(step, 0.0, model, optimizer)
 
 

@@ -50,7 +50,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 def train_arguments(sentences: Path, out: Path, *more: Any) -> list[Any]:
     """A training of three steps."""
-    options = ["--config", "laboratory", "--vocabulary-size", 60, "--steps", 3]
+    options = ["--recipe", "laboratory", "--model.vocabulary-size", 60, "--steps", 3]
     return ["train", "--data", sentences, "--out", out, *options, *more]
 
 
@@ -93,13 +93,13 @@ def test_on_a_terminal_a_bar_ends_with_the_time(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     words = [
-        "--config",
+        "--recipe",
         "laboratory",
-        "--vocabulary-size",
+        "--model.vocabulary-size",
         60,
         "--minutes",
         0.03,
-        "--checkpoint-steps",
+        "--checkpoints.steps",
         20,
     ]
     words = ["train", "--data", sentences, "--out", tmp_path / "run", *words]
@@ -169,8 +169,8 @@ def test_flags_change_the_recipe(
     aiayn: Command, sentences: Path, tmp_path: Path
 ) -> None:
     more = (
-        "--batch-tokens 100 --micro-batches 2 --checkpoint-steps 2"
-        " --dropout 0.25 --seed 7"
+        "--batches.tokens 100 --batches.pieces 2 --checkpoints.steps 2"
+        " --model.dropout 0.25 --seed 7"
     ).split()
     code, _, errors = aiayn(*train_arguments(sentences, tmp_path / "run", *more))
     assert code == 0, errors
@@ -187,9 +187,9 @@ def test_flags_change_the_recipe(
 
 def test_resume_goes_on(aiayn: Command, sentences: Path, run: Path) -> None:
     options = [
-        "--config",
+        "--recipe",
         "laboratory",
-        "--vocabulary-size",
+        "--model.vocabulary-size",
         60,
         "--steps",
         5,
@@ -239,7 +239,7 @@ def test_tensorboard_and_compile_are_passed_on(
     monkeypatch.setattr(training_commands.TrainedRun, "read", lambda _: trained)
     monkeypatch.setattr(training_commands.Metrics, "validations", lambda _: {9: 2.0})
     out = tmp_path / "run"
-    told = ["--data", "multi30k", "--config", "multi30k", "--out", out, "--minutes", 5]
+    told = ["--data", "multi30k", "--recipe", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
     assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
@@ -258,10 +258,13 @@ def test_tensorboard_and_compile_are_passed_on(
     ("flags", "said"),
     [
         (
-            ["--vocabulary-size", 61],
-            "--vocabulary-size 61: the model of --init has 60 pieces, which are kept",
+            ["--model.vocabulary-size", 61],
+            "--model.vocabulary-size 61: the model of --init has 60 pieces, which are kept",
         ),
-        (["--byte-fallback"], "--byte-fallback: the vocabulary of --init is kept"),
+        (
+            ["--vocabulary.byte-fallback"],
+            "--vocabulary.byte-fallback: the vocabulary of --init is kept",
+        ),
     ],
 )
 def test_flags_that_would_do_nothing_beside_init_are_refused(
@@ -273,7 +276,7 @@ def test_flags_that_would_do_nothing_beside_init_are_refused(
     said: str,
     resumed: bool,
 ) -> None:
-    told = ["train", "--data", sentences, "--config", "laboratory", "--steps", 2]
+    told = ["train", "--data", sentences, "--recipe", "laboratory", "--steps", 2]
     told += ["--out", tmp_path / "more"]
     if resumed:
         assert aiayn(*told, "--init", run, "--steps", 1)[0] == 0
@@ -288,7 +291,7 @@ def test_a_vocabulary_that_is_kept_is_described(
     aiayn: Command, sentences: Path, run: Path, tmp_path: Path
 ) -> None:
     out, told = tmp_path / "more", ["--data", sentences, "--steps", 1]
-    told += ["--config", "multi30k", "--init", run, "--out", out]
+    told += ["--recipe", "multi30k", "--init", run, "--out", out]
     code, _, errors = aiayn("train", *told)
     assert code == 0
     assert f"the vocabulary of {run} is kept: capitals, too" in errors
@@ -310,7 +313,7 @@ def test_each_description_is_read_once(
     test_parsing.
     """
     run = tmp_path / "run"
-    assert aiayn(*train_arguments(sentences, run, "--checkpoint-steps", 1))[0] == 0
+    assert aiayn(*train_arguments(sentences, run, "--checkpoints.steps", 1))[0] == 0
     wanted = sorted(path / "config.json" for path in (run / "checkpoints").iterdir())
     assert len(wanted) == 3
     for verb, *more in (
@@ -333,7 +336,7 @@ def test_each_description_is_read_once(
         ("aiayn.laboratory.sample", "sample"),
         (
             "aiayn.commands.train.recipe",
-            "train --data laboratory --config base --out new",
+            "train --data laboratory --recipe base --out new",
         ),
         ("aiayn.__main__.run_sweep", "sweep --data laboratory --out table3.json"),
     ],
@@ -500,7 +503,7 @@ def test_plan(aiayn: Command) -> None:
         "",
     )
     gpu = "plan", "--gpus", 1, "--gpu", "T4"
-    code, output, _ = aiayn(*gpu, "--config", "small", "rnn", "--steps", 70)
+    code, output, _ = aiayn(*gpu, "--recipe", "small", "rnn", "--steps", 70)
     assert code == 0 and [line.split()[:2] for line in output.splitlines()[2::3]] == [
         ["small", "70"],
         ["rnn", "70"],
@@ -512,8 +515,8 @@ def test_plan(aiayn: Command) -> None:
     [
         (["--gpu", "H1000"], "not listed"),
         (["--gpu", "T4", "--utilisation", 40], "a share of the peak"),
-        (["--gpu", "T4", "--config", "smal"], "smal"),
-        (["--gpu", "T4", "--steps", 5], "add --config"),
+        (["--gpu", "T4", "--recipe", "smal"], "smal"),
+        (["--gpu", "T4", "--steps", 5], "add --recipe"),
     ],
 )
 def test_a_plan_that_cannot_be_made(
@@ -530,13 +533,13 @@ def test_flags_are_read_back() -> None:
         *(
             "--data",
             "d e",
-            "--config",
+            "--recipe",
             "base",
             "--out",
             "out",
             "--minutes",
             "2.5",
-            "--dropout",
+            "--model.dropout",
             "0.0",
         ),
         *("--seed", "3", "--resume"),
@@ -559,8 +562,8 @@ def test_launch_trains_and_scores(
     out = tmp_path / "new"
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", sentences, "--config", "laboratory", "--out", out, "--steps", 3]
-    told += ["--vocabulary-size", 60]
+    told = ["--data", sentences, "--recipe", "laboratory", "--out", out, "--steps", 3]
+    told += ["--model.vocabulary-size", 60]
     code, output, errors = aiayn("launch", *told, "--workers", 2)
     assert code == 0, errors
     train = [
@@ -569,13 +572,13 @@ def test_launch_trains_and_scores(
         "train",
         "--data",
         str(sentences),
-        "--config",
+        "--recipe",
         "laboratory",
         "--out",
         str(out),
     ]
     many = ["--nproc-per-node", "2", "--max-restarts", "3"]
-    train += ["--steps", "3", "--micro-batches", "8", "--vocabulary-size", "60"]
+    train += ["--steps", "3", "--batches.pieces", "8", "--model.vocabulary-size", "60"]
     assert commands == [["torchrun", "--standalone", *many, *train]]
     assert "tokenised-lowercased" in output
     assert (
@@ -599,14 +602,21 @@ def test_on_several_machines_it_trains_and_may_go_on(
 
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = ["--data", sentences, "--config", "laboratory", "--vocabulary-size", 60]
+    told = [
+        "--data",
+        sentences,
+        "--recipe",
+        "laboratory",
+        "--model.vocabulary-size",
+        60,
+    ]
     told += ["--workers", 8, "--machines", 2, "--address", "localhost:1"]
     code, output, _ = aiayn("launch", *told, "--out", tmp_path / "new")
     waiting = "waiting for 2 machines at localhost:1, up to ten minutes\n"
     assert (code, output) == (0, waiting)
     (command,) = commands
     assert "--resume" in command and "localhost:1" in command
-    assert command[command.index("--micro-batches") + 1] == "16"
+    assert command[command.index("--batches.pieces") + 1] == "16"
     answer = aiayn("launch", *told, "--out", tmp_path / "new")
     assert "holds a run already; resume it" in complaint(answer)
 
@@ -619,8 +629,9 @@ def test_launch_prints_a_batch_file(aiayn: Command, tmp_path: Path) -> None:
     assert code == 0
     assert output.startswith("#!/bin/bash\n") and "#SBATCH --nodes=4\n" in output
     assert (
-        "--config big" in output
-        and "--dropout 0.1 --max-ratio 1.5 --drop-too-long --compile --resume" in output
+        "--recipe big" in output
+        and "--model.dropout 0.1 --batches.max-ratio 1.5 --batches.drop-too-long --compile --resume"
+        in output
     )
     assert not (tmp_path / "run").exists()
 
@@ -645,17 +656,17 @@ def test_the_papers_commands_are_understood() -> None:
 @pytest.mark.parametrize(
     ("told", "says"),
     [
-        (["--config", "smal"], "did you mean 'small'?"),
-        (["--config", "laboratory", "--steps", 0], "steps=0"),
-        (["--config", "laboratory", "--data", "nowhere"], "a folder with train.en"),
-        (["--config", "laboratory"], "a vocabulary_size of 2000 cannot be learned"),
-        (["--config", "laboratory", "--device", "cuda:77"], "device 'cuda:77'"),
-        (["--config", "laboratory", "--machines", 2], "give the address"),
+        (["--recipe", "smal"], "did you mean 'small'?"),
+        (["--recipe", "laboratory", "--steps", 0], "steps=0"),
+        (["--recipe", "laboratory", "--data", "nowhere"], "a folder with train.en"),
+        (["--recipe", "laboratory"], "a vocabulary_size of 2000 cannot be learned"),
+        (["--recipe", "laboratory", "--device", "cuda:77"], "device 'cuda:77'"),
+        (["--recipe", "laboratory", "--machines", 2], "give the address"),
         (
-            ["--config", "laboratory", "--workers", 3, "--micro-batches", 8],
+            ["--recipe", "laboratory", "--workers", 3, "--batches.pieces", 8],
             "3 workers cannot share 8",
         ),
-        (["--config", "laboratory", "--workers", -1], "workers=-1"),
+        (["--recipe", "laboratory", "--workers", -1], "workers=-1"),
     ],
 )
 def test_what_launch_refuses_before_it_starts_anything(
@@ -683,7 +694,7 @@ def test_launch_does_not_go_on_with_a_run_unasked(
         training_commands, "launch_workers", lambda _: pytest.fail("started")
     )
     answer = aiayn(
-        "launch", "--data", sentences, "--config", "laboratory", "--out", run
+        "launch", "--data", sentences, "--recipe", "laboratory", "--out", run
     )
     assert "holds a run already" in complaint(answer)
 
@@ -694,8 +705,8 @@ def test_launch_compares_settings_before_it_starts_anything(
     monkeypatch.setattr(
         training_commands, "launch_workers", lambda _: pytest.fail("started")
     )
-    told = ["launch", "--data", sentences, "--config", "laboratory", "--out", run]
-    answer = aiayn(*told, "--vocabulary-size", 60, "--resume", "--seed", 8)
+    told = ["launch", "--data", sentences, "--recipe", "laboratory", "--out", run]
+    answer = aiayn(*told, "--model.vocabulary-size", 60, "--resume", "--seed", 8)
     assert "trained with seed=1, not 8" in complaint(answer)
 
 
@@ -711,9 +722,9 @@ def test_what_the_workers_say_is_one_line(
         "launch",
         "--data",
         sentences,
-        "--config",
+        "--recipe",
         "laboratory",
-        "--vocabulary-size",
+        "--model.vocabulary-size",
         60,
         "--out",
         tmp_path / "run",
@@ -744,7 +755,7 @@ def complaint(answer: tuple[int, str, str]) -> str:
 
 def test_unknown_configuration(aiayn: Command, sentences: Path, tmp_path: Path) -> None:
     answer = aiayn(
-        "train", "--data", sentences, "--config", "smal", "--out", tmp_path / "new"
+        "train", "--data", sentences, "--recipe", "smal", "--out", tmp_path / "new"
     )
     assert "unknown configuration 'smal': did you mean 'small'?" in complaint(answer)
     assert not (tmp_path / "new").exists()
@@ -752,7 +763,7 @@ def test_unknown_configuration(aiayn: Command, sentences: Path, tmp_path: Path) 
 
 def test_unknown_corpus_and_split(aiayn: Command, run: Path, tmp_path: Path) -> None:
     answer = aiayn(
-        "train", "--data", "multi3k", "--config", "small", "--out", tmp_path / "new"
+        "train", "--data", "multi3k", "--recipe", "small", "--out", tmp_path / "new"
     )
     assert "multi3k" in complaint(answer)
     assert "test_2017" in complaint(aiayn("evaluate", run, "--split", "test_2017"))
@@ -775,7 +786,7 @@ def test_faulty_files_leave_no_run_behind(
         (tmp_path / f"{split}.en").write_bytes(english)
         (tmp_path / f"{split}.de").write_bytes(b"Eins.\nZwei.\nDrei.\n")
     answer = aiayn(
-        *train_arguments(tmp_path, tmp_path / "new", "--vocabulary-size", 30)
+        *train_arguments(tmp_path, tmp_path / "new", "--model.vocabulary-size", 30)
     )
     assert message in complaint(answer)
     assert not list((tmp_path / "new").glob("checkpoints/*"))
@@ -804,9 +815,9 @@ def test_a_run_in_the_way_is_noticed_before_the_data(
 @pytest.mark.parametrize(
     ("flag", "value", "says"),
     [
-        ("--vocabulary-size", 0, "vocabulary_size=0: must be at least 1"),
-        ("--dropout", 1.5, "dropout=1.5"),
-        ("--batch-tokens", 0, "batch_tokens=0: must be at least 1"),
+        ("--model.vocabulary-size", 0, "vocabulary_size=0: must be at least 1"),
+        ("--model.dropout", 1.5, "dropout=1.5"),
+        ("--batches.tokens", 0, "batch_tokens=0: must be at least 1"),
     ],
 )
 def test_numbers_that_make_no_sense(
@@ -833,7 +844,7 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
         (["--verison"], "did you mean '--version'?"),
         (["fly"], "no verb 'fly': there are prepare, train, "),
         (
-            ["train", "--dataa", "multi30k", "--config", "small"],
+            ["train", "--dataa", "multi30k", "--recipe", "small"],
             "no --dataa: did you mean '--data'?",
         ),
         (
@@ -876,7 +887,7 @@ def test_a_checkpoint_of_another_shape(aiayn: Command, run: Path) -> None:
             for flag, name in (
                 ("--lr", "rate_factor"),
                 ("--learning-rate", "rate_factor"),
-                ("--rate-factor", "rate_factor"),
+                ("--optimizer.rate-factor", "rate_factor"),
                 ("--label-smoothing", "label_smoothing"),
                 ("--d-model", "d_model"),
             )
@@ -938,7 +949,7 @@ def test_help_shows_types_and_recipes(aiayn: Command) -> None:
     for words in (
         "--steps INT ",
         "--out PATH ",
-        "--dropout FLOAT ",
+        "--model.dropout FLOAT ",
         "--pair STR ",
         "(default: en-de)",
     ):
@@ -1428,7 +1439,7 @@ def sweeping(
             1 / 6,
             "--steps",
             4,
-            "--vocabulary-size",
+            "--model.vocabulary-size",
             60,
             "--workers",
             1,
@@ -1458,7 +1469,11 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
     sweeping: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made_up(job: Any) -> dict[str, Any]:
-        seed, rate, worse = job.config.seed, job.config.rate_factor, job.row != "base"
+        seed, rate, worse = (
+            job.config.seed,
+            job.config.optimizer.rate_factor,
+            job.row != "base",
+        )
         level = [2.0 + 0.1 * worse + 0.01 * seed + rate / 100] * 12
         found = {"row": job.row, "seed": seed, "rate_factor": rate, "parameters": 9}
         job.folder.mkdir()
@@ -1475,14 +1490,14 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
         5,
         "--rates",
         "0.5,1",
-        "--rate-factor",
+        "--optimizer.rate-factor",
         2,
-        "--warmup",
+        "--optimizer.warmup",
         9,
-        "--batch-tokens",
+        "--batches.tokens",
         300,
     ]
-    code, printed, _ = sweeping("base,h=1", out, *more, "--dropout", 0.2)
+    code, printed, _ = sweeping("base,h=1", out, *more, "--model.dropout", 0.2)
     assert code == 0
     gate, family, *gains = printed.split("\n\n")[1].splitlines()
     assert gate == "gate: base passes" and "Holm over 2 comparisons" in family

@@ -82,7 +82,7 @@ def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) ->
         vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length
     )
     batches = Batches(
-        encoded, encoded.lengths, EIGHT.batch_tokens, EIGHT.seed, micro_batches=8
+        encoded, encoded.lengths, EIGHT.batches.tokens, EIGHT.seed, micro_batches=8
     )
     sizes = [len(batches[step].numbers) for step in range(1, EIGHT.steps + 1)]
     assert min(sizes) < 8 < max(sizes)
@@ -254,7 +254,7 @@ TWO = changed(EIGHT, batches={"pieces": 2})
         (replace(TWO, steps=7), "steps=7, rank 0 steps=6"),
         (
             changed(TWO, batches={"pieces": 4}),
-            "micro_batches=4, rank 0 micro_batches=2",
+            "batches.pieces=4, rank 0 batches.pieces=2",
         ),
         (
             replace(TWO, model=replace(TWO.model, dropout=0.3)),

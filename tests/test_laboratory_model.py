@@ -142,7 +142,7 @@ def test_the_models_of_the_package_score_what_is_on_record(
     """
     shipped = shipped_model(recipe(name), pair)
     assert shipped is not None
-    recorded = read_description(SHIPPED / pair).training["score"]
+    recorded = read_description(SHIPPED / pair).score
     assert abs(models.score(*shipped, pair) - recorded) < 0.5
 
 

@@ -20,7 +20,7 @@ def test_each_rung_adds_its_part_and_the_last_is_the_recipe() -> None:
     rungs = [ladder.rung(name) for name in ladder.RUNGS]
     assert rungs[-1] == ladder.third(whole)
     assert rungs[-1].steps == whole.steps // 3
-    peaks = [each.rate(each.warmup) for each in (rungs[-1], whole)]
+    peaks = [each.rate(each.optimizer.warmup) for each in (rungs[-1], whole)]
     assert peaks[0] == pytest.approx(peaks[1])
     for fields, below, above in zip(
         list(ladder.RUNGS.values())[1:], rungs, rungs[1:], strict=False

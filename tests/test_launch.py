@@ -131,19 +131,19 @@ def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None
 
 def test_the_papers_commands() -> None:
     base = (
-        "--data wmt14 --pair en-de --config base"
-        " --vocabulary-size 37000 --checkpoint-steps 1500"
+        "--data wmt14 --pair en-de --recipe base"
+        " --model.vocabulary-size 37000 --checkpoints.steps 1500"
     )
     assert (
         shlex.join(paper_run("base", "en-de", Path("out")))
-        == f"{base} --micro-batches 8 --out out --sparse --compile --drop-too-long"
+        == f"{base} --batches.pieces 8 --out out --checkpoints.sparse --compile --batches.drop-too-long"
     )
     big = paper_run("big", "en-fr", Path("out"))
     for words in (
-        "--vocabulary-size 32000",
-        "--checkpoint-steps 600",
-        "--dropout 0.1",
-        "--config big",
+        "--model.vocabulary-size 32000",
+        "--checkpoints.steps 600",
+        "--model.dropout 0.1",
+        "--recipe big",
     ):
         assert words in shlex.join(big)
     with pytest.raises(
@@ -371,13 +371,13 @@ def test_a_locale_that_is_not_utf8_is_named() -> None:
 
 
 FLAGS = [
-    "--config",
+    "--recipe",
     "laboratory",
-    "--vocabulary-size",
+    "--model.vocabulary-size",
     "60",
     "--steps",
     "4",
-    "--checkpoint-steps",
+    "--checkpoints.steps",
     "2",
 ]
 
@@ -537,7 +537,7 @@ def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
     flags = [
         "--data",
         str(tmp_path),
-        "--config",
+        "--recipe",
         "laboratory",
         "--out",
         str(tmp_path / "run"),

@@ -212,7 +212,7 @@ def test_going_on_with_a_translator(
     rate = aiayn.training.loop.TrainingConfig(
         SHAPE, optimizer=OptimizerConfig(warmup=6)
     )
-    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.rate_factor
+    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.optimizer.rate_factor
     assert [line["rate"] for line in lines if "rate" in line] == [
         pytest.approx(expected)
     ]

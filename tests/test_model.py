@@ -22,7 +22,6 @@ from aiayn.model.base import ModelConfig
 from aiayn.model.configuration import PRESETS
 from aiayn.model.convolutional import ConvolutionalConfig
 from aiayn.model.recurrent import RecurrentConfig
-from aiayn.model.registry import describe, understand
 from aiayn.model.stacks import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -345,9 +344,9 @@ def test_training_without_attention_dropout_is_what_it_was(
 
 
 def test_a_configuration_from_before_attention_dropout_has_none() -> None:
-    fields = describe(small().config)
+    fields = small().config.to_dict()
     del fields["attention_dropout"]
-    assert understand(fields) == small().config
+    assert ModelConfig.from_dict(fields) == small().config
     assert small().config.attention_dropout == 0
 
 

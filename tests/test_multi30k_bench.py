@@ -57,7 +57,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seeds_are_recorded_and_the_best_is_packed(
     written: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    command = [
+        "multi30k.py",
+        "--recipe",
+        "multi30k-wu",
+        "--change",
+        "optimizer.muon=true",
+    ]
     command += ["--name", "wu-muon", "--out", str(tmp_path / "run")]
     for more in (["--seeds", "1"], ["--seeds", "2", "--weights", str(tmp_path / "w")]):
         monkeypatch.setattr(sys, "argv", [*command, *more])
@@ -126,7 +132,13 @@ def test_a_seed_that_a_signal_ended_is_not_scored(
         signal.raise_signal(signal.SIGTERM)
         return add_gradients(*arguments)
 
-    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    command = [
+        "multi30k.py",
+        "--recipe",
+        "multi30k-wu",
+        "--change",
+        "optimizer.muon=true",
+    ]
     monkeypatch.setattr(sys, "argv", [*command, "--out", str(tmp_path / "run")])
     with monkeypatch.context() as patch:
         patch.setattr("aiayn.training.step.add_gradients", stopped)

@@ -129,7 +129,7 @@ def test_it_learns_to_copy_what_it_has_never_seen() -> None:
     model = Transformer(shape)
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
     examples = copies(2000, seed=1)
-    batches = Batches(examples, lengths_of(examples), how.batch_tokens, how.seed)
+    batches = Batches(examples, lengths_of(examples), how.batches.tokens, how.seed)
     for step in range(1, 401):
         training_step(objective, optimizer, batches[step], step, how)
     assert math.exp(validation_loss(model, [make_batch(copies(200, seed=2))])) < 1.05
@@ -275,7 +275,7 @@ def test_a_step_leaves_no_gradient_behind_and_takes_the_papers_rate() -> None:
     )
     assert (
         found["rate"]
-        == learning_rate(3, TINY.d_model, QUICK.warmup)
+        == learning_rate(3, TINY.d_model, QUICK.optimizer.warmup)
         == optimizer.param_groups[0]["lr"]
     )
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -409,14 +409,21 @@ def test_start_tokens_are_read_and_never_said() -> None:
 
 def test_recipes_are_the_papers() -> None:
     base, big = recipe("base"), recipe("big")
-    assert (base.steps, base.batch_tokens, base.warmup, base.label_smoothing) == (
+    assert (
+        base.steps,
+        base.batches.tokens,
+        base.optimizer.warmup,
+        base.label_smoothing,
+    ) == (
         100_000,
         25_000,
         4000,
         0.1,
     )
-    assert (base.average, base.checkpoint_minutes, base.rate_factor) == (5, 10, 1.0)
-    assert (big.steps, big.average, big.checkpoint_minutes) == (300_000, 20, 10)
+    assert base.optimizer.rate_factor == 1.0
+    assert (base.checkpoints.average, base.checkpoints.minutes) == (5, 10)
+    assert big.steps == 300_000
+    assert (big.checkpoints.average, big.checkpoints.minutes) == (20, 10)
     assert base.model == config("base") and big.model == config("big")
     assert recipe("small", steps=7, seed=3).steps == 7 and recipe(
         "laboratory"
@@ -840,7 +847,8 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
         and "max_length=12" in message
         and "(drop_too_long)" in message
     )
-    train_model(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
+    how = changed(how, batches={"drop_too_long": True})
+    train_model(how, corpus, "en-de", tmp_path / "run")
     assert list_checkpoints(tmp_path / "run")
 
 
@@ -850,7 +858,7 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float16)
+    monkeypatch.setattr("aiayn.training.loop.training_dtype", lambda *_: torch.float16)
 
 
 def half_steps(
@@ -865,7 +873,9 @@ def half_steps(
         "backoff_factor": 0.5,
         "growth_interval": 3,
     }
-    scaler = gradient_scaler(torch.device("cpu"), {**state, "_growth_tracker": 0})
+    scaler = gradient_scaler(
+        torch.device("cpu"), torch.float16, {**state, "_growth_tracker": 0}
+    )
     objective, optimizer, work = (
         Objective(model, 0.1),
         make_optimizer(model),
@@ -912,7 +922,7 @@ def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> No
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float32)
+        patch.setattr("aiayn.training.loop.training_dtype", lambda *_: torch.float32)
         whole_precision, *_ = half_steps(6, scale=1.0)
     assert found[0]["gradient_norm"] == pytest.approx(
         whole_precision[0]["gradient_norm"], rel=0.02

@@ -544,7 +544,10 @@ def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> Non
 def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
     base = sweep_config(ROWS["base"], "laboratory", seed=1)
     shape = {"vocabulary_size": 2000, "dropout": 0.0}
-    assert base.model == row_config(ROWS["base"], 0.25, **shape) and base.average == 1
+    assert (
+        base.model == row_config(ROWS["base"], 0.25, **shape)
+        and base.checkpoints.average == 1
+    )
     smoothed = sweep_config(ROWS["D smoothing=0.2"], "laboratory", seed=2)
     assert smoothed == replace(base, label_smoothing=0.2, seed=2)
     big = sweep_config(ROWS["big"], "laboratory", seed=1)
