@@ -24,10 +24,11 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from functools import partial, wraps
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
+from io import StringIO
 from itertools import pairwise
 from shutil import get_terminal_size
 from typing import Any, get_type_hints
@@ -97,9 +98,8 @@ def show_progress() -> None:
 EXAMPLES = """\
 aiayn prepare --data multi30k --recipe multi30k
 aiayn prepare --data wmt14 --recipe base --batches.drop-too-long
-aiayn train --data multi30k --recipe multi30k --out runs/first
 aiayn train --data my/corpus --pair en-fr --recipe small --out runs/mine --minutes 30
-aiayn train --data my/corpus --recipe small --out runs/b --optimizer.warmup 400
+aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
 aiayn launch --data wmt14 --recipe base --batches.drop-too-long --out runs/base
 aiayn launch --data my/corpus --recipe big --out runs/big --slurm --hours 12 > big.sh
 aiayn translate runs/first < in.en > out.de
@@ -182,13 +182,18 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     if name not in commands:
         meant = did_you_mean(name, [*commands, "--help", "--version"])
         raise InputError(f"no verb {name!r}: {meant}")
+    said = StringIO()
     try:
-        found: Callable[[], None] = tyro.cli(
-            deferred(commands[name], rest), prog=f"aiayn {name}", args=rest
-        )
+        with redirect_stderr(said):
+            found: Callable[[], None] = tyro.cli(
+                deferred(commands[name], rest), prog=f"aiayn {name}", args=rest
+            )
     except SystemExit as error:
         if error.code in (None, 0):  # after --help
             lines = [line for line in EXAMPLES.splitlines() if f"aiayn {name} " in line]
             print("\nexamples:", *lines, sep="\n  ")
-        raise
+            raise
+        box = dict.fromkeys(map(ord, "╭╮╰╯│─"), " ")
+        _, *text = said.getvalue().translate(box).strip().splitlines()  # with a title
+        raise InputError(" ".join(" ".join(text).split())[:500]) from None
     return found

@@ -6,6 +6,7 @@ https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
 
 __all__ = [
     "PIECES",
+    "NAMES",
     "Job",
     "Training",
     "fetched_elsewhere",
@@ -62,7 +63,7 @@ from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import Corpus
 from aiayn.training.preparation import prepare as prepare_corpus
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import TrainingConfig
+from aiayn.training.recipes import RECIPES, TrainingConfig
 from aiayn.training.recipes import recipe as find_recipe
 from aiayn.training.resume import begun_description, newest_checkpoint
 from aiayn.training.run import check_folder, check_run
@@ -76,13 +77,16 @@ PIECES = 8
 
 
 # book/09-launch.ipynb, cell train-options
+NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What is to be learned."""
 
     # multi30k, wmt14, laboratory, ptb, or a folder: train.en, train.de, val.en, val.de
     data: str
-    recipe: str  # base, big, small, multi30k, …, or the config.json of a checkpoint
+    recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
     pair: str = "en-de"  # languages, source first
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
