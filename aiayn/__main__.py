@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -33,6 +33,7 @@ from aiayn.commands.command_line import (
     read_command,
     show_progress,
     value_of,
+    with_defaults,
 )
 from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
@@ -76,12 +77,11 @@ class Sweep:
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod
-    def usual(cls, words: list[str]) -> "Sweep":
-        """The sweep of a command line, with the recipe that this names."""
+    def usual(cls, words: list[str]) -> type:
+        """This class, with the recipe that the words of a command name as default."""
         name, data = value_of("--recipe", words), value_of("--data", words)
         config = find_recipe(name) if name else sweep_recipe(data or "")
-        given: Any = tyro.MISSING
-        return cls(data=given, out=given, recipe=name, config=config)
+        return with_defaults(cls, recipe=name, config=config)
 
     def check(self) -> None:
         """Raise an InputError if it changes a part of the shape that a row sets."""

@@ -136,7 +136,8 @@ def test_the_papers_commands() -> None:
     )
     assert (
         shlex.join(paper_run("base", "en-de", Path("out")))
-        == f"{base} --batches.pieces 8 --out out --checkpoints.sparse --compile --batches.drop-too-long"
+        == f"{base} --batches.pieces 8 --out out --checkpoints.sparse --compile"
+        " --batches.drop-too-long"
     )
     big = paper_run("big", "en-fr", Path("out"))
     for words in (

@@ -10,6 +10,7 @@ __all__ = [
     "show_progress",
     "EXAMPLES",
     "value_of",
+    "with_defaults",
     "deferred",
     "overview",
     "read_command",
@@ -25,13 +26,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
+from dataclasses import make_dataclass
 from functools import partial, wraps
 from importlib.metadata import version
-from inspect import Parameter, Signature, signature
 from io import StringIO
 from itertools import pairwise
 from shutil import get_terminal_size
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
@@ -130,6 +131,15 @@ def value_of(flag: str, words: list[str]) -> str | None:
     return None
 
 
+def with_defaults(job: type, **defaults: Any) -> type:
+    """A dataclass like a job's, some fields of which have other defaults."""
+    hints = get_type_hints(job, include_extras=True)
+    fields = [(name, hints[name], value) for name, value in defaults.items()]
+    made = make_dataclass(job.__name__, fields, bases=(job,), frozen=True, kw_only=True)
+    made.__module__ = job.__module__  # where tyro looks for the comments on fields
+    return made
+
+
 def deferred(
     verb: Callable[..., None], words: list[str]
 ) -> Callable[..., Callable[[], None]]:
@@ -142,12 +152,9 @@ def deferred(
     def later(*arguments: Any, **named: Any) -> Callable[[], None]:
         return partial(verb, *arguments, **named)
 
-    def with_default(each: Parameter) -> Parameter:
-        job = get_type_hints(verb).get("job") if each.name == "job" else None
-        return each.replace(default=job.usual(words)) if job else each
-
-    flags = map(with_default, signature(verb).parameters.values())
-    later.__signature__ = Signature([*flags])  # type: ignore[attr-defined]
+    if job := get_type_hints(verb).get("job"):
+        usual = job.usual(words)
+        later.__annotations__["job"] = Annotated[usual, tyro.conf.arg(name="")]
     return later
 
 

@@ -34,15 +34,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import tyro
 
 from aiayn.base_config import changed, differences, settings
-from aiayn.commands.command_line import value_of
+from aiayn.commands.command_line import value_of, with_defaults
 from aiayn.commands.evaluation import load_test, report, score, write_record
 from aiayn.commands.launch import LOST, name_of, torchrun_command, wait_at
 from aiayn.commands.launch import launch as launch_workers
@@ -91,13 +91,12 @@ class Job:
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod
-    def usual(cls, words: list[str]) -> Any:
-        """The job of a command line, with the recipe that this names."""
-        needed = [each.name for each in fields(cls) if each.default is MISSING]
-        job: dict[str, Any] = dict.fromkeys(needed, tyro.MISSING)
-        if (name := value_of("--recipe", words)) is not None:
-            job |= {"recipe": name, "config": find_recipe(name)}
-        return cls(**job)
+    def usual(cls, words: list[str]) -> type:
+        """This class, with the recipe that the words of a command name as default."""
+        name = value_of("--recipe", words)
+        if name is None:
+            return cls
+        return with_defaults(cls, recipe=name, config=find_recipe(name))
 
     def flags(self, kind: type["Job"]) -> list[str]:
         """The words from which a verb that takes such a job reads it back."""
