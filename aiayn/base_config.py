@@ -1,19 +1,9 @@
-"""Other scores, and what a kernel does (paper, section 3.2).
+"""Typed configurations in parts: fields that are checked, and JSON that reads back.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Other scores, and what a kernel does" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "MAY_CHANGE",
-    "C",
-    "within",
-    "BaseConfig",
-    "settings",
-    "differences",
-    "changed",
-]
-
 
 # book/11-8-other-scores-and-kernels.ipynb, cell base-config-imports
 import difflib

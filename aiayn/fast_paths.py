@@ -1,20 +1,9 @@
-"""Many workers (paper, section 5).
+"""Settings of threads and memory that make training and decoding faster.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_system",
-    "find_device",
-    "training_dtype",
-    "keep_heap",
-    "precision",
-    "small_products",
-    "product_error",
-    "fast_products",
-]
-
 
 # book/11-7-many-workers.ipynb, cell fast-paths
 import ctypes
@@ -117,7 +106,7 @@ def small_products() -> AbstractContextManager[None]:
 
 # book/11-7-many-workers.ipynb, cell fast-products
 def product_error() -> float:
-    """How far a float32 product of size 256 is off: 1e-5 if float32 throughout."""
+    """How far a float32 product of size 256 is off: below 1e-4 if all is float32."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(0))
     return float(((x @ x).double() - x.double() @ x.double()).abs().max())
 

@@ -100,6 +100,17 @@ def test_distributed_workers_take_the_steps_of_one(
     assert kept(tmp_path / "run") == [6]
 
 
+def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -> None:
+    """Rank 0 validates on a pair that is longer than those of rank 1."""
+    corpus = write_corpus(tmp_path / "corpus")
+    for language, word in (("en", "three "), ("de", "drei ")):
+        with (corpus / f"val.{language}").open("a") as text:
+            text.write(f"{word * 300}\n{word * 500}\n")
+    long = replace(EIGHT, batch_tokens=600, max_length=5000, checkpoint_steps=2)
+    workers = start_workers(2, long, corpus, tmp_path / "run")
+    assert [finish(worker) for worker in workers] == [0, 0]
+
+
 def test_distributed_workers_need_no_number_of_pieces(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -432,6 +433,35 @@ def test_a_worker_is_killed_and_the_others_go_on(
         torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-4)
 
 
+# Workers meet, and rank 1 is lost the first time.
+MEETING = """\
+import os
+from aiayn.training.workers import join_workers
+
+with join_workers(100) as workers:
+    workers.agree("place", {})
+    if (workers.rank, os.environ["TORCHELASTIC_RESTART_COUNT"]) == (1, "0"):
+        os._exit(3)
+    workers.agree("time", {})
+print("met again")
+"""
+
+
+def test_machines_meet_again_after_one_has_lost_a_worker(tmp_path: Path) -> None:
+    """The other machine does not count that as a restart of its own."""
+    (tmp_path / "meeting.py").write_text(MEETING)
+    command = torchrun_command(
+        [str(tmp_path / "meeting.py")],
+        workers=1,
+        machines=2,
+        address=f"localhost:{free_port()}",
+        restarts=3,
+    )
+    with ThreadPoolExecutor(2) as machines:
+        for machine in [machines.submit(launch, command, show=False) for _ in "12"]:
+            machine.result(300)
+
+
 # The same, but the second worker is told to stop before the first checkpoint.
 STOPPED = """\
 import os, signal
@@ -606,6 +636,8 @@ def test_the_cause_is_what_was_said_first() -> None:
         reason(["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"])
         == "no room on the disk"
     )
+    warned = ["aiayn: warning: 5 sentences are in both\n", "aiayn: step 3: no number\n"]
+    assert reason([*warned, *noise]) == "step 3: no number"
     assert reason(noise).endswith("RuntimeError: Connection closed by peer")
     report = "  rank      : {} (local_rank: 0)\n  exitcode  : {} (pid: 7)\n".format
     failures = (

@@ -1,21 +1,9 @@
-"""Launch (paper, section 6.1).
+"""Parsing of the command line, its errors, and its output streams.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "output_arrives",
-    "open_streams",
-    "show_progress",
-    "EXAMPLES",
-    "value_of",
-    "with_defaults",
-    "deferred",
-    "overview",
-    "read_command",
-]
-
 
 # book/09-launch.ipynb, cell command-line-imports
 import logging
@@ -90,7 +78,7 @@ def show_progress() -> None:
 
     def one_line(message: Warning | str, *_: Any, **__: Any) -> None:
         if first:
-            print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
+            print("aiayn: warning:", " ".join(str(message).split()), file=sys.stderr)
 
     warnings.showwarning = one_line
 

@@ -1,27 +1,9 @@
-"""Launch (paper, section 6.1).
+"""Starts the workers of a training run, watches them and restarts them.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PORT",
-    "ADDRESS",
-    "SHUTDOWN_SECONDS",
-    "ENVIRONMENT",
-    "torchrun_command",
-    "name_of",
-    "FAILURE",
-    "REFUSED",
-    "LOST",
-    "first_failure",
-    "reason",
-    "CLIENT",
-    "wait_at",
-    "launch",
-    "paper_run",
-]
-
 
 # book/09-launch.ipynb, cell launch-imports
 import os
@@ -136,7 +118,8 @@ def reason(lines: Iterable[str]) -> str:
     """Why workers failed: what one said, how one ended, or the end of the output."""
     last = [line.rstrip() for line in lines if line.strip()]
     failure = first_failure("\n".join(last))
-    said = [line.removeprefix("aiayn: ") for line in last if line.startswith("aiayn: ")]
+    said = [line[7:] for line in last if line.startswith("aiayn: ")]
+    said = [line for line in said if not line.startswith("warning: ")]
     # Any other code is not that of who said it.
     if said and (failure is None or failure[0] in (2, LOST)):
         return said[0]

@@ -1,15 +1,9 @@
-"""Pages to look at (appendix).
+"""The style sheet and the script of that picture.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "STYLE",
-    "TOOLS",
-    "SCRIPT",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell steps-style
 STYLE = """

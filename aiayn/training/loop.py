@@ -1,27 +1,9 @@
-"""Many workers (paper, section 5).
+"""The training loop, from a corpus to a folder with checkpoints.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "LOG_STEPS",
-    "TrainingResult",
-    "hardware_peak",
-    "Trainer",
-    "GENTLE",
-    "Initial",
-    "adapted",
-    "Beginning",
-    "beginning",
-    "prepare_run",
-    "contents",
-    "described",
-    "told",
-    "check_ahead",
-    "train_model",
-]
-
 
 # book/11-7-many-workers.ipynb, cell imports
 import math
@@ -187,7 +169,7 @@ class Trainer:
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
         objective: Any = Objective(self.model, config.label_smoothing)
         if torch.distributed.is_initialized():  # also for one worker of torchrun
-            objective = DistributedDataParallel(objective)
+            objective = DistributedDataParallel(objective, broadcast_buffers=False)
         if self.catch_up(valid):
             perplexity = run.metrics.validations().get(run.step)
             return TrainingResult(True, run.step, run.minutes, perplexity)

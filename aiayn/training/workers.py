@@ -1,24 +1,9 @@
-"""Many workers (paper, section 5).
+"""Distributed data-parallel training: the processes and how they agree.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "T",
-    "WorkerLost",
-    "JOIN_SECONDS",
-    "SILENT_SECONDS",
-    "Workers",
-    "signs_of_life",
-    "rank_0_answers",
-    "wait_for",
-    "call_the_roll",
-    "compare",
-    "meeting",
-    "join_workers",
-]
-
 
 # book/11-7-many-workers.ipynb, cell distribution-imports
 import json
@@ -245,9 +230,11 @@ def meeting(seconds: float) -> tuple[Store, int, int]:
             f"rank 0 at {address} cannot be reached"
             f" within {seconds:g} seconds ({error})"
         ) from None
-    # What dead workers wrote before a restart does not count.
-    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return torch.distributed.PrefixStore(f"start-{start}", store), rank, world_size
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        # It outlives the workers: what dead ones wrote does not count.
+        start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = torch.distributed.PrefixStore(f"start-{start}", store)
+    return store, rank, world_size
 
 
 # book/11-7-many-workers.ipynb, cell join-workers

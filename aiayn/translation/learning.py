@@ -1,24 +1,9 @@
-"""Your own text (paper, section 5).
+"""Trains a translator on given sentence pairs; saves and loads models.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Your own text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-3-your-own-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SomePairs",
-    "Start",
-    "pairs_of",
-    "hold_out",
-    "example",
-    "initial",
-    "begin_with",
-    "train",
-    "texts",
-    "checked",
-    "save",
-    "load",
-]
-
 
 # book/11-3-your-own-text.ipynb, cell imports
 import random
@@ -179,7 +164,8 @@ def train(
         languages, source first.
     valid
         Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of
-        the pairs, held out.
+        the pairs, at most 1,000
+        sentences, held out.
     out, init
         A new folder for the run, a temporary one unless given; what to begin with: a
         run's folder, a `Translator`, a model, or a model with its vocabulary. Its shape
