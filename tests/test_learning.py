@@ -153,7 +153,7 @@ def test_what_is_held_out_can_be_given(
     learn(SHORT, pairs[:70], valid=pairs[70:], out=tmp_path / "run")
     said = json.loads(
         next(tmp_path.glob("run/checkpoints/*12/config.json")).read_text()
-    )["training"]
+    )
     assert "data" not in said and "pair" not in said
 
 

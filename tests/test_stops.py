@@ -66,7 +66,7 @@ def stopped(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aiayn.training.loop, "training_step", step)
-        assert not train_model(config, str(corpus), "en-de", out, **options)
+        assert not train_model(config, str(corpus), "en-de", out, **options).ended
     assert kept(out)[-1] == at
 
 
@@ -122,7 +122,7 @@ def test_stopped_at_its_last_step_it_is_validated_when_it_goes_on(
     out, short = tmp_path / "run", replace(PATIENT, steps=last)
     stopped(last, corpus, out, config=short)
     assert "validation_perplexity" not in lines(out)[-1]
-    assert train_model(short, str(corpus), "en-de", out, resume=True)
+    assert train_model(short, str(corpus), "en-de", out, resume=True).ended
     assert "validation_perplexity" in lines(out)[-1] and lines(out)[-1]["step"] == last
 
 
@@ -139,7 +139,7 @@ def test_killed_before_the_validation_that_ends_it(
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
         patch.setattr(Trainer, "validate", validate)
         train_model(PATIENT, str(corpus), "en-de", out)
-    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True).ended
     same_run(out, whole)
 
 

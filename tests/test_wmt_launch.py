@@ -146,9 +146,9 @@ def test_prepare_launch_evaluate(hub: str, tests: Path, tmp_path: Path) -> None:
         "wmt14",
     ]
     config = out / "checkpoints" / "step-0000003" / "config.json"
-    training = json.loads(config.read_text())["training"]
-    found = {key: training[key] for key in ("pairs", "left_out", "max_ratio")}
-    assert found == {"pairs": 200, "left_out": 1, "max_ratio": 1.5}
-    assert training["micro_batches"] == 8
+    known = json.loads(config.read_text())
+    assert (known["pairs"], known["left_out"]) == (200, 1)
+    batches = known["training"]["batches"]
+    assert (batches["max_ratio"], batches["pieces"]) == (1.5, 8)
     code, output, errors = aiayn(tmp_path, "evaluate", out, "--forms", **offline)
     assert code == 0 and output.startswith("BLEU "), errors
