@@ -8,7 +8,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/11-1-runs-that-survive.ipynb, cell architectures
 import types
 from collections.abc import Callable
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 from torch import nn
@@ -61,7 +61,7 @@ def register(
     if "__dataclass_fields__" not in vars(config):
         raise InputError(f"{config.__name__}: decorate it with @dataclass(frozen=True)")
     for field, kind in get_type_hints(config).items():  # what JSON gives back as it was
-        several = isinstance(kind, types.UnionType)
+        several = get_origin(kind) in (Union, types.UnionType)
         kinds = {*get_args(kind)} if several else {get_origin(kind) or kind}
         if not kinds <= {int, float, bool, str, type(None), Literal}:
             fault = f"{kind}; a field is a number, text, true or false"
