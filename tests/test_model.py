@@ -202,7 +202,7 @@ def test_a_place_for_the_norm_that_there_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(ValueError, match="norm='before': should be"):
+    with pytest.raises(ValueError, match="norm='before': must be"):
         Residual(8, norm="before")  # type: ignore[arg-type]
 
 
