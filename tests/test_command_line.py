@@ -956,7 +956,7 @@ def test_help_shows_types_and_recipes(aiayn: Command) -> None:
         "(default: en-de)",
     ):
         assert words in output
-    assert "--attention PATH " in aiayn("translate", "--help")[1]
+    assert "--attention {None}|PATH" in aiayn("translate", "--help")[1]
     for verb in ("prepare", "train", "launch"):
         told = set(re.findall(r"[\w-]+", aiayn(verb, "--help")[1]))
         assert told >= RECIPES.keys()
@@ -1289,7 +1289,7 @@ def test_a_translator_is_no_parser(aiayn: Command, run: Path) -> None:
         (["--beam", -4], "beam=-4: should be"),
         (["--beam", 5000], "beam=5000: should be"),
         (["--beam", 10**8], "beam=100000000: should be"),
-        (["--n-best", 10**8], "n_best=100000000: should be"),
+        (["--n-best", 10**8], "n_best <= beam"),
         (["--alpha", "nan"], "alpha=nan: should be"),
         (["--alpha", "inf"], "alpha=inf: should be"),
         (["--alpha", -1], "alpha=-1.0: should be"),
@@ -1352,7 +1352,8 @@ def test_configurations_that_somebody_has_edited(
             ["convert", run, run / "out"],
         ):
             said = complaint(aiayn(*verb, text=b"The dog.\n"))
-            assert "config.json: " in said and name in said, (value, said)
+            assert "config.json: " in said, (value, said)
+            assert name in said or "model" in said, (value, said)
     path.write_text(good, encoding="utf-8")
 
 
