@@ -43,6 +43,7 @@ from aiayn.training.recipes import RECIPES
 from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.search import SearchConfig
+from aiayn.translation.translator import Translator
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -222,6 +223,48 @@ def test_an_interrupted_training_says_so(
         code == 130
         and "stopped after step 1 of 3, which is saved; --resume goes on" in errors
     )
+
+
+@pytest.mark.parametrize("kept", ["", '{"step": 2, "validation_perplexity": 9.0}\n'])
+def test_a_score_before_the_end_of_the_training_says_so(
+    aiayn: Command, run: Path, kept: str
+) -> None:
+    """Of a run; a checkpoint alone does not say where its training ends."""
+    line = f"aiayn: {run}: step 3, before the end of its training\n"
+    assert line not in aiayn("evaluate", run)[2]
+    metrics = run / "metrics.jsonl"
+    metrics.write_text(kept)
+    code, output, errors = aiayn("evaluate", run)
+    assert (code, output[:5], errors.count(line)) == (0, "BLEU ", 1)
+    metrics.write_text("damaged\n")  # which is for those to say who resume it
+    code, output, errors = aiayn("evaluate", run)
+    assert (code, output[:5], line in errors) == (0, "BLEU ", False)
+    metrics.unlink()
+    assert line not in aiayn("evaluate", run)[2]
+
+
+def test_a_launch_that_is_stopped_says_what_is_saved(
+    aiayn: Command,
+    sentences: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def launch_workers(_: list[str]) -> None:
+        run.rename(out)
+        (out / "metrics.jsonl").write_text("")  # not validated: not at its end
+        signal.raise_signal(signal.SIGTERM)
+
+    out = tmp_path / "new"
+    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
+    told = ["--data", sentences, "--config", "laboratory", "--out", out, "--steps", 9]
+    usual = signal.getsignal(signal.SIGTERM)
+    try:
+        code, output, errors = aiayn("launch", *told, "--vocabulary-size", 60)
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+    assert (code, output) == (130, "") and not (out / "bleu.json").exists()
+    assert "stopped after step 3 of 3, which is saved; --resume goes on" in errors
 
 
 def test_tensorboard_and_compile_are_passed_on(
@@ -1225,6 +1268,9 @@ def test_a_warning_is_one_line(
 
     monkeypatch.setattr("aiayn.commands.use.write_ctranslate2", warn)
     assert aiayn("convert", run, "out") == (0, "", "aiayn: warning: of two lines\n")
+    monkeypatch.setattr(Translator, "n_best", lambda *_, **__: warn() or [])
+    code, _, errors = aiayn("translate", run, text="x\n")
+    assert code == 0 and errors.endswith("of two lines\n") and errors.count("\n") == 1
     monkeypatch.setenv("RANK", "1")
     assert aiayn("convert", run, "out") == (0, "", "")
 

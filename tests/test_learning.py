@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -46,6 +47,7 @@ from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfi
 from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.learning import example, hold_out, pairs_of
+from aiayn.translation.translator import CutOff
 
 SHAPE = TransformerConfig(
     vocabulary_size=120, N=1, d_model=16, d_ff=32, h=2, dropout=0.0
@@ -717,3 +719,22 @@ def test_an_interrupted_training_gives_what_it_has(
     assert capsys.readouterr().err.endswith(
         "interrupted after step 1; with resume=True, a run that has a folder goes on\n"
     )
+
+
+def test_the_example_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second time it is refused, in one line and at once."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    for long, short in (("sample(5000)", "sample(300)"), ("minutes=1)", "steps=2)")):
+        assert example.count(long) == 1
+        example = example.replace(long, short)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users do
+    with warnings.catch_warnings(action="ignore", category=CutOff):
+        exec(example, names := dict[str, Any]())
+    assert capsys.readouterr().out and Translator.load("mine").steps == 2
+    monkeypatch.setattr("aiayn.training.step.add_gradients", None)
+    with pytest.raises(InputError, match=r"^mine: holds a run already; [^\n]*$"):
+        exec(example[example.index("pairs = ") :], names)

@@ -439,17 +439,29 @@ def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> No
 def test_a_parser_is_evaluated_by_its_brackets(
     aiayn: Any, run: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    file = tmp_path / "f1.json"
-    code, output, errors = aiayn("evaluate", run[1], "--beam", 2, "--json", file)
-    assert (code, errors.startswith("aiayn: scored on "), len(errors.splitlines())) == (
-        0,
-        True,
-        1,
-    )
+    (folder, out), file = run, tmp_path / "f1.json"
+    code, output, errors = aiayn("evaluate", out, "--beam", 2, "--json", file)
+    seen = f"12 of 12 sentences are in {folder}/train.en too, on which the model was"
+    assert code == 0 and errors.splitlines() == [
+        f"aiayn: {folder}/test.en: {seen} trained",
+        f"aiayn: scored on {folder}, as the run says",
+    ]
     assert output.startswith("F1 100.00 ") and "12 sentences" in output
     record = json.loads(file.read_text(encoding="utf-8"))
     assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
-    assert record["command"] == f"aiayn evaluate {run[1]} --beam 2 --json {file}"
+    assert record["command"] == f"aiayn evaluate {out} --beam 2 --json {file}"
+    assert record["in_training"] == 12
+
+
+def test_what_is_odd_about_a_parsers_score_names_the_file(
+    aiayn: Any, run: tuple[Path, Path], tmp_path: Path
+) -> None:
+    tree = "(S (NP (DT The) (NN ☕)) (VP (VBD slept)) (. .))"
+    (tmp_path / "test.en").write_text("The ☕ slept .\n", encoding="utf-8")
+    (tmp_path / "test.trees").write_text(linearise(read_tree(tree)), encoding="utf-8")
+    code, _, errors = aiayn("evaluate", run[1], "--data", tmp_path, "--beam", 2)
+    letter = "sentence 1 has a letter unknown to the model, '☕' (U+2615)"
+    assert (code, errors) == (0, f"aiayn: {tmp_path}/test.en: {letter}\n")
 
 
 @pytest.mark.parametrize(

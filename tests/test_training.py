@@ -8,8 +8,10 @@ import math
 import os
 import random
 import shutil
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,11 +37,20 @@ from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+<<<<<<< HEAD
 from aiayn.base_config import changed
 from aiayn.data import Batch, Batches, load_vocabulary, make_batch
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.fast_paths import training_dtype
+=======
+import aiayn
+from aiayn.data import Batch, Batches, load_vocabulary, make_batch, train_vocabulary
+from aiayn.data.batching import Example, GlobalBatch, lengths_of
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.inside import attention_view
+from aiayn.inside.steps import attention_steps
+>>>>>>> main
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig
@@ -59,6 +70,7 @@ from aiayn.training.step import (
 )
 from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator
+from aiayn.translation.translator import CutOff
 
 GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"
 
@@ -376,6 +388,27 @@ def test_validation_needs_no_float64_of_the_device() -> None:
         assert validation_loss(model, batches, idle) == 0.0
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda translator: translator("one two"),
+        lambda translator: translator.score(["one two"], ["two one"]),
+        lambda translator: attention_view(translator, "one two", "two").body(),
+        lambda translator: attention_steps(translator, "one two", 0),
+    ],
+    ids=["translate", "score", "view", "steps"],
+)
+def test_using_a_model_needs_no_float64_of_the_device(use: Any) -> None:
+    vocabulary = train_vocabulary(["one two three"], 16)
+    model = Transformer(replace(TINY, vocabulary_size=len(vocabulary)))
+    search = SearchConfig(beam=2, alpha=0.6, extra_length=3)
+    translator = Translator(model, vocabulary, search)
+    with warnings.catch_warnings(action="ignore", category=CutOff):
+        wanted = use(translator)
+        with NoFloat64():
+            assert use(translator) == wanted
+
+
 @pytest.mark.parametrize("where", ["loss", "gradient"])
 def test_a_loss_or_gradient_that_is_no_number_ends_the_run(where: str) -> None:
     """It names step and pairs, and the weights stay as they were."""
@@ -595,13 +628,23 @@ def test_windows_is_refused(
     monkeypatch.setattr("aiayn.fast_paths.sys.platform", "win32")
     said = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
     assert said.startswith("Windows: use WSL") and not (tmp_path / "run").exists()
+    vocabulary = train_vocabulary(["one two three"], 16)
+    shape = replace(TINY, vocabulary_size=len(vocabulary))
+    translator = Translator(Transformer(shape), vocabulary)
+    for keep in (translator.save, partial(aiayn.save, translator.model)):
+        assert complaint(keep, tmp_path / "run").startswith("Windows: use WSL")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_training_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
-    out = tmp_path / "run"
+@pytest.mark.parametrize("out", ["run", "deep/new/run"])
+def test_a_training_that_cannot_begin_leaves_no_folder(
+    tmp_path: Path, out: Any
+) -> None:
+    (tmp_path / "mine").mkdir()
+    out = tmp_path / "mine" / out
     assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
-    assert not out.exists()
-    out.mkdir()  # who made it may want it
+    assert os.listdir(tmp_path / "mine") == []
+    out.mkdir(parents=True)  # who made it may want it
     assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
     assert out.exists() and not list(out.iterdir())
 

@@ -478,6 +478,12 @@ def test_letters_never_seen_are_named(translator: Translator, text: str, letter:
     assert list(caught[0].message.letters) == [2, 4] and found[1] == found[3]
     with pytest.warns(UnknownLetters, match="^sentence 12 has [^;]*$"):
         translator.n_best([text], 1, before=11)
+    for sides in (
+        (["the cat", text], ["the cat", "the dog"]),
+        (["the cat"] * 2, ["the", text]),
+    ):
+        with pytest.warns(UnknownLetters, match="^sentence 2 has [^;]*$"):
+            translator.score(*sides)
 
 
 @pytest.mark.parametrize(
