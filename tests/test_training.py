@@ -37,20 +37,14 @@ from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-<<<<<<< HEAD
-from aiayn.base_config import changed
-from aiayn.data import Batch, Batches, load_vocabulary, make_batch
-from aiayn.data.batching import Example, GlobalBatch, lengths_of
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
-from aiayn.fast_paths import training_dtype
-=======
 import aiayn
+from aiayn.base_config import changed
 from aiayn.data import Batch, Batches, load_vocabulary, make_batch, train_vocabulary
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.fast_paths import training_dtype
 from aiayn.inside import attention_view
 from aiayn.inside.steps import attention_steps
->>>>>>> main
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig

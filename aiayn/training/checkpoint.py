@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.model.base import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_rebuilt
 from aiayn.training.description import Description, read_description
@@ -63,6 +64,7 @@ def save_checkpoint(
     on from here. An `InputError` says if it cannot be written, or if another model
     would come back: see `check_rebuilt`.
     """
+    check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
@@ -77,8 +79,7 @@ def save_checkpoint(
     if vocabulary is not None:
         sha256 = hashlib.sha256(vocabulary.model).hexdigest()
         known = replace(known, vocabulary_sha256=sha256)
-    weights = dict(model.named_parameters())  # shared ones once
-    tensors: dict[str, dict[str, Any]] = {"model": weights}
+    tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:

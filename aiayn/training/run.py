@@ -69,7 +69,7 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
     Errors are `check_folder`'s.
     """
     path, lock = folder / ".lock", FileLock(folder / ".lock")
-    new = not folder.exists()
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -91,9 +91,9 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
         with contextlib.suppress(OSError):
             path.unlink()
         lock.release()
-        if new:  # and empty, or else it stays
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # what is not empty stays
+            for each in new:
+                each.rmdir()
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:

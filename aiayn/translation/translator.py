@@ -218,11 +218,8 @@ class Translator:
             raise InputError(f"{counts}: they must be pairs")
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
-        sides = (
-            vocabulary.encode([line.strip() for line in side])
-            for side in (sources, targets)
-        )
-        examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+        known = tokens_of(vocabulary, sources), tokens_of(vocabulary, targets)
+        examples, scored = list(zip(*known, strict=True)), dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
             rows = group.tolist()
             batch = make_batch([examples[row] for row in rows]).to(device)
