@@ -106,7 +106,11 @@ def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -
     for language, word in (("en", "three "), ("de", "drei ")):
         with (corpus / f"val.{language}").open("a") as text:
             text.write(f"{word * 300}\n{word * 500}\n")
-    long = replace(EIGHT, batch_tokens=600, max_length=5000, checkpoint_steps=2)
+    long = changed(
+        EIGHT,
+        batches={"tokens": 600, "max_length": 5000},
+        checkpoints={"steps": 2},
+    )
     workers = start_workers(2, long, corpus, tmp_path / "run")
     assert [finish(worker) for worker in workers] == [0, 0]
 
@@ -380,7 +384,9 @@ def dying(*arguments):
     return step(*arguments)
 
 aiayn.training.loop.training_step = dying
-config = replace(EIGHT, micro_batches=2, steps=int(sys.argv[4]), checkpoint_steps=5)
+config = changed(
+    EIGHT, batches={"pieces": 2}, steps=int(sys.argv[4]), checkpoints={"steps": 5}
+)
 small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys.argv)
 """
 

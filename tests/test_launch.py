@@ -388,7 +388,9 @@ FLAGS = [
 def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training in this process."""
     out = tmp_path_factory.mktemp("runs") / "run"
-    settings = recipe("laboratory", steps=4, checkpoint_steps=2, micro_batches=2)
+    settings = recipe(
+        "laboratory", steps=4, checkpoints={"steps": 2}, batches={"pieces": 2}
+    )
     settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
     train_model(settings, str(sentences), "en-de", out)
     return out

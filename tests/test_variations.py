@@ -716,7 +716,7 @@ def job(tmp_path: Path, **changes: Any) -> Job:
     corpus = str(write_corpus(tmp_path / "corpus"))
     return Job(
         "base",
-        replace(QUICK, model=TINY, **changes),
+        changed(QUICK, model=TINY, **changes),
         corpus,
         "en-de",
         "val",
@@ -750,6 +750,6 @@ def test_a_process_that_is_killed_is_a_run_that_failed(tmp_path: Path) -> None:
         threading.Thread(target=kill, daemon=True),
     )
     killer.start()
-    found = run_apart(job(tmp_path, steps=1_000_000, checkpoint_steps=50))
+    found = run_apart(job(tmp_path, steps=1_000_000, checkpoints={"steps": 50}))
     killer.join()
     assert found["error"].startswith("its process was killed")
