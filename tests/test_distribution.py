@@ -371,6 +371,7 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 import aiayn.training.loop
+from aiayn.base_config import changed
 from small_runs import small_train
 from test_distribution import EIGHT
 
