@@ -22,7 +22,6 @@ from aiayn.data.files import read_bytes, write_atomically
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
-from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
@@ -178,7 +177,7 @@ def in_lower_case(
     translator: Translator, ours: list[str], test: Pairs
 ) -> dict[str, dict[str, Any]]:
     """BLEU without case, of a model that writes small letters only; else nothing."""
-    if not kinds_of(translator.vocabulary)["lowercase"]:
+    if not kinds_of(translator.vocabulary).lowercase:
         return {}
     value, signature = bleu(ours, test.target, lowercase=True)
     return {"in_lower_case": {"value": value, "signature": signature}}
@@ -196,9 +195,10 @@ def dtype_of(device: str | None) -> str:
 def training_of(run: TrainedRun) -> dict[str, Any]:
     """What a record says of the training: the model's shape, all settings, the time."""
     description = run.description
+    training = description.training
     return {
-        "model": describe(description.model),
-        "training": description.training,
+        "model": description.model.to_dict(),
+        "training": training.to_dict() if training else {},
         "checkpoints": [folder.name for folder in run.checkpoints],
         "steps": description.step,
         "minutes": description.minutes,
