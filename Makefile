@@ -90,7 +90,7 @@ models: $(READY) ## Train the two models of the laboratory that the package carr
 lint: $(READY)
 	@printf '\n== Lint ==\n'
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check .
-	@$(VENV)/oxlint --deny-warnings --quiet aiayn book
+	@$(VENV)/oxlint --deny-warnings aiayn book
 	@printf '\n== Types ==\n'
 	@$(VENV)/mypy
 	@printf '\n== The package is what the book says ==\n'
