@@ -93,6 +93,8 @@ lint: $(READY)
 	@$(VENV)/oxlint --deny-warnings aiayn book
 	@printf '\n== Types ==\n'
 	@$(VENV)/mypy
+	@printf '\n== Imports ==\n'
+	@$(VENV)/lint-imports --no-cache --no-logo
 	@printf '\n== The package is what the book says ==\n'
 	@$(VENV)/python -m aiayn.book export --check
 
@@ -100,7 +102,7 @@ units: $(READY)
 	@printf '\n== Tests ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser and not colab and not nightly" -n $(JOBS) --dist loadfile
 
-check: lint units ## Check all but the chapters' runs and the site: lint, types, export, tests
+check: lint units ## Check all but the chapters' runs and the site: lint, types, imports, export, tests
 
 # First, side by side, what has use for one core alone.
 test: $(READY) ## Check everything: also run every chapter, some as in Colab, and open the site in a browser

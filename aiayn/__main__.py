@@ -1,17 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The command aiayn.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Recipe",
-    "sweep",
-    "plan",
-    "sample",
-    "main",
-]
-
 
 # book/09-launch.ipynb, cell imports
 import signal

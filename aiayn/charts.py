@@ -1,16 +1,9 @@
-"""From cells to a package.
+"""The style of the charts, and how a notebook stores them.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "From cells to a package":
 https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PALETTE",
-    "rounded",
-    "chart_bundle",
-    "enable_charts",
-]
-
 
 # book/11-4-from-cells-to-a-package.ipynb, cell charts-imports
 import base64

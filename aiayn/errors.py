@@ -1,15 +1,9 @@
-"""Reading text, and refusing it (paper, section 5.1).
+"""InputError: what is wrong with a file, a field or a word, in one line.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Reading text, and refusing it" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "InputError",
-    "NotFetched",
-    "did_you_mean",
-]
-
 
 # book/11-5-reading-text.ipynb, cell input-error
 import difflib

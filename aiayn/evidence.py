@@ -1,19 +1,9 @@
 """What a few noisy runs can tell: differences, intervals, and what they decide.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Difference",
-    "paired",
-    "welch",
-    "decide",
-    "near",
-    "all_of",
-    "all_above",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell evidence-imports
 from collections.abc import Sequence

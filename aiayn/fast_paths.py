@@ -1,19 +1,9 @@
-"""Many workers (paper, section 5).
+"""Settings of threads and memory that make training and decoding faster.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_system",
-    "find_device",
-    "keep_heap",
-    "precision",
-    "small_products",
-    "product_error",
-    "fast_products",
-]
-
 
 # book/11-7-many-workers.ipynb, cell fast-paths
 import ctypes

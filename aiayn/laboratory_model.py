@@ -1,19 +1,9 @@
-"""The laboratory (laboratory).
+"""The translator and the parser of the synthetic corpus that ship with the package.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "The laboratory":
 https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "cached_model",
-    "SHIPPED",
-    "shipped_model",
-    "laboratory_model",
-    "laboratory_parser",
-    "pronouns_right",
-    "scores",
-]
-
 
 # book/00-1-laboratory.ipynb, cell model-imports
 import hashlib

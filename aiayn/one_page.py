@@ -1,28 +1,9 @@
-"""The Transformer on one page (paper, section 3).
+"""The whole model of the paper in plain PyTorch, with training and greedy decoding.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "The Transformer on one page" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/one-page.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PAD",
-    "UNK",
-    "BOS",
-    "EOS",
-    "attention",
-    "MultiHeadAttention",
-    "FeedForward",
-    "Residual",
-    "EncoderLayer",
-    "DecoderLayer",
-    "positional_encoding",
-    "Embeddings",
-    "Transformer",
-    "learning_rate",
-    "train",
-    "translate",
-]
-
 
 # book/one-page.ipynb, cell imports
 import math

@@ -1,25 +1,9 @@
-"""Since 2017 (paper, section 7).
+"""A small decoder-only language model of today, with greedy and speculative decoding.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Since 2017" (paper, section 7):
 https://github.com/OWNER/aiayn/blob/main/book/12-since-2017.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PostNorm",
-    "PreNorm",
-    "RMSNorm",
-    "GatedFeedForward",
-    "rotate",
-    "PlainEmbeddings",
-    "Cache",
-    "GroupedQueryAttention",
-    "Block",
-    "LanguageModel",
-    "joined",
-    "write",
-    "speculate",
-]
-
 
 # book/12-since-2017.ipynb, cell imports
 from collections.abc import Callable, Sequence

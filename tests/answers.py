@@ -22,7 +22,7 @@ from typing import Any
 
 import nbformat
 
-from aiayn.book_cells import bound_names, target, used_names
+from aiayn.book.cells import bound_names, target, used_names
 
 FOLDER = Path(__file__).parent / "exercises"
 TITLE = re.compile(r"^# %% exercise (\d+), (wrong|right): (.+)$", re.MULTILINE)

@@ -42,13 +42,17 @@ def reference(module: Path) -> Path:
 
 
 def public_names(module: Path) -> list[str]:
-    """What a module lists in `__all__`."""
-    for node in ast.parse(
-        (PACKAGE / module).with_suffix(".py").read_text(encoding="utf-8")
-    ).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    return []
+    """What an `__init__` lists in `__all__`, or what a module defines for others."""
+    text = (PACKAGE / module).with_suffix(".py").read_text(encoding="utf-8")
+    names = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign):
+            if ast.unparse(node.targets[0]) == "__all__":
+                return list(ast.literal_eval(node.value))
+            names += [ast.unparse(each) for each in node.targets]
+    return [name for name in names if name.isidentifier() and name[0] != "_"]
 
 
 def targets(page: Path, links: list[lxml.html.HtmlElement]) -> list[str]:
@@ -224,8 +228,8 @@ def test_the_command_line_has_every_verb(
 
 
 def test_other_books_can_link_to_it() -> None:
-    """Sphinx's inventory knows names where they are defined, at the doors of rooms, and
-    in `aiayn`.
+    """Sphinx's inventory knows names where they are defined, in `__init__`, and in
+    `aiayn`.
     """
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: path)
@@ -234,7 +238,6 @@ def test_other_books_can_link_to_it() -> None:
         "api/model.transformer.html#aiayn.model.transformer.Transformer"
     )
     assert "aiayn.model.attention.MultiHeadAttention" in inventory["py:class"]
-    # At the door of its room.
     assert inventory["py:class"]["aiayn.model.Transformer"][2] == front[2]
 
 

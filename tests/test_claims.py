@@ -11,7 +11,7 @@ import nbformat
 import pytest
 import yaml
 
-from aiayn.book import Evidence, State
+from aiayn.book.claims import Evidence, State
 
 BOOK = Path(__file__).parents[1] / "book"
 sys.path.insert(0, str(BOOK / "_ext"))

@@ -1174,7 +1174,7 @@ def test_what_is_odd_about_a_score_is_one_line_each(
     assert code == 0 and errors.splitlines() == [
         f"aiayn: {name}: sentence 41 has a letter unknown to the model,"
         " '你' (U+4F60); so have 119 more",
-        "aiayn: the references look tokenised: lines end in ' .';"
+        "aiayn: warning: the references look tokenised: lines end in ' .';"
         " BLEU is for plain text, detokenise them",
     ]
     (drawn / "test.en").write_text("dog " * 1001 + "\n")

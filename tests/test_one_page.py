@@ -68,7 +68,7 @@ def test_it_is_short_and_needs_only_torch() -> None:
         for name in node.names
     }
     assert modules == {"math", "collections.abc", "torch", "torch.nn.functional"}
-    # Lines of docstrings, and of the list of names that the exporter writes.
+    # Lines of docstrings.
     beside = set[int]()
     for node in ast.walk(tree):
         if isinstance(
@@ -77,8 +77,6 @@ def test_it_is_short_and_needs_only_torch() -> None:
             beside |= set(
                 range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
             )
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            beside |= set(range(node.lineno, (node.end_lineno or 0) + 1))
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
     code = [text.strip() for line, text in lines if line not in beside]
     code = [text for text in code if text and not text.startswith("#")]

@@ -1,7 +1,8 @@
-"""Launch (paper, section 6.1).
+"""The verbs of the command line.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

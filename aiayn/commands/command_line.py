@@ -1,24 +1,9 @@
-"""Launch (paper, section 6.1).
+"""Parsing of the command line, its errors, and its output streams.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "output_arrives",
-    "open_streams",
-    "show_progress",
-    "EXAMPLES",
-    "NOTES",
-    "shown",
-    "add_hints",
-    "deferred",
-    "overview",
-    "instead_of",
-    "complaint",
-    "read_command",
-]
-
 
 # book/09-launch.ipynb, cell command-line-imports
 import difflib

@@ -1,26 +1,9 @@
-"""Launch (paper, section 6.1).
+"""Scores a run on a test set, and writes the record of it.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SEARCHES",
-    "load_test",
-    "scores_of",
-    "reporting",
-    "translate_test",
-    "trained_on",
-    "others",
-    "intervals",
-    "in_lower_case",
-    "dtype_of",
-    "training_of",
-    "score",
-    "write_record",
-    "report",
-]
-
 
 # book/09-launch.ipynb, cell evaluation-imports
 import json

@@ -1,27 +1,9 @@
-"""Launch (paper, section 6.1).
+"""Starts the workers of a training run, watches them and restarts them.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PORT",
-    "ADDRESS",
-    "SHUTDOWN_SECONDS",
-    "ENVIRONMENT",
-    "torchrun_command",
-    "name_of",
-    "FAILURE",
-    "REFUSED",
-    "LOST",
-    "first_failure",
-    "reason",
-    "CLIENT",
-    "wait_at",
-    "launch",
-    "paper_run",
-]
-
 
 # book/09-launch.ipynb, cell launch-imports
 import os

@@ -1,16 +1,9 @@
-"""Launch (paper, section 6.1).
+"""A training run as Slurm jobs, as many as the time limit makes necessary.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SIGNAL_SECONDS",
-    "SLURM",
-    "check_words",
-    "slurm_script",
-]
-
 
 # book/09-launch.ipynb, cell slurm-imports
 import re

@@ -1,27 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The verbs prepare, train and launch.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PIECES",
-    "Training",
-    "fetched_elsewhere",
-    "check_kept",
-    "begin_with",
-    "train",
-    "farewell",
-    "stopped",
-    "prepared",
-    "prepare",
-    "flags",
-    "launch",
-    "make_ready",
-    "train_by_workers",
-    "score_run",
-]
-
 
 # book/09-launch.ipynb, cell training-imports
 import math

@@ -1,22 +1,9 @@
-"""Launch (paper, section 6.1).
+"""The verbs that use a trained model.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "RunArgument",
-    "ModelOptions",
-    "AT_ONCE",
-    "INPUT",
-    "arriving_lines",
-    "blocks",
-    "translate",
-    "parse",
-    "convert",
-    "evaluate",
-]
-
 
 # book/09-launch.ipynb, cell model-imports
 import sys

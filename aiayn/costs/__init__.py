@@ -1,7 +1,8 @@
-"""Why self-attention (paper, section 4).
+"""What a layer and a training run cost.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Why self-attention" (paper, section 4):
 https://github.com/OWNER/aiayn/blob/main/book/04-why-self-attention.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

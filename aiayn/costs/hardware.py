@@ -1,31 +1,9 @@
-"""Hardware and schedule (paper, section 5.2).
+"""FLOPs, time, energy and utilisation of a training run.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Hardware and schedule" (paper, section 5.2):
 https://github.com/OWNER/aiayn/blob/main/book/05-2-hardware-and-schedule.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Count",
-    "forward_flops",
-    "variant_flops",
-    "training_flops",
-    "batch_flops",
-    "step_flops",
-    "Accelerator",
-    "ACCELERATORS",
-    "OTHER_PRODUCT",
-    "find_accelerator",
-    "peak_flops",
-    "training_dtype",
-    "measured_peak",
-    "Plan",
-    "plan",
-    "PlannedRun",
-    "PAPER_RUNS",
-    "SHARES",
-    "plan_table",
-]
-
 
 # book/05-2-hardware-and-schedule.ipynb, cell forward-flops
 import re

@@ -1,23 +1,9 @@
-"""Why self-attention (paper, section 4).
+"""Table 1 by measurement: operations, sequential steps and path lengths of each layer.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Why self-attention" (paper, section 4):
 https://github.com/OWNER/aiayn/blob/main/book/04-why-self-attention.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Sizes",
-    "SelfAttention",
-    "Convolution",
-    "table_layers",
-    "plain_operations",
-    "multiply_adds",
-    "PowerLaw",
-    "fit_power_law",
-    "longest_chain",
-    "links",
-    "path_lengths",
-]
-
 
 # book/04-why-self-attention.ipynb, cell imports
 import math

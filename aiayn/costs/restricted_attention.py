@@ -1,14 +1,9 @@
-"""Why self-attention (paper, section 4).
+"""Self-attention restricted to a sliding window.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Why self-attention" (paper, section 4):
 https://github.com/OWNER/aiayn/blob/main/book/04-why-self-attention.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "first_seen",
-    "restricted_attention",
-]
-
 
 # book/04-why-self-attention.ipynb, cell first-seen
 import torch

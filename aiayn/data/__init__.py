@@ -1,7 +1,8 @@
-"""Training data and batching (paper, section 5.1).
+"""Corpora, vocabularies and batches.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Training data and batching" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

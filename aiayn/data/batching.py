@@ -1,29 +1,9 @@
-"""Training data and batching (paper, section 5.1).
+"""Batches of sentences of similar length, the same for any number of workers.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Training data and batching" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Batch",
-    "Tokens",
-    "Example",
-    "make_batch",
-    "pad",
-    "encode_pairs",
-    "too_long",
-    "lengths_of",
-    "order_by_length",
-    "group_by_length",
-    "Batches",
-    "GlobalBatch",
-    "shared_out",
-    "Examples",
-    "micro_batch",
-    "padded_positions",
-    "check_shares",
-]
-
 
 # book/05-1-data-and-batching.ipynb, cell batch
 from collections.abc import Sequence

@@ -1,29 +1,9 @@
-"""Reading text, and refusing it (paper, section 5.1).
+"""Parallel corpora, by name or by folder.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Reading text, and refusing it" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Pairs",
-    "SEARCHED",
-    "overlap",
-    "oddities",
-    "load_pairs",
-    "LABORATORY_PAIRS",
-    "laboratory_pairs",
-    "tree_pairs",
-    "treebank_pairs",
-    "trees_of",
-    "MULTI30K",
-    "MULTI30K_SHA256",
-    "check_sha256",
-    "download",
-    "multi30k_checksums",
-    "multi30k_file",
-    "folder_file",
-]
-
 
 # book/11-5-reading-text.ipynb, cell imports
 import hashlib

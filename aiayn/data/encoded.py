@@ -1,25 +1,9 @@
-"""Encoded once (paper, section 5.1).
+"""A tokenized corpus that is kept in the cache and mapped into memory.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Encoded once" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-6-encoded-once.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SHARD",
-    "UNKNOWN",
-    "VERSION",
-    "AT_A_TIME",
-    "Encoded",
-    "read_report",
-    "fits",
-    "text_key",
-    "encode_missing",
-    "encode_corpus",
-    "checked",
-    "available_cpus",
-    "check_script",
-]
-
 
 # book/11-6-encoded-once.ipynb, cell encoding-imports
 import hashlib

@@ -1,23 +1,9 @@
-"""Reading text, and refusing it (paper, section 5.1).
+"""Reading and writing files safely, and the cache folder.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Reading text, and refusing it" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "printable",
-    "plain_file",
-    "open_file",
-    "read_bytes",
-    "cache_folder",
-    "usable_cache",
-    "cache_lock",
-    "atomic_file",
-    "replacement",
-    "special_file",
-    "write_atomically",
-]
-
 
 # book/11-5-reading-text.ipynb, cell files-imports
 import contextlib

@@ -1,13 +1,9 @@
-"""Little text (paper, section 5).
+"""What happens to text before it is tokenized: nothing, or lower case.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Little text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "normalization",
-]
-
 
 # book/11-13-little-text.ipynb, cell normalization
 import sys

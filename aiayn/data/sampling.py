@@ -1,16 +1,9 @@
-"""Little text (paper, section 5).
+"""BPE-dropout: the same batches, with words cut differently in each epoch.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Little text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "VARIANTS",
-    "BPEDropout",
-    "WINDOW",
-    "SampledBatches",
-]
-
 
 # book/11-13-little-text.ipynb, cell sampling-imports
 import math

@@ -1,21 +1,9 @@
-"""Encoded once (paper, section 5.1).
+"""The files of a tokenized corpus, written one part at a time.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Encoded once" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-6-encoded-once.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "FILES",
-    "AT_ONCE",
-    "token_type",
-    "number_types",
-    "encode_shard",
-    "read_shard",
-    "join_shards",
-    "size_and_time",
-    "crc_of",
-]
-
 
 # book/11-6-encoded-once.ipynb, cell shards-imports
 import contextlib

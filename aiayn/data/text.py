@@ -1,33 +1,9 @@
-"""Reading text, and refusing it (paper, section 5.1).
+"""Lines of text files, checked once and then read on demand.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Reading text, and refusing it" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "MARK",
-    "SPACES",
-    "INVISIBLE",
-    "UNSEEN",
-    "readable",
-    "blank",
-    "with_spaces",
-    "sentence_list",
-    "LONGEST",
-    "check_filled",
-    "check_block",
-    "decoded",
-    "decode_lines",
-    "BLOCK",
-    "STRIDE",
-    "line_blocks",
-    "survey",
-    "mapped",
-    "Lines",
-    "unpacked",
-    "unpack",
-]
-
 
 # book/11-5-reading-text.ipynb, cell text-files-imports
 import gzip

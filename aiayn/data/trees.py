@@ -1,31 +1,9 @@
-"""Trees in and out (paper, section 6.3).
+"""Trees in Penn Treebank brackets, and their form as a sequence of tokens.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Leaf",
-    "Tree",
-    "DEEPEST",
-    "read_trees",
-    "constituent",
-    "read_tree",
-    "LEFT",
-    "RIGHT",
-    "plain",
-    "linearise",
-    "tree_tokens",
-    "IllFormed",
-    "WrongLength",
-    "delinearise",
-    "OUTER",
-    "pruned",
-    "cleaned",
-    "SECTIONS",
-    "treebank",
-]
-
 
 # book/11-9-trees-in-and-out.ipynb, cell trees-imports
 import re

@@ -1,24 +1,9 @@
-"""Training data and batching (paper, section 5.1).
+"""A byte-pair encoding that source and target language share.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Training data and batching" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SENTENCES",
-    "PAD_ID",
-    "UNK_ID",
-    "BOS_ID",
-    "EOS_ID",
-    "LARGEST",
-    "Vocabulary",
-    "train_vocabulary",
-    "processor",
-    "check_size",
-    "why_not",
-    "load_vocabulary",
-]
-
 
 # book/05-1-data-and-batching.ipynb, cell vocabulary-imports
 import io

@@ -1,23 +1,9 @@
-"""Reading text, and refusing it (paper, section 5.1).
+"""The training text of WMT14 and the newstest sets.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Reading text, and refusing it" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "WMT14",
-    "REVISION",
-    "NEWSTEST",
-    "wmt14_files",
-    "newstest_files",
-    "one_line",
-    "train_folder",
-    "write_train",
-    "one_line_each",
-    "fetch_train",
-    "whole_set",
-]
-
 
 # book/11-5-reading-text.ipynb, cell wmt-imports
 import contextlib

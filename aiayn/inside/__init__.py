@@ -1,7 +1,8 @@
-"""Pages to look at (appendix).
+"""What attention heads do, and pictures of it.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,15 +1,9 @@
-"""Pages to look at (appendix).
+"""An animation of greedy decoding, one pass through the decoder for each token.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Pass",
-    "DecodingFilm",
-    "decoding_film",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell film-imports
 import html

@@ -1,39 +1,9 @@
-"""Attention visualizations (appendix).
+"""Questions to attention heads, such as who finds the subject, and how often.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Attention visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Example",
-    "examples_of",
-    "Question",
-    "Candidates",
-    "Case",
-    "all_words",
-    "ask",
-    "share_right",
-    "related",
-    "antecedent",
-    "from_target",
-    "word_classes",
-    "nouns",
-    "chance",
-    "nearest_before",
-    "entropy",
-    "best_head",
-    "gold_links",
-    "found_links",
-    "alignment_error_rate",
-    "SPANS",
-    "WAYS",
-    "far",
-    "from_others",
-    "far_shares",
-    "pair_batch",
-    "pronoun_place",
-]
-
 
 # book/08-attention-visualizations.ipynb, cell heads-imports
 import re

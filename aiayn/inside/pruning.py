@@ -1,22 +1,9 @@
-"""Pages to look at (appendix).
+"""Models with some heads silenced, and what each head contributes.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "all_heads",
-    "attention_at",
-    "silenced",
-    "changed",
-    "mean_outputs",
-    "averaged",
-    "loss_of",
-    "importance_by_zeroing",
-    "importance_by_gradient",
-    "per_layer",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell pruning-imports
 from collections import defaultdict

@@ -1,29 +1,9 @@
-"""Pages to look at (appendix).
+"""The attention maps of all heads for one sentence and its translation.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "MOST_PIECES",
-    "START",
-    "END",
-    "Kind",
-    "KINDS",
-    "Head",
-    "as_head",
-    "WORD",
-    "Side",
-    "side",
-    "SentenceAttention",
-    "TrainedModel",
-    "PLACES",
-    "attention_of",
-    "cut",
-    "unknown_words",
-    "best",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell imports
 import re

@@ -1,15 +1,9 @@
-"""Pages to look at (appendix).
+"""A picture of attention for one word, computed step by step.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Vectors",
-    "AttentionSteps",
-    "attention_steps",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell steps-imports
 import html

@@ -1,21 +1,9 @@
-"""Attention visualizations (appendix).
+"""What each head does beyond what distance and part of speech explain.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Attention visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/08-attention-visualizations.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Looks",
-    "looks",
-    "Beyond",
-    "beyond_place",
-    "RELATIONS",
-    "Task",
-    "questions_of",
-    "tasks_of",
-    "agreement",
-]
-
 
 # book/08-attention-visualizations.ipynb, cell tasks-imports
 from collections.abc import Sequence

@@ -1,19 +1,9 @@
-"""Pages to look at (appendix).
+"""Attention maps as an interactive picture in a notebook or on a page of its own.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "table",
-    "script_data",
-    "AttentionView",
-    "write_page",
-    "attention_view",
-    "MOST_SENTENCES",
-    "write_attention",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell view-imports
 import base64

@@ -1,18 +1,9 @@
-"""Pages to look at (appendix).
+"""What the pictures below are made of: HTML with style and script.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Pages to look at":
 https://github.com/OWNER/aiayn/blob/main/book/11-11-pages-to-look-at.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PARTS",
-    "static",
-    "style",
-    "script",
-    "place",
-    "widget",
-]
-
 
 # book/11-11-pages-to-look-at.ipynb, cell widget
 import json

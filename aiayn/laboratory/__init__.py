@@ -1,7 +1,8 @@
-"""The laboratory (laboratory).
+"""The synthetic English-German corpus, made by two grammars.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "The laboratory":
 https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,26 +1,9 @@
-"""The laboratory (laboratory).
+"""Sentence pairs with known alignments, trees and antecedents.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "The laboratory":
 https://github.com/OWNER/aiayn/blob/main/book/00-1-laboratory.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Pair",
-    "tidy",
-    "detokenize",
-    "bracket",
-    "Draft",
-    "SPLITS",
-    "LONGEST",
-    "split_of",
-    "compose",
-    "pronoun_pair",
-    "far_apart",
-    "draws",
-    "SPANS",
-    "sample",
-]
-
 
 # book/00-1-laboratory.ipynb, cell imports
 import re

@@ -1,7 +1,8 @@
-"""Other scores, and what a kernel does (paper, section 3.2).
+"""All models of the book, and the parts that they are made of.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Other scores, and what a kernel does" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,21 +1,9 @@
-"""Attention (paper, section 3.2).
+"""Scaled dot-product attention, causal and padding masks, and multi-head attention.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Attention" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "causal_mask",
-    "padding_mask",
-    "attention_weights",
-    "Compatibility",
-    "scaled_dot_product",
-    "attend",
-    "Attention",
-    "FusedAttention",
-    "MultiHeadAttention",
-]
-
 
 # book/03-2-attention.ipynb, cell imports
 import math

@@ -1,19 +1,9 @@
-"""Other scores, and what a kernel does (paper, section 3.2).
+"""The base class of all encoder-decoder models, and of their configurations.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Other scores, and what a kernel does" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "KINDS",
-    "is_of",
-    "check_fields",
-    "ModelConfig",
-    "State",
-    "StepByStep",
-    "EncoderDecoder",
-]
-
 
 # book/11-8-other-scores-and-kernels.ipynb, cell frame-imports
 from dataclasses import dataclass, fields

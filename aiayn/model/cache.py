@@ -1,13 +1,9 @@
-"""Model architecture (paper, section 3).
+"""The cache of keys and values that a decoder keeps between steps.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Model architecture" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "KeyValueCache",
-]
-
 
 # book/03-model-architecture.ipynb, cell key-value-cache
 import torch

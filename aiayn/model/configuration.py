@@ -1,16 +1,9 @@
-"""Model architecture (paper, section 3).
+"""The shape of a Transformer, and named shapes such as base and big.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Model architecture" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Positions",
-    "TransformerConfig",
-    "PRESETS",
-    "config",
-]
-
 
 # book/03-model-architecture.ipynb, cell configuration-imports
 from dataclasses import dataclass, fields, replace

@@ -1,17 +1,9 @@
-"""Background (paper, section 2).
+"""Dilated, causal, separable and gated convolutions over sequences.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Background" (paper, section 2):
 https://github.com/OWNER/aiayn/blob/main/book/02-background.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Convolution",
-    "check_kernel",
-    "LastInputs",
-    "scaled_sum",
-    "GatedConvolution",
-]
-
 
 # book/02-background.ipynb, cell imports
 import math

@@ -1,21 +1,9 @@
-"""Background (paper, section 2).
+"""A convolutional encoder-decoder, after ConvS2S.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Background" (paper, section 2):
 https://github.com/OWNER/aiayn/blob/main/book/02-background.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SourceAttention",
-    "ConvolutionalConfig",
-    "CONVOLUTIONAL",
-    "ConvolutionalState",
-    "gated_convolution",
-    "ConvolutionalEncoderLayer",
-    "ConvolutionalDecoderLayer",
-    "ConvolutionalModel",
-    "through",
-]
-
 
 # book/02-background.ipynb, cell model-imports
 from dataclasses import dataclass

@@ -1,13 +1,9 @@
-"""Regularization (paper, section 5.4).
+"""Dropout that is fast on a CPU.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Regularization" (paper, section 5.4):
 https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Dropout",
-]
-
 
 # book/05-4-regularization.ipynb, cell dropout
 import torch

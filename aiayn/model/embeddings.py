@@ -1,13 +1,9 @@
-"""Embeddings and softmax (paper, section 3.4).
+"""Token embeddings that share one matrix with the output projection.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Embeddings and softmax" (paper, section 3.4):
 https://github.com/OWNER/aiayn/blob/main/book/03-4-embeddings-and-softmax.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Embeddings",
-]
-
 
 # book/03-4-embeddings-and-softmax.ipynb, cell embeddings
 import math

@@ -1,13 +1,9 @@
-"""Position-wise feed-forward networks (paper, section 3.3).
+"""The position-wise feed-forward network.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Position-wise feed-forward networks" (paper, section 3.3):
 https://github.com/OWNER/aiayn/blob/main/book/03-3-feed-forward.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "FeedForward",
-]
-
 
 # book/03-3-feed-forward.ipynb, cell feed-forward
 from jaxtyping import Float

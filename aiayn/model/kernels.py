@@ -1,21 +1,9 @@
-"""Other scores, and what a kernel does (paper, section 3.2).
+"""Additive and other scores; kernels wrapped to record weights or change results.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Other scores, and what a kernel does" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "unscaled_dot_product",
-    "GeneralScore",
-    "AdditiveScore",
-    "Score",
-    "attention_kernel",
-    "Change",
-    "WrappedAttention",
-    "wrapped_attention",
-    "recorded_attention",
-]
-
 
 # book/11-8-other-scores-and-kernels.ipynb, cell kernels-imports
 import math

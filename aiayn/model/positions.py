@@ -1,18 +1,9 @@
-"""Positional encoding (paper, section 3.5).
+"""Sinusoidal, learned and relative positions, and none.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Positional encoding" (paper, section 3.5):
 https://github.com/OWNER/aiayn/blob/main/book/03-5-positional-encoding.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "NoPositions",
-    "sinusoidal_encoding",
-    "SinusoidalPositions",
-    "LearnedPositions",
-    "RelativePositions",
-    "RelativeAttention",
-]
-
 
 # book/03-5-positional-encoding.ipynb, cell no-positions
 import math

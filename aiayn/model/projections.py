@@ -1,13 +1,9 @@
-"""Attention (paper, section 3.2).
+"""Queries, keys and values of all heads from one matrix product.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Attention" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "HeadProjections",
-]
-
 
 # book/03-2-attention.ipynb, cell head-projections
 import torch.nn.functional as F

@@ -1,23 +1,9 @@
-"""Introduction (paper, section 1).
+"""Recurrent encoder-decoders: without attention, with Bahdanau's, and with Luong's.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Introduction" (paper, section 1):
 https://github.com/OWNER/aiayn/blob/main/book/01-introduction.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Looks",
-    "SCORES",
-    "RecurrentConfig",
-    "recurrent_layer",
-    "RecurrentState",
-    "read_both_ways",
-    "summary",
-    "begin",
-    "contexts",
-    "RecurrentModel",
-    "RECURRENT",
-]
-
 
 # book/01-introduction.ipynb, cell imports
 from dataclasses import dataclass

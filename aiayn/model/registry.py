@@ -1,18 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""Builds a model from its configuration, and turns configurations into dictionaries.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "ARCHITECTURES",
-    "register",
-    "build",
-    "describe",
-    "understand",
-    "check_rebuilt",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell architectures
 import types

@@ -1,20 +1,9 @@
-"""Encoder and decoder stacks (paper, section 3.1).
+"""Encoder and decoder layers with their residual connections and layer norms.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Encoder and decoder stacks" (paper, section 3.1):
 https://github.com/OWNER/aiayn/blob/main/book/03-1-encoder-and-decoder-stacks.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Norm",
-    "Residual",
-    "EncoderLayer",
-    "Encoder",
-    "final_norm",
-    "LayerCache",
-    "DecoderLayer",
-    "Decoder",
-]
-
 
 # book/03-1-encoder-and-decoder-stacks.ipynb, cell imports
 from collections.abc import Callable, Iterable, Sequence

@@ -1,18 +1,9 @@
-"""Model architecture (paper, section 3).
+"""The Transformer, and its decoding one step at a time.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Model architecture" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "encoder_layer",
-    "decoder_layer",
-    "attention",
-    "positions",
-    "Transformer",
-    "DecoderState",
-]
-
 
 # book/03-model-architecture.ipynb, cell imports
 from jaxtyping import Bool, Float, Int

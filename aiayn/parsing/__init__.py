@@ -1,7 +1,8 @@
-"""Trees in and out (paper, section 6.3).
+"""Constituency parsing with a Transformer, and its score.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

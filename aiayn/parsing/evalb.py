@@ -1,21 +1,9 @@
-"""Trees in and out (paper, section 6.3).
+"""Labelled F1 as EVALB counts it.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "DELETED",
-    "UNCOUNTED",
-    "SAME",
-    "Bracket",
-    "brackets",
-    "crossings",
-    "BracketScores",
-    "evalb",
-    "strict",
-]
-
 
 # book/11-9-trees-in-and-out.ipynb, cell evalb-imports
 from collections import Counter

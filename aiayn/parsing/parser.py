@@ -1,23 +1,9 @@
-"""Trees in and out (paper, section 6.3).
+"""A trained model as a constituency parser.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PARSING_SEARCH",
-    "ROUND",
-    "WORD",
-    "tokenise",
-    "words_of",
-    "Parse",
-    "parse",
-    "Parser",
-    "BATCH_TOKENS",
-    "gold_trees",
-    "evaluate",
-]
-
 
 # book/11-9-trees-in-and-out.ipynb, cell imports
 import contextlib

@@ -1,16 +1,9 @@
-"""Trees in and out (paper, section 6.3).
+"""Restricts the beam search to prefixes of well-formed trees.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Trees in and out" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "TreeVocabulary",
-    "LONGEST_RUN",
-    "Stand",
-    "WellFormed",
-]
-
 
 # book/11-9-trees-in-and-out.ipynb, cell well-formed-imports
 from typing import NamedTuple

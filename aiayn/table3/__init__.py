@@ -1,7 +1,8 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""The variations of the model in Table 3.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

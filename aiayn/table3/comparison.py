@@ -1,27 +1,9 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""Whether one row of a record is better than another, given the spread of its seeds.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Measure",
-    "SEEDS",
-    "MARGIN",
-    "FLAT",
-    "WINDOW",
-    "FLOOR",
-    "gate",
-    "Comparison",
-    "Finding",
-    "compare",
-    "judge",
-    "judge_statement",
-    "spread",
-    "report",
-    "gains",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell comparison-imports
 import math

@@ -1,17 +1,9 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""How each row of a sweep is trained, and what is left to train.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SWEEPS",
-    "sweep_config",
-    "Job",
-    "key_of",
-    "Plan",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell plan-imports
 from dataclasses import dataclass, replace

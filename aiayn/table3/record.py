@@ -1,17 +1,9 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""The record of a sweep, read and written.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_run",
-    "read_record",
-    "runs_of",
-    "open_record",
-    "save",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell read-record
 import json

@@ -1,20 +1,9 @@
-"""Model variations (paper, section 6.2).
+"""The rows of Table 3 as configurations.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Model variations" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/06-2-model-variations.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Row",
-    "ROWS",
-    "choose_rows",
-    "Form",
-    "FORMS",
-    "WIDTHS",
-    "row_config",
-    "parameters",
-]
-
 
 # book/06-2-model-variations.ipynb, cell imports
 from collections.abc import Sequence

@@ -1,19 +1,9 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""Trains and scores rows of Table 3 with several seeds.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "run_job",
-    "run_apart",
-    "corpus_files",
-    "workplace",
-    "places",
-    "run_all",
-    "sweep",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell sweep-imports
 import contextlib

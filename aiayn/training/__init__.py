@@ -1,7 +1,8 @@
-"""Many workers (paper, section 5).
+"""Training: recipes, the loss, the optimizer, checkpoints, and the loop over them.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,26 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""Saving, loading and averaging checkpoints.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "adam_tensors",
-    "flush",
-    "save_checkpoint",
-    "saved_steps",
-    "is_due",
-    "list_checkpoints",
-    "described_checkpoints",
-    "DTYPES",
-    "read_header",
-    "read_tensors",
-    "wanted_shapes",
-    "own_vocabulary",
-    "load_model",
-    "load_checkpoint",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell checkpoint-imports
 import contextlib

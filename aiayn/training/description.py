@@ -1,19 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""The metadata of a checkpoint: its model and its training, checked and typed.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_shape",
-    "Kind",
-    "kind_of",
-    "Description",
-    "fits",
-    "check_training",
-    "read_description",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell description-imports
 import json

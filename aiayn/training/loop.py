@@ -1,27 +1,9 @@
-"""Many workers (paper, section 5).
+"""The training loop, from a corpus to a folder with checkpoints.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "LOG_STEPS",
-    "hardware_peak",
-    "Trainer",
-    "GENTLE",
-    "Initial",
-    "adapted",
-    "Beginning",
-    "beginning",
-    "prepare_run",
-    "contents",
-    "told",
-    "settings_of",
-    "checked_settings",
-    "check_ahead",
-    "train_model",
-]
-
 
 # book/11-7-many-workers.ipynb, cell imports
 import math

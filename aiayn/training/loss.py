@@ -1,17 +1,9 @@
-"""Regularization (paper, section 5.4).
+"""Cross-entropy with label smoothing, and a form that saves memory on the projection.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Regularization" (paper, section 5.4):
 https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "label_smoothed_loss",
-    "ProjectedLoss",
-    "float16_loss",
-    "CHUNK",
-    "projected_loss",
-]
-
 
 # book/05-4-regularization.ipynb, cell label-smoothed-loss
 from typing import Any

@@ -1,21 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""The log of losses and speeds, and early stopping.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "VALIDATED",
-    "tensorboard_writer",
-    "is_number",
-    "read_lines",
-    "Metrics",
-    "best_step",
-    "stale",
-    "means",
-    "Meter",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell metrics-imports
 import json

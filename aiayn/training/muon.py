@@ -1,14 +1,9 @@
-"""Little text (paper, section 5).
+"""Muon for the weight matrices of the layers, and Adam for everything else.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Little text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "orthogonal",
-    "Muon",
-]
-
 
 # book/11-13-little-text.ipynb, cell muon-imports
 import torch

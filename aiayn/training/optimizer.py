@@ -1,15 +1,9 @@
-"""Optimizer (paper, section 5.3).
+"""Adam, and the learning-rate schedule with its warm-up.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Optimizer" (paper, section 5.3):
 https://github.com/OWNER/aiayn/blob/main/book/05-3-optimizer.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "make_optimizer",
-    "set_rate",
-    "learning_rate",
-]
-
 
 # book/05-3-optimizer.ipynb, cell make-optimizer
 import torch

@@ -1,19 +1,9 @@
-"""Many workers (paper, section 5).
+"""What happens once before the first step: the vocabulary and the tokenized data.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "LOG",
-    "Corpus",
-    "checksum",
-    "learn_vocabulary",
-    "kinds_of",
-    "encode_texts",
-    "prepare",
-]
-
 
 # book/11-7-many-workers.ipynb, cell preparation-imports
 import hashlib
@@ -146,7 +136,7 @@ def prepare(
         else data
     )
     for odd in oddities(*texts):
-        LOG.warning("aiayn: %s", odd)
+        LOG.warning("aiayn: warning: %s", odd)
     trees, size = kind_of(pair) == "parsing", config.model.vocabulary_size
     for tree in chain(*map(trees_of, texts)) if trees else ():
         del tree  # each is one, or an error names its line

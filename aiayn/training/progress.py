@@ -1,13 +1,9 @@
-"""Your own text (paper, section 5).
+"""The progress bar of a training run, and a line for each checkpoint.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Your own text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-3-your-own-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Progress",
-]
-
 
 # book/11-3-your-own-text.ipynb, cell progress-imports
 import math

@@ -1,15 +1,9 @@
-"""Sweeps and evidence (paper, section 6.2).
+"""By which command, when, where and from which commit a record was made.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Sweeps and evidence" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "device_name",
-    "checked_out",
-    "provenance",
-]
-
 
 # book/11-12-sweeps-and-evidence.ipynb, cell provenance
 import os

@@ -1,18 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""Everything that fixes a training run except its data, by name.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "MOST",
-    "LittleText",
-    "TrainingConfig",
-    "check_recipe",
-    "RECIPES",
-    "recipe",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell recipes-imports
 import math

@@ -1,17 +1,9 @@
-"""Little text (paper, section 5).
+"""Word dropout and R-Drop, for small corpora.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Little text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "hide_words",
-    "r_drop_loss",
-    "r_drop_gradient",
-    "ProjectedRDrop",
-    "RegularizedObjective",
-]
-
 
 # book/11-13-little-text.ipynb, cell regularization-imports
 from dataclasses import replace

@@ -1,21 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""Resuming a training run from its last checkpoint.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "FREE",
-    "USUAL",
-    "cooling",
-    "check_same_training",
-    "with_optimizer",
-    "newest_checkpoint",
-    "offering_another",
-    "begun_description",
-    "restore",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell resume-imports
 import contextlib

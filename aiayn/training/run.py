@@ -1,22 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""The folder of a training run, and what it holds after an interruption.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "read_note",
-    "check_run",
-    "claimed",
-    "check_folder",
-    "RunFolder",
-    "Run",
-    "clear_away",
-    "discard",
-    "restarted",
-    "stop_signals",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell run-imports
 import contextlib

@@ -1,20 +1,9 @@
-"""Training (paper, section 5).
+"""One training step with mixed precision, and the validation loss.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "batch_loss",
-    "Objective",
-    "add_gradients",
-    "gradient_scaler",
-    "UNSCALED",
-    "NotFinite",
-    "training_step",
-    "validation_loss",
-]
-
 
 # book/05-training.ipynb, cell step-imports
 import math

@@ -1,15 +1,9 @@
-"""Many workers (paper, section 5).
+"""Loads the batches of coming steps while the current one is computed.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "training_batches",
-    "validation_batches",
-    "upcoming",
-]
-
 
 # book/11-7-many-workers.ipynb, cell supply-imports
 from collections.abc import Callable, Iterator

@@ -1,16 +1,9 @@
-"""Runs that survive (paper, section 5).
+"""A finished run as those who use it read it: model, vocabulary and settings.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Runs that survive" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "TEST_SETS",
-    "CORPORA",
-    "test_split",
-    "TrainedRun",
-]
-
 
 # book/11-1-runs-that-survive.ipynb, cell test-sets
 import logging

@@ -1,24 +1,9 @@
-"""Many workers (paper, section 5).
+"""Distributed data-parallel training: the processes and how they agree.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Many workers" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-7-many-workers.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "T",
-    "WorkerLost",
-    "JOIN_SECONDS",
-    "SILENT_SECONDS",
-    "Workers",
-    "signs_of_life",
-    "rank_0_answers",
-    "wait_for",
-    "call_the_roll",
-    "compare",
-    "meeting",
-    "join_workers",
-]
-
 
 # book/11-7-many-workers.ipynb, cell distribution-imports
 import json

@@ -1,7 +1,8 @@
-"""Searching and scoring (paper, section 6.1).
+"""Beam search, the translator, and BLEU.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,17 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""Beam search over many sentences, in batches of similar length.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "TooLong",
-    "CutOff",
-    "UnknownLetters",
-    "tokens_of",
-    "search_in_batches",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell batches-imports
 import warnings

@@ -1,16 +1,9 @@
-"""A fast decoder (paper, section 6.1).
+"""The key-value caches of a fast decoder, shared by the beams of a sentence.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "A fast decoder" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-2-a-fast-decoder.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "stack_beams",
-    "unstack_beams",
-    "GrowingCache",
-    "EngineState",
-]
-
 
 # book/11-2-a-fast-decoder.ipynb, cell beams-imports
 import torch

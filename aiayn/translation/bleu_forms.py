@@ -1,23 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""BLEU in each of the variants that papers quote.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "split_hyphens",
-    "GERMAN_QUOTES",
-    "prepare_as_paper",
-    "prepare_as_multi30k",
-    "moses_languages",
-    "check_language",
-    "Score",
-    "multi_bleu",
-    "bleu_in_every_form",
-    "filtered_lines",
-    "bleu_on_newstest2014",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell split-hyphens
 import re

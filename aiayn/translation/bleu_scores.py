@@ -1,20 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""BLEU and chrF, with bootstrap confidence intervals.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_lines",
-    "TOKENISED",
-    "bleu",
-    "SAMPLES",
-    "SEED",
-    "Measured",
-    "resampled",
-    "measure",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell bleu-imports
 import warnings

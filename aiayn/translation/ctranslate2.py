@@ -1,21 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""Export of a model to CTranslate2.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "numbers",
-    "give_linear",
-    "give_norm",
-    "give_attention",
-    "give_feed_forward",
-    "position_table",
-    "ctranslate2_spec",
-    "convertible",
-    "write_ctranslate2",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell conversion-imports
 import os

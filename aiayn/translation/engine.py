@@ -1,26 +1,9 @@
-"""A fast decoder (paper, section 6.1).
+"""A fast decoder for the Transformer, in which beams share what they have in common.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "A fast decoder" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-2-a-fast-decoder.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "FEW",
-    "SHORT",
-    "heads_of",
-    "lengthen",
-    "over_memory",
-    "over_words",
-    "own_positions",
-    "PARTS",
-    "ENOUGH",
-    "remember",
-    "Engine",
-    "has_known_parts",
-    "state_of",
-    "engine_for",
-]
-
 
 # book/11-2-a-fast-decoder.ipynb, cell imports
 import math

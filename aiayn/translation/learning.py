@@ -1,25 +1,9 @@
-"""Your own text (paper, section 5).
+"""Trains a translator on given sentence pairs; saves and loads models.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Your own text" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/11-3-your-own-text.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "SomePairs",
-    "Start",
-    "pairs_of",
-    "hold_out",
-    "example",
-    "initial",
-    "begin_with",
-    "train",
-    "texts",
-    "checked",
-    "finished",
-    "save",
-    "load",
-]
-
 
 # book/11-3-your-own-text.ipynb, cell imports
 import random

@@ -1,23 +1,9 @@
-"""A fast decoder (paper, section 6.1).
+"""Linear layers for decoding: repacked weights, or 8-bit quantization.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "A fast decoder" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-2-a-fast-decoder.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PackedProduct",
-    "packs",
-    "Make",
-    "PreparedProjections",
-    "PreparedEmbeddings",
-    "prepared",
-    "EightBitProduct",
-    "has_vnni",
-    "Compute",
-    "NARROW",
-    "product_for",
-]
-
 
 # book/11-2-a-fast-decoder.ipynb, cell products-imports
 import warnings

@@ -1,25 +1,9 @@
-"""Searching and scoring (paper, section 6.1).
+"""Beam search with a length penalty.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Searching and scoring" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "length_penalty",
-    "SearchConfig",
-    "PAPER_SEARCH",
-    "Hypothesis",
-    "BLOCK",
-    "greatest_of_blocks",
-    "expand",
-    "Finished",
-    "Allowed",
-    "LEAVING",
-    "check_numbers",
-    "still_going",
-    "beam_search",
-]
-
 
 # book/11-10-searching-and-scoring.ipynb, cell search-imports
 import math

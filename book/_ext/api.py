@@ -10,11 +10,11 @@
 import builtins
 import re
 import shutil
+import tomllib
 import typing
 from pathlib import Path
 from typing import Any
 
-import yaml
 from command_line import command_line
 from docutils import nodes
 from modules import full_name, home_of, module_of, package
@@ -28,7 +28,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
-DESCRIPTION = "book/package.yml"
+DESCRIPTION = "book/package.toml"
 INDEX = """\
 Reference of aiayn
 ==================
@@ -58,9 +58,7 @@ All modules
 def write_pages(app: Sphinx, config: Config) -> None:
     """Write the pages of the reference where Sphinx will look for them."""
     folder, modules = Path(app.srcdir, "api"), package(app)
-    described = yaml.safe_load(
-        Path(app.srcdir, DESCRIPTION).read_text(encoding="utf-8")
-    )
+    described = tomllib.loads(Path(app.srcdir, DESCRIPTION).read_text(encoding="utf-8"))
     told = {
         name: words
         for group in described["modules"].values()
@@ -111,8 +109,8 @@ def groups(tables: dict[str, str]) -> str:
 
 
 def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
-    """Let what `import aiayn` gives, or a room, be found by that name too, in this book
-    and from others.
+    """Let what `import aiayn` gives, or a folder of it, be found by that name too, in
+    this book and from others.
     """
     modules, objects = package(app), env.domains["py"].data["objects"]
     for front in modules.values():

@@ -7,6 +7,7 @@ behind a field or the name of a default value.
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
@@ -110,6 +111,14 @@ def targets(node: ast.stmt) -> list[str]:
     ]
 
 
+def with_types_only(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, and those that only type checkers read."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from node.body
+
+
 def read_module(name: str, source: str) -> Module:
     """A module from its text."""
     cells = [
@@ -119,9 +128,9 @@ def read_module(name: str, source: str) -> Module:
     ]
     entries: dict[str, Entry] = {}
     imports: dict[str, str] = {}
-    public: list[str] = []
+    public: list[str] | None = None
     body = ast.parse(source).body
-    for node in body:
+    for node in with_types_only(body):
         if isinstance(node, ast.ImportFrom):
             imports |= {
                 each.asname or each.name: f"{node.module}.{each.name}"
@@ -144,6 +153,8 @@ def read_module(name: str, source: str) -> Module:
                 entries.setdefault(
                     bound, Entry(bound, node, cell, comment(source, body, node))
                 )
+    if public is None:  # elsewhere than in an `__init__`
+        public = [bound for bound in entries if not bound.startswith("_")]
     return Module(name, source, entries, imports, public)
 
 
@@ -160,7 +171,7 @@ def read_package(folder: Path) -> dict[str, Module]:
 
 
 def module_name(path: Path) -> str:
-    """The name of the module in a file; a room's is that of its folder."""
+    """The name of the module in a file; that of an `__init__` is its folder's."""
     return ".".join(path.with_suffix("").parts).removesuffix("__init__").rstrip(".")
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from aiayn import Transformer, config, train_vocabulary
+from aiayn import SearchConfig, Transformer, beam_search, config, train_vocabulary
 
 # Any model that runs on when it is untrained will do.
 sentences = ["The cake was sour.", "The animal was tired.", "Der Kuchen war sauer."]

@@ -1,7 +1,8 @@
-"""Two languages from one meaning (laboratory).
+"""What a sentence can mean, and its form in English and in German.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Two languages from one meaning":
 https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

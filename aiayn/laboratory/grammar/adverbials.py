@@ -1,59 +1,9 @@
-"""What can be said (laboratory).
+"""Adverbials of place, time and manner.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Item",
-    "Draw",
-    "adverb",
-    "adverbs",
-    "PAST",
-    "FUTURE",
-    "SOON",
-    "PARTS",
-    "DAYS",
-    "ON_DAY",
-    "PRESENT",
-    "HABIT",
-    "TIMES",
-    "OFTEN",
-    "ALREADY",
-    "MANNER",
-    "MANNERED",
-    "prepositions",
-    "IN",
-    "ON",
-    "UNDER",
-    "BEHIND",
-    "NEXT_TO",
-    "IN_FRONT_OF",
-    "INTO",
-    "ONTO",
-    "PUT_ON",
-    "PUT_UNDER",
-    "TO",
-    "TO_CITY",
-    "OUT_OF",
-    "THROUGH",
-    "WITH",
-    "WITHOUT",
-    "BECAUSE_OF",
-    "DURING",
-    "FIELD",
-    "STATION",
-    "RIVER",
-    "MARKET",
-    "BEACH",
-    "AT_SPOT",
-    "OUTDOORS",
-    "ROOMS",
-    "SPOTS",
-    "SURFACES",
-    "SEATS",
-]
-
 
 # book/10-3-scenes.ipynb, cell adverbials-imports
 from collections.abc import Mapping, Sequence

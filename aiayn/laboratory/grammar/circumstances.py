@@ -1,20 +1,9 @@
-"""What can be said (laboratory).
+"""Manner, company, reason and negation of an event.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "NOWHERE",
-    "TOGETHER",
-    "add_circumstances",
-    "companion",
-    "cause",
-    "may_be_negated",
-    "own_thing",
-    "pronoun_for",
-]
-
 
 # book/10-3-scenes.ipynb, cell circumstances-imports
 from aiayn.laboratory.grammar import adverbials, verbs

@@ -1,29 +1,9 @@
-"""Two languages from one meaning (laboratory).
+"""German endings, articles and pronouns, by case and gender.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Two languages from one meaning":
 https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "CASES",
-    "GENDERS",
-    "ARTICLE",
-    "STRONG",
-    "MIXED",
-    "ADJECTIVE_WEAK",
-    "ADJECTIVE_MIXED",
-    "ADJECTIVE_STRONG",
-    "ending",
-    "STEMS",
-    "MIXED_STEMS",
-    "PRONOUNS",
-    "RELATIVE_DATIVE_PLURAL",
-    "NUMBERS",
-    "gender_of",
-    "determiner",
-    "pronoun",
-]
-
 
 # book/10-2-two-languages.ipynb, cell declension-imports
 from aiayn.laboratory.grammar.meaning import Thing, pronoun_of

@@ -1,30 +1,9 @@
-"""Two languages from one meaning (laboratory).
+"""English sentences from a meaning, with their trees.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Two languages from one meaning":
 https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Tree",
-    "PRONOUNS",
-    "noun_phrase",
-    "pronoun",
-    "is_person",
-    "plain_noun_phrase",
-    "determiner",
-    "branches",
-    "prepositional_phrase",
-    "adverbial",
-    "relative_clause",
-    "verb_words",
-    "verb_phrase",
-    "nest",
-    "adjective_phrase",
-    "sentence",
-    "statement",
-    "question",
-]
-
 
 # book/10-2-two-languages.ipynb, cell english-imports
 from typing import Any

@@ -1,32 +1,9 @@
-"""Two languages from one meaning (laboratory).
+"""German sentences from a meaning, with their word order.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Two languages from one meaning":
 https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Words",
-    "Atoms",
-    "noun_phrase",
-    "CONTRACTIONS",
-    "prepositional_phrase",
-    "adverbial",
-    "comma",
-    "relative_clause",
-    "verb_words",
-    "finite_form",
-    "VAGUE",
-    "middle",
-    "DEGREES",
-    "adjective_words",
-    "CONJUNCTIONS",
-    "QUESTIONS",
-    "conjunction",
-    "verb_last",
-    "attached",
-    "sentence",
-]
-
 
 # book/10-2-two-languages.ipynb, cell german-imports
 from aiayn.laboratory.grammar.declension import (

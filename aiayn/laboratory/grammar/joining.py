@@ -1,26 +1,9 @@
-"""What can be said (laboratory).
+"""Joins two clauses into one sentence.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "things_in",
-    "unmistakable",
-    "reference_forms",
-    "state_of",
-    "JOINING",
-    "join",
-    "name_subject",
-    "put_into",
-    "continuation",
-    "saying",
-    "WHAT",
-    "ASKING",
-    "asking",
-    "askable",
-]
-
 
 # book/10-3-scenes.ipynb, cell joining-imports
 from aiayn.laboratory.grammar import verbs

@@ -1,26 +1,9 @@
-"""Words (laboratory).
+"""Nouns, names and adjectives in both languages.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Words":
 https://github.com/OWNER/aiayn/blob/main/book/10-1-words.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Noun",
-    "NOUN_TABLE",
-    "read_nouns",
-    "NOUNS",
-    "select",
-    "NAMES",
-    "CITIES",
-    "Adjective",
-    "THINGS",
-    "BEINGS",
-    "ADJECTIVE_TABLE",
-    "read_adjectives",
-    "ADJECTIVES",
-    "COMPARATIVES",
-]
-
 
 # book/10-1-words.ipynb, cell lexicon-imports
 from dataclasses import dataclass

@@ -1,20 +1,9 @@
-"""Two languages from one meaning (laboratory).
+"""Things, places, times and clauses, before they become words.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Two languages from one meaning":
 https://github.com/OWNER/aiayn/blob/main/book/10-2-two-languages.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Thing",
-    "pronoun_of",
-    "Preposition",
-    "Place",
-    "Adverb",
-    "Clause",
-    "Word",
-    "Notes",
-]
-
 
 # book/10-2-two-languages.ipynb, cell meaning-imports
 from dataclasses import dataclass, field

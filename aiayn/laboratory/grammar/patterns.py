@@ -1,36 +1,9 @@
-"""What can be said (laboratory).
+"""Sentences in which the antecedent of a pronoun depends on an adjective.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Pattern",
-    "read_pattern",
-    "find_verb",
-    "CROSS",
-    "PULL",
-    "CARRY",
-    "EAT",
-    "FEED_ON",
-    "DRINK",
-    "CATCH",
-    "PUT",
-    "SWEETS",
-    "MEALS",
-    "TASTE",
-    "CREATURE",
-    "CONTAINER",
-    "PATTERNS",
-    "BOTH_NUMBERS",
-    "pronoun_sentence",
-    "NEUTRAL",
-    "mentioned",
-    "particle",
-    "dependency",
-    "leaves",
-]
-
 
 # book/10-3-scenes.ipynb, cell patterns-imports
 from dataclasses import dataclass

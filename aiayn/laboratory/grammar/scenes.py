@@ -1,33 +1,9 @@
-"""What can be said (laboratory).
+"""Events: what happens, and who takes part.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "PERSONS",
-    "DESTINATIONS",
-    "FREE_PRONOUNS",
-    "subject",
-    "transitive",
-    "unrepeated",
-    "intransitive",
-    "ditransitive",
-    "motion",
-    "destination",
-    "BESIDE",
-    "BIG",
-    "position",
-    "placing",
-    "WHAT_IS",
-    "being",
-    "MADE",
-    "making",
-    "ACTIONS",
-    "PASSING",
-    "action",
-]
-
 
 # book/10-3-scenes.ipynb, cell scenes-imports
 from collections.abc import Callable, Sequence

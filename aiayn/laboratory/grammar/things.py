@@ -1,42 +1,9 @@
-"""What can be said (laboratory).
+"""Noun phrases: who and what a sentence can be about.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "What can be said":
 https://github.com/OWNER/aiayn/blob/main/book/10-3-scenes.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "EXCLUSIVE",
-    "adjectives_of",
-    "predicates_of",
-    "attributes",
-    "rank",
-    "SINGULAR",
-    "MASS",
-    "PLURAL",
-    "QUANTIFIED",
-    "COUNTS",
-    "OWNED",
-    "LOCATED",
-    "PARENTS",
-    "FAMILY",
-    "KIN",
-    "plain_thing",
-    "ownable",
-    "determined",
-    "count",
-    "name",
-    "thing",
-    "place",
-    "spot",
-    "at",
-    "verbs_with_object",
-    "verbs_with_subject",
-    "relative",
-    "TENSES",
-    "WILLING",
-    "choose_tense",
-]
-
 
 # book/10-3-scenes.ipynb, cell things-imports
 from collections.abc import Sequence

@@ -1,33 +1,9 @@
-"""Words (laboratory).
+"""Verbs in both languages, with all their forms.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "Words":
 https://github.com/OWNER/aiayn/blob/main/book/10-1-words.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "Verb",
-    "DOUBLED",
-    "english_forms",
-    "german_forms",
-    "read_verbs",
-    "INTRANSITIVE",
-    "TRANSITIVE",
-    "PARTICLE",
-    "DITRANSITIVE",
-    "MOTION",
-    "POSITION",
-    "PLACING",
-    "SAYING",
-    "MAKE",
-    "FIT",
-    "irregular",
-    "BE",
-    "HAVE",
-    "WILL",
-    "MODALS",
-    "AUXILIARIES",
-]
-
 
 # book/10-1-words.ipynb, cell verbs-imports
 from dataclasses import dataclass

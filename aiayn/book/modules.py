@@ -1,17 +1,9 @@
-"""From cells to a package.
+"""Puts the text of a module together from its pieces.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "From cells to a package":
 https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "check_names",
-    "blank_lines",
-    "GENERATED",
-    "opening",
-    "module_source",
-]
-
 
 # book/11-4-from-cells-to-a-package.ipynb, cell modules-imports
 import ast
@@ -21,8 +13,8 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from aiayn.book_cells import BookError, Piece, bound_names, read_notebook, used_names
-from aiayn.book_classes import join_classes, split
+from aiayn.book.cells import BookError, Piece, bound_names, read_notebook, used_names
+from aiayn.book.classes import join_classes, split
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell check-names
@@ -42,16 +34,43 @@ def check_names(module: list[Piece]) -> None:
 
 # book/11-4-from-cells-to-a-package.ipynb, cell blank-lines
 def blank_lines(before: str, after: str) -> int:
-    """The blank lines ruff wants between two pieces: one after imports, else two."""
+    """The blank lines that ruff wants below part of a module.
+
+    One between a docstring or imports and what is no definition, else two.
+    """
     last, first = ast.parse(before).body[-1:], ast.parse(after).body[:1]
     definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    imports = any(isinstance(node, ast.Import | ast.ImportFrom) for node in last)
+    beginning = ast.Import | ast.ImportFrom | ast.Expr
+    begins = any(isinstance(node, beginning) for node in last)
     defines = any(isinstance(node, definition) for node in first)
-    return 1 if imports and not defines else 2
+    return 1 if begins and not defines else 2
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell opening
 GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
+DESCRIPTION = Path("book", "package.toml")
+
+
+def sentence(root: Path, module: list[Piece]) -> str:
+    """What the module is for, as `book/package.toml` says.
+
+    Raises
+    ------
+    BookError
+        If that file does not say so, or is no TOML.
+    """
+    path, name = root / DESCRIPTION, module[0].module.removesuffix(".__init__")
+    try:
+        groups = tomllib.loads(path.read_text(encoding="utf-8"))["modules"].values()
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{DESCRIPTION.as_posix()}: {error}") from None
+    for group in groups:
+        if name in group:
+            return str(group[name])
+    raise BookError(
+        f"{module[0].origin}: {DESCRIPTION.as_posix()} does not say what aiayn.{name} "
+        f'is for; add a line: "{name}" = "…"'
+    )
 
 
 def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
@@ -66,11 +85,19 @@ def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
 
 
 # book/11-4-from-cells-to-a-package.ipynb, cell module-source
-def module_source(root: Path, module: list[Piece]) -> str:
-    """The text of a module: its docstring, the public names, then the pieces.
+def public_names(module: list[Piece]) -> list[str]:
+    """The names that an `__init__` imports from the package's other modules."""
+    nodes = [node for piece in module for node in ast.walk(ast.parse(piece.source))]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    ours = [each for each in imports if f"{each.module}.".startswith("aiayn.")]
+    return [alias.asname or alias.name for node in ours for alias in node.names]
 
-    The docstring is that of the module's first cell, or else the chapter's title, and
-    leads to the chapter.
+
+def module_source(root: Path, module: list[Piece]) -> str:
+    """The text of a module: its docstring, then the pieces.
+
+    The docstring is that of the module's first cell, or else its sentence, and leads to
+    the chapter.
     """
     path = module[0].notebook
     notebook = read_notebook(root, root / path)
@@ -78,22 +105,20 @@ def module_source(root: Path, module: list[Piece]) -> str:
     headings = (re.search(r"^# (.+)", text) for text in prose)
     title = next((heading[1].strip() for heading in headings if heading), path.stem)
     section = notebook["aiayn"].get("paper", "")
+    chapter = f'"{title}"'
     if section[:1].isdigit():
-        section = f"paper, section {section}"
+        chapter += f" (paper, section {section})"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     address = f"{project['project']['urls']['Repository']}/blob/main/{path.as_posix()}"
     width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
     module = join_classes(module, width)
-    # A front door is all imports, its public names. Elsewhere imports are private.
-    imports = module[0].module.endswith("__init__")
-    names = [name for piece in module for name in bound_names(piece.source, imports)]
-    public = dict.fromkeys(name for name in names if not name.startswith("_"))
-    listing = "".join(f'\n    "{name}",' for name in public) + "\n" * bool(public)
+    names = public_names(module) if module[0].module.endswith("__init__") else []
     about, module = opening(module)
-    about = about or f"{title}{f' ({section})' if section else ''}."
-    text = f'"""{about}\n\n{GENERATED}\n{address}\n"""\n\n'
-    text += f"__all__ = [{listing}]\n"
-    for before, piece in zip([None, *module], module, strict=False):
-        gap = blank_lines(before.source, piece.source) if before else 2
-        text += "\n" * gap + f"# {piece.origin}\n{piece.source}\n"
+    about = about or sentence(root, module)
+    text = f'"""{about}\n\nFrom {chapter}:\n{address}\n{GENERATED}\n"""\n'
+    if names:
+        text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
+    for piece in module:
+        gap = "\n" * blank_lines(text, piece.source)
+        text += f"{gap}# {piece.origin}\n{piece.source}\n"
     return text

@@ -1,21 +1,9 @@
-"""From cells to a package.
+"""Reads the exported cells of a chapter.
 
-Generated from a chapter of the book: edit that, then run `make export`.
+From "From cells to a package":
 https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
 """
-
-__all__ = [
-    "BookError",
-    "Piece",
-    "read_notebook",
-    "KNOWN_TAGS",
-    "check_tags",
-    "target",
-    "pieces",
-    "bound_names",
-    "used_names",
-]
-
 
 # book/11-4-from-cells-to-a-package.ipynb, cell cells-imports
 import ast
@@ -144,17 +132,16 @@ def pieces(root: Path, path: Path) -> Iterator[Piece]:
 _Named = ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
-def bound_names(source: str, imports: bool = True) -> list[str]:
-    """The names that `source` binds at its top level, in order, imported or not."""
+def bound_names(source: str) -> list[str]:
+    """The names that `source` binds at its top level, in order."""
 
     def visit(node: ast.AST) -> Iterator[str]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield node.name
             case ast.Import() | ast.ImportFrom():
-                if imports:
-                    for alias in node.names:
-                        yield alias.asname or alias.name.partition(".")[0]
+                for alias in node.names:
+                    yield alias.asname or alias.name.partition(".")[0]
             case ast.Lambda() | ast.GeneratorExp():
                 pass  # what these bind is theirs alone
             case ast.ListComp() | ast.SetComp() | ast.DictComp():

@@ -1,0 +1,171 @@
+"""Checks claims of the paper, and reads the records of long runs.
+
+From "From cells to a package":
+https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/11-4-from-cells-to-a-package.ipynb, cell claims-imports
+import html
+import json
+import math
+import reprlib
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from aiayn.errors import InputError
+
+# book/11-4-from-cells-to-a-package.ipynb, cell states
+State = Literal[
+    "holds", "does not hold", "does not hold here", "undecided", "not yet run"
+]
+Evidence = Literal[
+    "proof",
+    "by construction",
+    "simulation",
+    "timing",
+    "toy",
+    "laboratory",
+    "real text",
+]
+_MARKS: dict[State, str] = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "does not hold here": "✗",
+    "undecided": "?",
+    "not yet run": "○",
+}
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell claim
+def claim(
+    identifier: str,
+    holds: bool | None = None,
+    figure: str = "",
+    *,
+    evidence: Evidence,
+    expected: bool | None = True,
+    run: str = "",
+) -> None:
+    """Check a claim of the paper (an id of `book/claims.yml`) and show one quiet line.
+
+    Parameters
+    ----------
+    identifier : str
+        Which claim.
+    holds, expected : bool, optional
+        What was found, and what the book says of it: None if it is undecided.
+    figure : str
+        What was measured; what varies from run to run in it stands between ⟨ and ⟩.
+        With `run`, what will count as held.
+    evidence : str
+        What stands behind it; only a proof refutes a claim at any scale.
+    run : str
+        The command that writes the record which would decide, while there is none.
+
+    Raises
+    ------
+    AssertionError
+        If what was found is not what the book says.
+    """
+    failed: State = "does not hold" if evidence == "proof" else "does not hold here"
+    state: State = "holds" if holds else failed
+    state = "undecided" if holds is None else state
+    state = "not yet run" if run else state
+    found = f"{state} ({evidence})" + (f": {figure}" if figure else "")
+    found += f"; the command is {run}" if run else ""
+    if not run and (None if holds is None else bool(holds)) is not expected:
+        raise AssertionError(f"Claim {identifier} {found}; the book says otherwise")
+    record = {"claim": identifier, "state": state, "evidence": evidence}
+    record |= {"figure": figure} | ({"run": run} if run else {})
+    _show_claim(_MARKS[state], f"Claim {identifier}", found, record)
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell show-claim
+def _show_claim(mark: str, name: str, found: str, record: dict[str, str]) -> None:
+    """One line under the cell, with the record in its metadata; printed elsewhere."""
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+        from IPython.display import display
+
+        text = f"{mark} <b>{html.escape(name)}</b> {html.escape(found)}"
+        bundle = {
+            "text/plain": f"{mark} {name} {found}",
+            "text/html": f'<div class="aiayn-claim">{text}</div>',
+        }
+        display(bundle, raw=True, metadata={"aiayn": record})
+    else:
+        print(f"{mark} {name} {found}")
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell record-path
+def record_path(name: str) -> Path:
+    """Where the result of a long run is: `runs` beside the chapter, or the package.
+
+    Where there is none, it is the place beside the chapter: nothing was recorded yet.
+    """
+    beside = Path("runs", name)
+    packaged = Path(str(files("aiayn")), "runs", name)  # for Colab
+    return packaged if packaged.exists() and not beside.exists() else beside
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell record
+@dataclass(frozen=True)
+class Record:
+    """A record of a long run, or a part of it; a field is checked when it is read.
+
+    An `InputError` names file and field if that is missing, or of another kind.
+    """
+
+    content: Any
+    file: str
+    field: str = ""  # where in the file this part is
+
+    def get(self, *names: str, kind: type = object) -> Any:
+        """What is in a field, or in a field of a field, and so on."""
+        content = self.content
+        for depth, name in enumerate(names, 1):
+            if not isinstance(content, dict) or name not in content:
+                raise self._wrong("is missing", *names[:depth])
+            content = content[name]
+        if not isinstance(content, kind):
+            raise self._wrong(f"cannot be {reprlib.repr(content)}", *names)
+        return content
+
+    def number(self, *names: str) -> float:
+        """A field that is a number, neither infinite nor NaN."""
+        value = self.get(*names)
+        if type(value) not in (int, float) or not math.isfinite(value):
+            raise self._wrong(f"cannot be {reprlib.repr(value)}", *names)
+        return float(value)
+
+    def parts(self, *names: str) -> list["Record"]:
+        """The entries of a field that is a list, such as `runs`."""
+        field = ".".join(filter(None, (self.field, *names)))
+        entries = enumerate(self.get(*names, kind=list))
+        return [Record(each, self.file, f"{field}[{k}]") for k, each in entries]
+
+    def require(self, *names: str, **fields: Any) -> None:
+        """Refuse a record of something else: these fields of a field must be so."""
+        for name, wanted in fields.items():
+            if (found := self.get(*names, name)) != wanted:
+                fault = f"must be {wanted!r}, not {reprlib.repr(found)}"
+                raise self._wrong(fault, *names, name)
+
+    def _wrong(self, fault: str, *names: str) -> InputError:
+        field = ".".join(filter(None, (self.field, *names)))
+        return InputError(f"{self.file}: field {field} {fault}")
+
+
+# book/11-4-from-cells-to-a-package.ipynb, cell read-record
+def read_record(name: str) -> Record | None:
+    """The record NAME.json of a long run; None if it has not been made."""
+    path = record_path(f"{name}.json")
+    try:
+        return Record(json.loads(path.read_text(encoding="utf-8")), str(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a record ({error})") from None
