@@ -3,7 +3,8 @@
     from aiayn import Translator, recipe, train
 
     pairs = [("The dog sleeps.", "Der Hund schläft."), ...]  # yours
-    translator = train(recipe("small", vocabulary_size=500, minutes=1), pairs)
+    small = recipe("small", minutes=1, model={"vocabulary_size": 500})
+    translator = train(small, pairs)
     translator("The dog sleeps.")
     translator.save("mine")  # and Translator.load("mine") gives it back
 

@@ -10,19 +10,22 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 
 from aiayn import laboratory
+from aiayn.base_config import differences
 from aiayn.commands.command_line import (
     open_streams,
     output_arrives,
     read_command,
     show_progress,
+    value_of,
+    with_defaults,
 )
 from aiayn.commands.train import launch, prepare, train
 from aiayn.commands.use import convert, evaluate, parse, translate
@@ -31,87 +34,85 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import check_system
 from aiayn.table3.comparison import gains
 from aiayn.table3.comparison import report as comparison_report
+from aiayn.table3.plan import sweep_recipe
 from aiayn.table3.sweep import sweep as run_sweep
-from aiayn.training.recipes import recipe as named_recipe
+from aiayn.training.recipes import TrainingConfig
+from aiayn.training.recipes import recipe as find_recipe
 
 
 # book/09-launch.ipynb, cell sweep-command
-@dataclass(frozen=True)
-class Recipe:
-    """How a sweep trains, where it is not the recipe of its corpus."""
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What is trained, and how."""
 
-    # of base, if not the recipe's; big takes three times as many
-    steps: int | None = None
-    batch_tokens: int | None = None  # of a step on either side, if not the recipe's
-    warmup: int | None = None  # steps in which the rate rises, if not the recipe's
-    # multiplies the learning rate, if not the recipe's
-    rate_factor: float | None = None
-    # multiples of it, such as 0.5,1,2: each row's seeds take what does best in a trial
+    # laboratory, multi30k, wmt14, or a folder, scored on its val if it has no test
+    data: str
+    out: Path  # the record, a JSON file; what it has is not done again
+    # all, groups or names, with commas between them, such as base,A or h=1,N=2
+    rows: str = "all"
+    pair: str = "en-de"  # languages, source first
+    seeds: int = 5  # how many times each row is trained; a verdict needs five
+    scale: float = 0.25  # of the paper's widths
+    depth: float = 1.0  # of the paper's numbers of layers
+    # multiples of the learning rate, such as 0.5,1,2: each row's seeds take what does
+    # best in a trial
     rates: str = ""
-    depth: float | None = (
-        None  # share of the paper's numbers of layers; all unless given
+    recipe: str | None = None  # how to train; the corpus's own way unless given
+    workers: int | None = (
+        None  # trainings at a time; one for each processor unless given
     )
-    dropout: float | None = None  # of rows that do not change it, if not the recipe's
-    vocabulary_size: int | None = None  # pieces, if not the recipe's
+    workers_per_gpu: int | None = None  # the same for each GPU, instead
+    device: str | None = (
+        None  # cpu, cuda, cuda:1, …; a GPU if there is one unless given
+    )
+    # a row sets the shape, but for vocabulary_size and dropout, and the checkpoints
+    config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
-    def changes(self) -> dict[str, Any]:
-        """As `aiayn.table3.sweep.sweep` takes them."""
-        try:
-            rates = [float(rate) for rate in self.rates.split(",") if self.rates]
-        except ValueError:
-            raise InputError(
-                f"rates={self.rates}: must be numbers, such as 0.5,1,2"
-            ) from None
-        return asdict(self) | {"rates": rates}
+    @classmethod
+    def usual(cls, words: list[str]) -> type:
+        """This class, with the recipe that the words of a command name as default."""
+        name, data = value_of("--recipe", words), value_of("--data", words)
+        config = find_recipe(name) if name else sweep_recipe(data or "")
+        return with_defaults(cls, recipe=name, config=config)
+
+    def check(self) -> None:
+        """Raise an InputError if it changes a part of the shape that a row sets."""
+        usual = find_recipe(self.recipe) if self.recipe else sweep_recipe(self.data)
+        for name in differences(usual, self.config):
+            part, _, last = name.rpartition(".")
+            if part == "model" and last not in ("vocabulary_size", "dropout"):
+                raise InputError(f"--{name}: the rows set it; take scale or depth")
 
 
 # book/09-launch.ipynb, cell sweep-verb
-def sweep(
-    data: str,
-    out: Path,
-    rows: str = "all",
-    pair: str = "en-de",
-    seeds: int = 5,
-    scale: float = 0.25,
-    recipe: Annotated[Recipe, tyro.conf.OmitArgPrefixes] = Recipe(),
-    workers: int | None = None,
-    workers_per_gpu: int | None = None,
-    device: str | None = None,
-) -> None:
-    """Train rows of Table 3 with several seeds, and say which are better than base.
-
-    Parameters
-    ----------
-    data : str
-        laboratory, multi30k, wmt14, or a folder, scored on its val if it has no test.
-    out : Path
-        The record, a JSON file; what it has is not done again.
-    rows : str
-        all, groups or names, with commas between them, such as base,A or h=1,N=2.
-    pair : str
-        Languages, source first.
-    seeds : int
-        How many times each row is trained; a verdict needs five.
-    scale : float
-        Share of the paper's widths.
-    recipe : Recipe
-        What is not the recipe of the corpus.
-    workers : int, optional
-        How many trainings at a time; one for each processor unless given.
-    workers_per_gpu : int, optional
-        How many trainings at a time on each GPU, in place of `workers`.
-    device : str, optional
-        Where they compute: cpu, cuda, cuda:1, …; a GPU if there is one unless given.
-    """
+def sweep(job: Annotated[Sweep, tyro.conf.arg(name="")]) -> None:
+    """Train rows of Table 3 with several seeds, and say which are better than base."""
+    job.check()
+    try:
+        rates = [float(rate) for rate in job.rates.split(",") if job.rates]
+    except ValueError:
+        fault = "must be numbers, such as 0.5,1,2"
+        raise InputError(f"rates={job.rates}: {fault}") from None
     # The trainings are to hear of it, and save.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    how = recipe.changes() | {"seeds": seeds, "scale": scale, "device": device}
-    how |= {"workers": workers, "workers_per_gpu": workers_per_gpu}
-    bar = sys.stderr.isatty()
-    record = run_sweep(rows, data, out, pair, progress=bar, **how)
+    record = run_sweep(
+        job.rows,
+        job.data,
+        job.out,
+        job.pair,
+        job.config,
+        job.seeds,
+        job.scale,
+        job.depth,
+        rates,
+        job.workers,
+        job.workers_per_gpu,
+        progress=sys.stderr.isatty(),
+        device=job.device,
+    )
     print(f"{comparison_report(record)}\n\n{gains(record)}")
     if failed := sum("error" in run for run in record["runs"]):
-        said = f"{failed} of {len(record['runs'])} runs failed; {out} says why"
+        said = f"{failed} of {len(record['runs'])} runs failed; {job.out} says why"
         print(f"aiayn: {said}", file=sys.stderr)
         sys.exit(1)
 
@@ -122,7 +123,7 @@ def plan(
     gpu: str,
     utilisation: float | None = None,
     watts: float | None = None,
-    config: list[str] | None = None,
+    recipe: list[str] | None = None,
     steps: int | None = None,
 ) -> None:
     """Print hours and energy of the trainings of Table 2, or of recipes.
@@ -141,19 +142,19 @@ def plan(
         0.2, 0.3 and 0.4 in turn unless given.
     watts : float, optional
         The power of one, if not that of its data sheet.
-    config : list of str, optional
+    recipe : list of str, optional
         Recipes in place of Table 2's trainings.
     steps : int, optional
         How many they take, if not the recipe's.
     """
     changes = {} if steps is None else {"steps": steps}
-    chosen = {name: named_recipe(name, **changes) for name in config or ()}
+    chosen = {name: find_recipe(name, **changes) for name in recipe or ()}
     runs = [
-        PlannedRun(name, "", its.model, its.steps, its.batch_tokens)
+        PlannedRun(name, "", its.model, its.steps, its.batches.tokens)
         for name, its in chosen.items()
     ]
     if steps is not None and not runs:
-        raise InputError("--steps: those of Table 2 are the paper's; add --config")
+        raise InputError("--steps: those of Table 2 are the paper's; add --recipe")
     print(plan_table(gpus, gpu, utilisation, watts, runs or PAPER_RUNS))
 
 

@@ -47,6 +47,24 @@ def find_device(name: torch.device | str | None = None) -> torch.device:
     return device
 
 
+def training_dtype(device: torch.device, bfloat16: bool = False) -> torch.dtype:
+    """The type in which training multiplies; `peak_flops` is of it.
+
+    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know
+    nothing else, where gradients have to be scaled; else float32. On a processor,
+    bfloat16 if it is asked for and the processor multiplies it itself.
+    """
+    if device.type != "cuda":
+        wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+        itself = wide and torch.cpu._is_avx512_bf16_supported()
+        return torch.bfloat16 if bfloat16 and itself else torch.float32
+    with torch.cuda.device(device):
+        if torch.cuda.is_bf16_supported(including_emulation=False):
+            return torch.bfloat16
+    tensor_cores = torch.cuda.get_device_capability(device) >= (7, 0)
+    return torch.float16 if tensor_cores else torch.float32
+
+
 def keep_heap() -> None:
     """Tell glibc to keep freed memory: to give it back and ask again costs time."""
     try:

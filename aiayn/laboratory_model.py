@@ -22,10 +22,9 @@ from aiayn.laboratory.corpus import Pair, sample
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_checkpoint
 from aiayn.training.description import read_description
-from aiayn.training.loop import settings_of, train_model
+from aiayn.training.loop import train_model
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig, recipe
-from aiayn.training.resume import USUAL
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
@@ -65,8 +64,8 @@ def cached_model(
                 shutil.rmtree(folder, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
                 run = Path(part, "run")
-                train_model(config, "laboratory", pair, run, progress=Progress())
-                if TrainedRun.read(run).description.step != config.steps:
+                made = train_model(config, "laboratory", pair, run, progress=Progress())
+                if not made.ended:
                     raise KeyboardInterrupt  # a signal ended the training
                 run.rename(folder)
             return TrainedRun.read(folder).load("cpu")
@@ -94,12 +93,8 @@ def shipped_model(
     if not folder.is_dir():
         return None
     description = read_description(folder)
-    # A setting that is newer than the model has its default.
-    trained = USUAL | description.training
-    wanted = settings_of(config, "laboratory", pair)
-    del wanted["versions"]
-    same = all(trained.get(name) == value for name, value in wanted.items())
-    if description.model != config.model or not same:
+    known = description.data, description.pair
+    if description.training != config or known != ("laboratory", pair):
         return None
     return load_checkpoint([folder], description)
 

@@ -16,7 +16,7 @@ book/runs/averaging-and-beam.json.
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -79,18 +79,15 @@ def recorded() -> list[dict[str, Any]]:
     return runs
 
 
-def run_of(seed: int, out: Path, minutes: float) -> dict[str, Any] | None:
+def run_of(seed: int, out: Path, minutes: float | None) -> dict[str, Any] | None:
     """Train with a seed and compare the four systems; None if time is up before."""
-    config = replace(
-        recipe("small"),
+    saved = {"steps": APART, "average": LAST, "keep": LAST, "sparse": True}
+    config = recipe(
+        "small",
+        checkpoints={**saved, "minutes": 10.0},
         steps=STEPS,
         seed=seed,
         minutes=minutes,
-        checkpoint_steps=APART,
-        checkpoint_minutes=10.0,
-        sparse=True,
-        average=LAST,
-        keep=LAST,
     )
     resume = out.exists()
     train_model(config, "multi30k", "en-de", out, resume=resume, progress=Progress())
@@ -105,9 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--out", type=Path, default=Path("runs/averaging"))
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="of training, in this call"
-    )
+    parser.add_argument("--minutes", type=float, help="of training, in this call")
     arguments = parser.parse_args()
     keep_heap()
     for seed in arguments.seeds:

@@ -21,7 +21,7 @@ import math
 import random
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
@@ -30,6 +30,7 @@ import records
 import torch
 from filelock import FileLock, Timeout
 
+from aiayn.base_config import changed
 from aiayn.data import Pairs, encode_pairs
 from aiayn.data.batching import Batch, Batches, lengths_of
 from aiayn.data.files import write_atomically
@@ -73,10 +74,9 @@ class Setting:
         """The recipe of a model with this setting: the schedule is the paper's, but for
         its peak.
         """
-        config = recipe(name, seed=seed, steps=steps, warmup=self.warmup)
-        return replace(
-            config, rate_factor=self.rate * (config.model.d_model * self.warmup) ** 0.5
-        )
+        config = recipe(name, seed=seed, steps=steps)
+        factor = self.rate * (config.model.d_model * self.warmup) ** 0.5
+        return changed(config, optimizer={"warmup": self.warmup, "rate_factor": factor})
 
 
 @cache
@@ -247,7 +247,7 @@ def joined_batches(seed: int) -> Batches:
     )
     examples = [example for example in examples if len(example[0]) >= 60]
     return Batches(
-        examples, lengths_of(examples), recipe("laboratory").batch_tokens, seed
+        examples, lengths_of(examples), recipe("laboratory").batches.tokens, seed
     )
 
 

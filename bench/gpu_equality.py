@@ -5,7 +5,6 @@ norm; `LIMITS` says how large it may be in each type.
 """
 
 from copy import deepcopy
-from unittest.mock import patch
 
 import gpu_steps
 import numpy as np
@@ -20,6 +19,7 @@ from aiayn.model.kernels import attention_kernel
 from aiayn.model.positions import RelativeAttention, RelativePositions
 from aiayn.training import TrainingConfig
 from aiayn.training.optimizer import make_optimizer
+from aiayn.training.recipes import OptimizerConfig
 from aiayn.training.step import Objective, add_gradients, gradient_scaler, training_step
 from aiayn.training.workers import Workers
 from aiayn.translation import Translator
@@ -88,26 +88,29 @@ def attention_differences(device: torch.device, dtype: torch.dtype) -> dict[str,
 
 def step_differences(device: torch.device, dtype: torch.dtype) -> dict[str, float]:
     """Of the gradient of one batch, and of the losses of five training steps."""
-    config = TrainingConfig(STEP_SHAPE, warmup=10, rate_factor=0.5)
+    config = TrainingConfig(
+        STEP_SHAPE, optimizer=OptimizerConfig(warmup=10, rate_factor=0.5)
+    )
     torch.manual_seed(1)
     first, results = Transformer(STEP_SHAPE), []
     pairs = gpu_steps.random_pairs(1000, 1000, np.random.default_rng(1))
     for where, kind in (("cpu", torch.float32), (device, dtype)):
         workers = Workers(device=torch.device(where))
-        with patch("aiayn.training.step.training_dtype", lambda *_, kind=kind: kind):
-            model = deepcopy(first).to(where)
-            objective = Objective(model, config.label_smoothing)
-            optimizer, scaler = make_optimizer(model), gradient_scaler(workers.device)
-            work = gpu_steps.global_batch(pairs, 1, workers.device)
-            add_gradients(objective, work, 1, config, workers, scaler)
-            scaler.unscale_(optimizer)
-            gradient = nn.utils.parameters_to_vector(p.grad for p in model.parameters())
-            scaler.update(scaler.get_scale())
-            optimizer.zero_grad()
-            losses = [
-                training_step(objective, optimizer, work, n, config, workers, scaler)
-                for n in range(1, 6)
-            ]
+        model = deepcopy(first).to(where)
+        objective = Objective(model, config.label_smoothing)
+        optimizer = make_optimizer(model)
+        scaler = gradient_scaler(workers.device, kind)
+        work = gpu_steps.global_batch(pairs, 1, workers.device)
+        add_gradients(objective, work, 1, config, workers, scaler, kind)
+        scaler.unscale_(optimizer)
+        gradient = nn.utils.parameters_to_vector(p.grad for p in model.parameters())
+        scaler.update(scaler.get_scale())
+        optimizer.zero_grad()
+        given = config, workers, scaler
+        losses = [
+            training_step(objective, optimizer, work, n, *given, dtype=kind)
+            for n in range(1, 6)
+        ]
         results.append((gradient, torch.tensor([each["loss"] for each in losses])))
     gradients, losses = zip(*results, strict=True)
     return {"gradient": difference(*gradients[::-1]), "loss": difference(*losses[::-1])}

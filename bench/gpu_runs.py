@@ -48,16 +48,14 @@ class Sizes:
 FULL = Sizes(
     sentences=300,
     steps=gpu_steps.Sizes({name: config(name) for name in ("base", "big")}),
-    launch=["--steps", "300", "--checkpoint-steps", "100"],
+    launch=["--steps", "300", "--checkpoints.steps", "100"],
     base=recipe(
         "base",
-        vocabulary_size=8000,
-        dropout=0.3,
-        batch_tokens=8192,
+        model={"vocabulary_size": 8000, "dropout": 0.3},
+        batches={"tokens": 8192, "drop_too_long": True},
+        optimizer={"warmup": 1000, "cooldown": 1500},
+        checkpoints={"steps": 250},
         steps=4000,
-        warmup=1000,
-        cooldown=1500,
-        checkpoint_steps=250,
     ),
     sweep={"scale": 0.5},
 )
@@ -65,9 +63,24 @@ _SMALL = config("laboratory", vocabulary_size=60)
 TINY = Sizes(
     sentences=8,
     steps=gpu_steps.Sizes({"base": _SMALL}, tokens=200, steps=2, rounds=1, product=64),
-    launch=["--steps", "40", "--checkpoint-steps", "10"],
-    base=recipe("laboratory", vocabulary_size=60, steps=6, checkpoint_steps=2),
-    sweep={"scale": 0.125, "steps": 4, "batch_tokens": 200, "vocabulary_size": 60},
+    launch=["--steps", "40", "--checkpoints.steps", "10"],
+    base=recipe(
+        "laboratory",
+        model={"vocabulary_size": 60},
+        batches={"drop_too_long": True},
+        checkpoints={"steps": 2},
+        steps=6,
+    ),
+    sweep={
+        "scale": 0.125,
+        "recipe": recipe(
+            "laboratory",
+            model={"vocabulary_size": 60},
+            batches={"tokens": 200},
+            optimizer={"rate_factor": 0.5},
+            steps=4,
+        ),
+    },
 )
 
 
@@ -111,10 +124,10 @@ def launch(job: Job) -> dict[str, Any]:
     """Part (c): CUDA's sums are not ordered, so two undisturbed runs differ, too; a run
     that was killed may be three times as far from one of them as they are apart.
     """
-    words = ["launch", "--workers", "1", "--data", job.data, "--config", "laboratory"]
+    words = ["launch", "--workers", "1", "--data", job.data, "--recipe", "laboratory"]
     words += [*job.sizes.launch, "--device", job.device.type]
     if job.sizes is TINY:
-        words += ["--vocabulary-size", "60", "--batch-tokens", "200"]
+        words += ["--model.vocabulary-size", "60", "--batches.tokens", "200"]
     words = [sys.executable, "-m", "aiayn", *words]
     steps = int(job.sizes.launch[1])
     half = int(job.sizes.launch[3])
@@ -179,7 +192,6 @@ def base(job: Job) -> dict[str, Any]:
         job.data,
         "en-de",
         run,
-        drop_too_long=True,
         resume=run.exists(),
         device=job.device,
     )
@@ -187,11 +199,17 @@ def base(job: Job) -> dict[str, Any]:
     test = load_pairs(job.data, "en-de", test_split(job.data))
     ours = list(Translator(*trained.load(job.device))(test.source, batch_tokens=20_000))
     forms = bleu_in_every_form(ours, test.target, "de").values()
-    names = "steps batch_tokens warmup cooldown label_smoothing average seed"
+    names = "steps label_smoothing seed"
     return {
         "data": job.data,
         "test": test_split(job.data),
-        "recipe": {name: getattr(settings, name) for name in names.split()},
+        "recipe": {name: getattr(settings, name) for name in names.split()}
+        | {
+            "batch_tokens": settings.batches.tokens,
+            "warmup": settings.optimizer.warmup,
+            "cooldown": settings.optimizer.cooldown,
+            "average": settings.checkpoints.average,
+        },
         "model": {
             name: getattr(settings.model, name)
             for name in ("N", "d_model", "h", "vocabulary_size", "dropout")

@@ -23,10 +23,10 @@ from aiayn.costs.hardware import (
     batch_flops,
     measured_peak,
     peak_flops,
-    training_dtype,
 )
 from aiayn.data import make_batch
 from aiayn.data.batching import GlobalBatch
+from aiayn.fast_paths import training_dtype
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.training import TrainingConfig
 from aiayn.training.optimizer import make_optimizer
@@ -98,9 +98,10 @@ def our_step(
     for layer in model.layers() if compiled else ():
         layer.compile(dynamic=True)
     objective, optimizer = Objective(model, 0.1), make_optimizer(model)
-    workers, scaler = Workers(device=device), gradient_scaler(device)
+    workers, dtype = Workers(device=device), training_dtype(device)
+    scaler = gradient_scaler(device, dtype)
     return lambda work: training_step(
-        objective, optimizer, work, 1, config, workers, scaler
+        objective, optimizer, work, 1, config, workers, scaler, dtype=dtype
     )
 
 

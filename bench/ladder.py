@@ -39,6 +39,7 @@ from multi30k import (
     translator,
 )
 
+from aiayn.base_config import changed, settings
 from aiayn.data import load_pairs
 from aiayn.data.files import write_atomically
 from aiayn.fast_paths import find_device, keep_heap
@@ -50,12 +51,12 @@ from aiayn.translation.bleu_scores import resampled
 
 RUNGS: dict[str, tuple[str, ...]] = {  # and the fields that a rung adds
     "as in the paper": (),
-    "lower-cased": ("lowercase",),
-    "cooldown": ("cooldown",),
-    "Muon": ("muon",),
-    "weight decay": ("weight_decay",),
-    "both directions": ("bidirectional",),
-    "BPE-dropout": ("bpe_dropout",),
+    "lower-cased": ("vocabulary.lowercase",),
+    "cooldown": ("optimizer.cooldown",),
+    "Muon": ("optimizer.muon",),
+    "weight decay": ("optimizer.weight_decay",),
+    "both directions": ("batches.bidirectional",),
+    "BPE-dropout": ("batches.bpe_dropout",),
     "label smoothing": ("label_smoothing",),
 }
 FOLDER = PARTIAL / "ladder"
@@ -63,10 +64,13 @@ FOLDER = PARTIAL / "ladder"
 
 def third(whole: TrainingConfig) -> TrainingConfig:
     """A recipe with a third of its steps, and the same peak of the learning rate."""
-    lengths = ("steps", "warmup", "cooldown", "bidirectional", "checkpoint_steps")
-    fields: dict[str, Any] = {name: getattr(whole, name) // 3 for name in lengths}
-    shorter: float = fields["warmup"] / whole.warmup
-    return replace(whole, rate_factor=whole.rate_factor * shorter**0.5, **fields)
+    lengths = "steps optimizer.warmup optimizer.cooldown batches.bidirectional"
+    names = [*lengths.split(), "checkpoints.steps"]
+    has = settings(whole)
+    fields: dict[str, Any] = {name: has[name] // 3 for name in names}
+    shorter: float = fields["optimizer.warmup"] / has["optimizer.warmup"]
+    factor = has["optimizer.rate_factor"] * shorter**0.5
+    return changed(whole, **fields, **{"optimizer.rate_factor": factor})
 
 
 def rung(name: str) -> TrainingConfig:
@@ -74,9 +78,9 @@ def rung(name: str) -> TrainingConfig:
     names = list(RUNGS)
     later = names[names.index(name) + 1 :]
     left_out = [field for each in later for field in RUNGS[each]]
-    plain = TrainingConfig()
-    without: dict[str, Any] = {field: getattr(plain, field) for field in left_out}
-    return replace(third(recipe("multi30k")), **without)
+    plain = settings(TrainingConfig())
+    without = {field: plain[field] for field in left_out}
+    return changed(third(recipe("multi30k")), **without)
 
 
 def saved(name: str) -> dict[str, Any] | None:
@@ -96,9 +100,9 @@ def climb(out: Path, job: tuple[str, int]) -> None:
     """Train a rung with a seed, and keep how it went and what it translates."""
     name, seed = job
     run = out.with_name(f"{out.name}-{name.replace(' ', '-')}-{seed}")
-    settings = replace(rung(name), seed=seed)
+    config = replace(rung(name), seed=seed)
     how: dict[str, Any] = {"resume": run.exists(), "progress": Progress()}
-    train_model(settings, "multi30k", "en-de", run, **how)
+    train_model(config, "multi30k", "en-de", run, **how)
     points = list(records.validations(run).items())
     device = find_device()
     gpu = device.type == "cuda"
@@ -145,7 +149,12 @@ def pace(name: str, first: int = 50, steps: int = 150) -> float:
     """Seconds for a step; the first few fill caches, and are left out."""
     with TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        few = replace(rung(name), steps=steps, cooldown=0, checkpoint_steps=steps)
+        few = changed(
+            rung(name),
+            steps=steps,
+            optimizer={"cooldown": 0},
+            checkpoints={"steps": steps},
+        )
         train_model(few, "multi30k", "en-de", run, progress=Progress())
         rows = Metrics(run).lines()
     at = {row["step"]: row["minutes"] for row in rows if "tokens_per_second" in row}

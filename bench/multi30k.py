@@ -1,13 +1,14 @@
 """Train on Multi30k with several seeds, and score; book/runs/NAME-PAIR.json.
 
-python bench/multi30k.py [--pair en-de] [--config multi30k] [--seeds 3]
+python bench/multi30k.py [--pair en-de] [--recipe multi30k] [--seeds 3]
                          [--change FIELD=VALUE ... --name NAME]
                          [--out runs/multi30k] [--weights FOLDER]
 
 `multi30k` is the book's recipe, `multi30k-wu` the one of Wu and others (2021); with
-`--change`, fields of a recipe differ, as in `--change muon=false --name multi30k-adam`.
-The beam is Wu's, 5. The alpha of the paper's length penalty is the one with the best
-BLEU on the validation set, in the mean of the seeds; the test set is read after that.
+`--change`, fields of a recipe differ, as in `--change optimizer.muon=false --name
+multi30k-adam`. The beam is Wu's, 5. The alpha of the paper's length penalty is the one
+with the best BLEU on the validation set, in the mean of the seeds; the test set is read
+after that.
 
 Each seed takes more than an hour on two cores. Called again after an interruption, it
 goes on from the last checkpoint; of seeds that are through, bench/partial/ has what is
@@ -36,6 +37,7 @@ from aiayn.data.files import write_atomically
 from aiayn.fast_paths import find_device, keep_heap
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.checkpoint import save_checkpoint
+from aiayn.training.description import Description
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
@@ -113,7 +115,7 @@ def scores(run: Path, pair: str, alpha: float) -> dict[str, Any]:
 def trained(run: Path, pair: str) -> dict[str, Any]:
     """What is recorded of the training of one seed, without the test set."""
     perplexities = records.validations(run)
-    minutes = TrainedRun.read(run).description.training["minutes"]
+    minutes = TrainedRun.read(run).description.minutes or 0.0
     return {
         "machine": records.machine(),
         "minutes": round(minutes, 1),
@@ -155,7 +157,7 @@ def packed(run: Path, name: str) -> bytes:
     best = TrainedRun.read(run)
     model, vocabulary = best.load("cpu")
     folder = run / "half" / name
-    said = {"data": "multi30k", "pair": best.description.pair}
+    said = Description(model.config, data="multi30k", pair=best.description.pair)
     save_checkpoint(folder, model.half(), vocabulary, said)
     whole = BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -169,7 +171,7 @@ def main() -> None:
     """Write the record, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", choices=["en-de", "en-fr"], default="en-de")
-    parser.add_argument("--config", default="multi30k")
+    parser.add_argument("--recipe", default="multi30k")
     parser.add_argument("--change", nargs="*", default=[], metavar="FIELD=VALUE")
     parser.add_argument("--name", help="of the record, if not that of the recipe")
     parser.add_argument("--seeds", type=int, default=1)
@@ -177,14 +179,14 @@ def main() -> None:
     parser.add_argument("--weights", type=Path)
     asked = parser.parse_args()
     keep_heap()
-    name = f"{asked.name or asked.config}-{asked.pair}"
+    name = f"{asked.name or asked.recipe}-{asked.pair}"
     fields = (field.partition("=") for field in asked.change)
     changes = {field: json.loads(value) for field, _, value in fields}
     runs = {
         str(seed): asked.out.with_name(f"{asked.out.name}-{name}-{seed}")
         for seed in range(1, asked.seeds + 1)
     }
-    partial, settings = PARTIAL / f"{name}.json", recipe(asked.config, **changes)
+    partial, settings = PARTIAL / f"{name}.json", recipe(asked.recipe, **changes)
     seeds = train_seeds(partial, runs, settings, asked.pair)
     by_alpha = {seed: each["bleu_on_val_by_alpha"] for seed, each in seeds.items()}
     alpha = best_alpha(by_alpha.values())

@@ -31,6 +31,7 @@ from small_runs import (
 )
 from torch.distributed import HashStore, Store, TCPStore
 
+from aiayn.base_config import changed
 from aiayn.data import Batches, load_pairs, load_vocabulary
 from aiayn.data.encoded import encode_corpus
 from aiayn.errors import InputError
@@ -38,7 +39,7 @@ from aiayn.training import TrainingConfig
 from aiayn.training.workers import Workers, call_the_roll, join_workers
 
 # Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.
-EIGHT = replace(QUICK, micro_batches=8, batch_tokens=100)
+EIGHT = changed(QUICK, batches={"pieces": 8, "tokens": 100})
 NAMES = ["WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"]
 
 
@@ -81,7 +82,7 @@ def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) ->
         vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length
     )
     batches = Batches(
-        encoded, encoded.lengths, EIGHT.batch_tokens, EIGHT.seed, micro_batches=8
+        encoded, encoded.lengths, EIGHT.batches.tokens, EIGHT.seed, micro_batches=8
     )
     sizes = [len(batches[step].numbers) for step in range(1, EIGHT.steps + 1)]
     assert min(sizes) < 8 < max(sizes)
@@ -105,7 +106,11 @@ def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -
     for language, word in (("en", "three "), ("de", "drei ")):
         with (corpus / f"val.{language}").open("a") as text:
             text.write(f"{word * 300}\n{word * 500}\n")
-    long = replace(EIGHT, batch_tokens=600, max_length=5000, checkpoint_steps=2)
+    long = changed(
+        EIGHT,
+        batches={"tokens": 600, "max_length": 5000},
+        checkpoints={"steps": 2},
+    )
     workers = start_workers(2, long, corpus, tmp_path / "run")
     assert [finish(worker) for worker in workers] == [0, 0]
 
@@ -116,14 +121,14 @@ def test_distributed_workers_need_no_number_of_pieces(
     """Without one there are as many as workers; two runs of two workers are the same to
     the last bit.
     """
-    as_many = replace(EIGHT, micro_batches=None)
+    as_many = changed(EIGHT, batches={"pieces": None})
     for name in ("first", "again"):
         workers = start_workers(2, as_many, corpus, tmp_path / name)
         assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(tmp_path / "first", tmp_path / "again")
     one = start(
         small_train,
-        replace(EIGHT, micro_batches=2),
+        changed(EIGHT, batches={"pieces": 2}),
         corpus,
         tmp_path / "one",
         log=tmp_path / "log",
@@ -136,7 +141,7 @@ def test_distributed_pieces_that_cannot_be_shared_evenly(
     corpus: Path, tmp_path: Path
 ) -> None:
     workers = start_workers(
-        2, replace(EIGHT, micro_batches=9), corpus, tmp_path / "run"
+        2, changed(EIGHT, batches={"pieces": 9}), corpus, tmp_path / "run"
     )
     assert [finish(worker) for worker in workers] == [2, 2]
     said = (
@@ -254,7 +259,7 @@ def told_apart(tmp_path: Path, *jobs: tuple[TrainingConfig, Path, Path]) -> list
     return [line for log in logs for line in log.splitlines() if "complaint: " in line]
 
 
-TWO = replace(EIGHT, micro_batches=2)
+TWO = changed(EIGHT, batches={"pieces": 2})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +267,10 @@ TWO = replace(EIGHT, micro_batches=2)
     [
         (replace(TWO, seed=7), "seed=7, rank 0 seed=1"),
         (replace(TWO, steps=7), "steps=7, rank 0 steps=6"),
-        (replace(TWO, micro_batches=4), "micro_batches=4, rank 0 micro_batches=2"),
+        (
+            changed(TWO, batches={"pieces": 4}),
+            "batches.pieces=4, rank 0 batches.pieces=2",
+        ),
         (
             replace(TWO, model=replace(TWO.model, dropout=0.3)),
             "dropout=0.3, rank 0 dropout=0.1",
@@ -326,19 +334,19 @@ def test_distributed_workers_read_the_text_once_a_machine(
 
 
 def long(config: TrainingConfig) -> TrainingConfig:
-    return replace(config, steps=100_000, checkpoint_steps=5)
+    return changed(config, checkpoints={"steps": 5}, steps=100_000)
 
 
 def test_a_killed_worker_ends_the_distributed_run(corpus: Path, tmp_path: Path) -> None:
     """With two processes and no torchrun that would look after them."""
     out = tmp_path / "run"
-    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    workers = start_workers(2, long(changed(EIGHT, batches={"pieces": 2})), corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     workers[1].kill()
     assert finish(workers[1]) == -signal.SIGKILL
     assert finish(workers[0]) not in (0, -signal.SIGKILL)
     step = kept(out)[-1]
-    more = replace(EIGHT, micro_batches=2, steps=step + 2)
+    more = changed(EIGHT, batches={"pieces": 2}, steps=step + 2)
     small_train(more, corpus, out, resume=True)
     assert kept(out)[-1] == step + 2
 
@@ -347,7 +355,7 @@ def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(
     corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    workers = start_workers(2, long(replace(EIGHT, micro_batches=2)), corpus, out)
+    workers = start_workers(2, long(changed(EIGHT, batches={"pieces": 2})), corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     os.kill(workers[1].pid or 0, signal.SIGTERM)  # the one that writes nothing
     assert [finish(worker) for worker in workers] == [0, 0]
@@ -363,6 +371,7 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 import aiayn.training.loop
+from aiayn.base_config import changed
 from small_runs import small_train
 from test_distribution import EIGHT
 
@@ -376,7 +385,9 @@ def dying(*arguments):
     return step(*arguments)
 
 aiayn.training.loop.training_step = dying
-config = replace(EIGHT, micro_batches=2, steps=int(sys.argv[4]), checkpoint_steps=5)
+config = changed(
+    EIGHT, batches={"pieces": 2}, steps=int(sys.argv[4]), checkpoints={"steps": 5}
+)
 small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys.argv)
 """
 
@@ -423,7 +434,7 @@ def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
     out, log = tmp_path / "run", tmp_path / "log"
     assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
     assert "worker 1 dies" in log.read_text()
-    whole = replace(EIGHT, micro_batches=2, steps=12, checkpoint_steps=5)
+    whole = changed(EIGHT, batches={"pieces": 2}, checkpoints={"steps": 5}, steps=12)
     workers = start_workers(2, whole, corpus, tmp_path / "whole")
     assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(

@@ -198,3 +198,13 @@ def test_the_check_tells_right_from_wrong(
         exercise.try_out(answer.source)
     assert type(caught.value).__name__ == answer.error, caught.value
     assert "\n" not in str(caught.value)
+
+
+def test_a_check_says_what_it_found_and_what_it_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(BOOK)
+    _, exercise = answers.exercises(BOOK / "11-3-your-own-text.ipynb")
+    wrong = "def steps_until(share, warmup):\n    return warmup / share"
+    with pytest.raises(AssertionError, match=r"the share is 0\.707, expected 0\.5: "):
+        exercise.try_out(wrong)

@@ -316,7 +316,7 @@ def test_the_commands_on_the_page_run(
     monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 5)
     train, translate = blocks("shell")[0].splitlines()
     echo, _, pipe = translate.partition(" | ")
-    tiny = ["--steps", 2, "--vocabulary-size", 150]
+    tiny = ["--steps", 2, "--model.vocabulary-size", 150]
     code, _, error = aiayn(*shlex.split(train)[1:], *tiny)
     assert code == 0, error
     code, output, error = aiayn(

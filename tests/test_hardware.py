@@ -30,10 +30,10 @@ from aiayn.costs.hardware import (
     peak_flops,
     plan,
     step_flops,
-    training_dtype,
     training_flops,
 )
 from aiayn.errors import InputError
+from aiayn.fast_paths import training_dtype
 from aiayn.model import Transformer, TransformerConfig, config
 
 

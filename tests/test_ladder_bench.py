@@ -10,6 +10,7 @@ import multi30k
 import pytest
 from small_runs import QUICK, write_corpus
 
+from aiayn.base_config import changed
 from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, recipe, train_model
 
@@ -19,7 +20,7 @@ def test_each_rung_adds_its_part_and_the_last_is_the_recipe() -> None:
     rungs = [ladder.rung(name) for name in ladder.RUNGS]
     assert rungs[-1] == ladder.third(whole)
     assert rungs[-1].steps == whole.steps // 3
-    peaks = [each.rate(each.warmup) for each in (rungs[-1], whole)]
+    peaks = [each.rate(each.optimizer.warmup) for each in (rungs[-1], whole)]
     assert peaks[0] == pytest.approx(peaks[1])
     for fields, below, above in zip(
         list(ladder.RUNGS.values())[1:], rungs, rungs[1:], strict=False
@@ -33,7 +34,12 @@ def test_rungs_are_trained_apart_and_recorded_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    few = replace(QUICK, steps=24, warmup=12, checkpoint_steps=4, cooldown=6, average=1)
+    few = changed(
+        QUICK,
+        optimizer={"warmup": 12, "cooldown": 6},
+        checkpoints={"steps": 4, "average": 1},
+        steps=24,
+    )
 
     def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
         train_model(config, str(corpus), pair, out, resume=how.get("resume", False))

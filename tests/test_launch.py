@@ -132,19 +132,20 @@ def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None
 
 def test_the_papers_commands() -> None:
     base = (
-        "--data wmt14 --pair en-de --config base"
-        " --vocabulary-size 37000 --checkpoint-steps 1500"
+        "--data wmt14 --pair en-de --recipe base"
+        " --model.vocabulary-size 37000 --checkpoints.steps 1500"
     )
     assert (
         shlex.join(paper_run("base", "en-de", Path("out")))
-        == f"{base} --micro-batches 8 --out out --sparse --compile --drop-too-long"
+        == f"{base} --batches.pieces 8 --out out --checkpoints.sparse --compile"
+        " --batches.drop-too-long"
     )
     big = paper_run("big", "en-fr", Path("out"))
     for words in (
-        "--vocabulary-size 32000",
-        "--checkpoint-steps 600",
-        "--dropout 0.1",
-        "--config big",
+        "--model.vocabulary-size 32000",
+        "--checkpoints.steps 600",
+        "--model.dropout 0.1",
+        "--recipe big",
     ):
         assert words in shlex.join(big)
     with pytest.raises(
@@ -372,13 +373,13 @@ def test_a_locale_that_is_not_utf8_is_named() -> None:
 
 
 FLAGS = [
-    "--config",
+    "--recipe",
     "laboratory",
-    "--vocabulary-size",
+    "--model.vocabulary-size",
     "60",
     "--steps",
     "4",
-    "--checkpoint-steps",
+    "--checkpoints.steps",
     "2",
 ]
 
@@ -387,7 +388,9 @@ FLAGS = [
 def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training in this process."""
     out = tmp_path_factory.mktemp("runs") / "run"
-    settings = recipe("laboratory", steps=4, checkpoint_steps=2, micro_batches=2)
+    settings = recipe(
+        "laboratory", steps=4, checkpoints={"steps": 2}, batches={"pieces": 2}
+    )
     settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
     train_model(settings, str(sentences), "en-de", out)
     return out
@@ -567,7 +570,7 @@ def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
     flags = [
         "--data",
         str(tmp_path),
-        "--config",
+        "--recipe",
         "laboratory",
         "--out",
         str(tmp_path / "run"),
@@ -754,10 +757,10 @@ def test_a_checkpoint_that_says_nothing_of_its_training(
     last = list_checkpoints(run)[-1]
     copy = shutil.copytree(last, tmp_path / "run" / "checkpoints" / last.name)
     description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    del description["training"]
+    description = {"model": description["training"]["model"]}
     (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
     silent = TrainedRun.read(tmp_path / "run")
-    assert silent.description.training == {} and silent.kind == "translation"
+    assert silent.description.training is None and silent.kind == "translation"
     with pytest.raises(
         InputError, match="does not say on what it was trained; give data and pair"
     ):

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from torch import Tensor, nn
 import aiayn
 import aiayn.training.loop
 from aiayn import InputError, Pairs, Translator, recipe, register, train
+from aiayn.base_config import changed
 from aiayn.laboratory import sample
 from aiayn.model import (
     Attention,
@@ -41,15 +43,21 @@ from aiayn.model.registry import ARCHITECTURES, check_rebuilt
 from aiayn.training import TrainingConfig
 from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
+from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfig
 from aiayn.training.step import add_gradients
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.learning import example, hold_out, pairs_of
+from aiayn.translation.translator import CutOff
 
 SHAPE = TransformerConfig(
     vocabulary_size=120, N=1, d_model=16, d_ff=32, h=2, dropout=0.0
 )
 SHORT = TrainingConfig(
-    SHAPE, steps=12, warmup=6, batch_tokens=300, checkpoint_steps=4, keep=2, average=2
+    SHAPE,
+    optimizer=OptimizerConfig(warmup=6),
+    batches=BatchConfig(tokens=300),
+    checkpoints=CheckpointConfig(steps=4, keep=2, average=2),
+    steps=12,
 )
 
 
@@ -147,7 +155,7 @@ def test_what_is_held_out_can_be_given(
     learn(SHORT, pairs[:70], valid=pairs[70:], out=tmp_path / "run")
     said = json.loads(
         next(tmp_path.glob("run/checkpoints/*12/config.json")).read_text()
-    )["training"]
+    )
     assert "data" not in said and "pair" not in said
 
 
@@ -203,8 +211,10 @@ def test_going_on_with_a_translator(
     assert torch.equal(weights(first.model), before)  # it was copied
     assert second.vocabulary.model == first.vocabulary.model and second.steps == 16
     assert second.model.config == replace(SHAPE, dropout=0.1)
-    rate = aiayn.training.loop.TrainingConfig(SHAPE, warmup=6)
-    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.rate_factor
+    rate = aiayn.training.loop.TrainingConfig(
+        SHAPE, optimizer=OptimizerConfig(warmup=6)
+    )
+    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.optimizer.rate_factor
     assert [line["rate"] for line in lines if "rate" in line] == [
         pytest.approx(expected)
     ]
@@ -219,7 +229,9 @@ def test_going_on_with_a_model(pairs: list[tuple[str, str]]) -> None:
     torch.manual_seed(7)
     model = Transformer(SHAPE)
     translator = learn(
-        replace(SHORT, steps=1, warmup=1000, rate_factor=1e-9), pairs, init=model
+        changed(SHORT, optimizer={"warmup": 1000, "rate_factor": 1e-9}, steps=1),
+        pairs,
+        init=model,
     )
     torch.testing.assert_close(
         weights(translator.model), weights(model), atol=1e-6, rtol=0
@@ -244,7 +256,7 @@ def test_the_schedule_is_said(
     train(SHORT, pairs, init=tmp_path / "first")
     words = "trained for 12 steps: the learning rate falls on from "
     assert f"begins with {tmp_path / 'first'}, {words}" in capsys.readouterr().err
-    train(replace(SHORT, warmup=100), pairs, init=first)
+    train(changed(SHORT, optimizer={"warmup": 100}), pairs, init=first)
     assert (
         "a Translator, trained for 12 steps: the learning rate rises from"
         in capsys.readouterr().err
@@ -359,7 +371,7 @@ def test_what_is_ours_is_not_registered_anew() -> None:
     assert type(build(PLAIN)) is PlainTransformer
 
 
-def changed(model: Transformer, how: str) -> None:
+def altered(model: Transformer, how: str) -> None:
     layer = model.encoder.layers[0]
     if how == "attention":
         layer.self_attention.attention = Attention()
@@ -446,7 +458,7 @@ def test_messages_speak_no_flags_outside_the_command_line() -> None:
 def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     # As it is outside these tests.
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    how: Any = recipe("small", N=2, minutes=3, d_ff=64, steps=7)
+    how: Any = recipe("small", model={"N": 2, "d_ff": 64}, minutes=3, steps=7)
     assert (how.model.N, how.model.d_ff, how.minutes, how.steps) == (2, 64, 3, 7)
     with pytest.raises(
         InputError, match=r"stepps=3: no such setting; did you mean 'steps'\?"
@@ -461,10 +473,10 @@ def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     own = ", ".join(field.name for field in fields(TrainingConfig))
     with pytest.raises(InputError, match=f"lr=1: no such setting; there are {own}, "):
         recipe("small", lr=1)
-    with pytest.raises(InputError, match=r"model=\{'N': 2\}: must be ModelConfig"):
+    with pytest.raises(InputError, match=r"model=\{'N': 2\}: should be"):
         recipe("small", model={"N": 2})
-    with pytest.raises(InputError, match="N='two': must be a whole number"):
-        recipe("small", N="two")
+    with pytest.raises(InputError, match="N='two': should be"):
+        recipe("small", model={"N": "two"})
 
 
 def test_names_and_devices_do_what_one_expects(
@@ -707,3 +719,22 @@ def test_an_interrupted_training_gives_what_it_has(
     assert capsys.readouterr().err.endswith(
         "interrupted after step 1; with resume=True, a run that has a folder goes on\n"
     )
+
+
+def test_the_example_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second time it is refused, in one line and at once."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    for long, short in (("sample(5000)", "sample(300)"), ("minutes=1)", "steps=2)")):
+        assert example.count(long) == 1
+        example = example.replace(long, short)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users do
+    with warnings.catch_warnings(action="ignore", category=CutOff):
+        exec(example, names := dict[str, Any]())
+    assert capsys.readouterr().out and Translator.load("mine").steps == 2
+    monkeypatch.setattr("aiayn.training.step.add_gradients", None)
+    with pytest.raises(InputError, match=r"^mine: holds a run already; [^\n]*$"):
+        exec(example[example.index("pairs = ") :], names)

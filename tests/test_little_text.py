@@ -15,7 +15,6 @@ import torch
 from small_runs import (
     NUMBERS,
     QUICK,
-    TINY,
     ZAHLEN,
     complaint,
     finish,
@@ -29,37 +28,24 @@ from small_runs import (
     write_corpus,
 )
 
+from aiayn.base_config import changed
 from aiayn.data import Pairs, train_vocabulary
-from aiayn.data.batching import encode_pairs, lengths_of, make_batch
+from aiayn.data.batching import encode_pairs, lengths_of
 from aiayn.data.sampling import WINDOW, BPEDropout, SampledBatches
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from aiayn.model import Transformer
-from aiayn.training import TrainingConfig, recipe, train_model
+from aiayn.data.vocabulary import EOS_ID, PAD_ID, UNK_ID
+from aiayn.training import train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.optimizer import learning_rate
 from aiayn.training.preparation import prepare
-from aiayn.training.regularization import (
-    ProjectedRDrop,
-    RegularizedObjective,
-    hide_words,
-    r_drop_loss,
-)
-from aiayn.training.step import batch_loss
 
 WORDS = [*NUMBERS, *ZAHLEN]
-# All of it from the first step, but for R-Drop, which begins in the middle.
-LITTLE = replace(
+# All of it from the first step.
+LITTLE = changed(
     QUICK,
+    checkpoints={"steps": 1},
+    batches={"bpe_dropout": 0.2, "bidirectional": 10},
+    optimizer={"cooldown": 10, "muon": True, "weight_decay": 0.5},
     steps=30,
-    checkpoint_steps=1,
-    bpe_dropout=0.2,
-    bidirectional=10,
-    word_dropout=0.1,
-    r_drop=5.0,
-    r_drop_after=12,
-    cooldown=10,
-    muon=True,
-    weight_decay=0.5,
     bfloat16=True,
 )
 
@@ -211,102 +197,11 @@ def test_in_the_first_steps_half_of_the_pairs_are_turned_round(pairs: Pairs) -> 
     assert sources(batches, later) == sources(usual, later)
 
 
-# Hidden words
-
-
-def test_hidden_words_are_read_as_unknown_and_still_asked_for() -> None:
-    draw = random.Random(1)
-    batch = make_batch(
-        [
-            ([*(draw.randrange(4, 60) for _ in range(n)), EOS_ID],) * 2
-            for n in (90, 100, 80) * 10
-        ]
-    )
-    assert hide_words(batch, 0.0) is batch
-    torch.manual_seed(1)
-    hidden = hide_words(batch, 0.2)
-    assert torch.equal(hidden.labels, batch.labels)
-    for before, after in ((batch.source, hidden.source), (batch.target, hidden.target)):
-        assert set(after[after != before].tolist()) == {UNK_ID}
-        for special in (PAD_ID, BOS_ID, EOS_ID):
-            assert torch.equal(before == special, after == special)
-        words = before > EOS_ID
-        assert (after[words] == UNK_ID).double().mean().item() == pytest.approx(
-            0.2, abs=0.03
-        )
-
-
-# Passes that agree
-
-
-@pytest.mark.parametrize("chunk", [1, 130, 10**6])
-@pytest.mark.parametrize("alpha", [0.0, 0.5, 5.0])
-def test_r_drop_in_portions_is_r_drop(alpha: float, chunk: int) -> None:
-    torch.manual_seed(0)
-    both = torch.randn(2, 11, 8, requires_grad=True)
-    weight = torch.randn(20, 8, requires_grad=True)
-    labels = torch.randint(20, (11,))
-    loss, nll = r_drop_loss(both @ weight.T, labels, 0.1, alpha)
-    found, surprise = ProjectedRDrop.apply(both, weight, labels, 0.1, alpha, chunk)
-    torch.testing.assert_close((found, surprise), (loss, nll))
-    wanted = torch.autograd.grad(3 * loss, (both, weight))
-    torch.testing.assert_close(torch.autograd.grad(3 * found, (both, weight)), wanted)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_r_drop_in_half_the_bits_is_nearly_r_drop(dtype: torch.dtype) -> None:
-    torch.manual_seed(0)
-    both = torch.randn(2, 11, 8).to(dtype).requires_grad_()
-    weight = torch.randn(20, 8, requires_grad=True)
-    labels = torch.randint(20, (11,))
-    wanted = torch.autograd.grad(
-        r_drop_loss(both.float() @ weight.T, labels, 0.1, 5.0)[0], (both, weight)
-    )
-    with torch.autocast("cpu", torch.bfloat16):
-        loss, _ = ProjectedRDrop.apply(both, weight, labels, 0.1, 5.0, 130)
-    found = torch.autograd.grad(loss, (both, weight))
-    for mine, exact in zip(found, wanted, strict=True):
-        assert mine.dtype == exact.dtype
-        assert (mine - exact).norm() < 0.02 * exact.norm()
-
-
-def test_r_drop_is_the_divergence_in_both_directions() -> None:
-    torch.manual_seed(0)
-    logits, labels = torch.randn(2, 5, 9, dtype=torch.float64), torch.arange(5)
-    p, q = logits.softmax(-1)
-    kl = torch.nn.functional.kl_div
-    apart = kl(q.log(), p, reduction="sum") + kl(p.log(), q, reduction="sum")
-    plain, _ = r_drop_loss(logits, labels, 0.1, 0.0)
-    loss, nll = r_drop_loss(logits, labels, 0.1, 3.0)
-    torch.testing.assert_close(loss - plain, 3 / 4 * apart)
-    right = [probabilities[range(5), labels].log().sum() for probabilities in (p, q)]
-    torch.testing.assert_close(nll, -sum(right) / 2)
-
-
-def test_r_drop_begins_after_its_step_and_agrees_with_itself_without_dropout() -> None:
-    batch = make_batch([([5, 6, EOS_ID], [7, EOS_ID]), ([8, EOS_ID], [9, 6, EOS_ID])])
-    for dropout in (0.0, 0.3):
-        model = Transformer(replace(TINY, dropout=dropout))
-        config = TrainingConfig(model.config, r_drop=5.0, r_drop_after=3)
-        objective = RegularizedObjective(model, config)
-        losses = {}
-        for step in (3, 4):
-            objective.step = step
-            torch.manual_seed(1)
-            losses[step], _ = objective(batch)
-        torch.manual_seed(1)
-        assert torch.equal(losses[3], batch_loss(model, batch, 0.1)[0])
-        if dropout == 0:
-            torch.testing.assert_close(losses[3], losses[4])
-        else:
-            assert losses[4] > losses[3]
-
-
 # Whole trainings
 
 
 def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) -> None:
-    """Before R-Drop begins and after; the weights are then the same to the last bit."""
+    """The weights are then the same to the last bit."""
     whole, out, draw = tmp_path / "whole", tmp_path / "run", random.Random(1)
     train_model(LITTLE, str(corpus), "en-de", whole)
 
@@ -328,8 +223,8 @@ def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) 
 
 def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -> None:
     # In 16 bits, sums in another order may round to another weight.
-    config = replace(LITTLE, steps=6, r_drop_after=3, bfloat16=False)
-    config = replace(config, micro_batches=4, batch_tokens=100)
+    config = replace(LITTLE, steps=6, bfloat16=False)
+    config = changed(config, batches={"pieces": 4, "tokens": 100})
     one = start(small_train, config, corpus, tmp_path / "one", log=tmp_path / "log")
     workers = start_workers(2, config, corpus, tmp_path / "two")
     assert [finish(process) for process in (one, *workers)] == [0, 0, 0]
@@ -343,13 +238,11 @@ def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     "changes",
     [
-        {"bpe_dropout": 0.1},
-        {"bidirectional": 2},
-        {"word_dropout": 0.1},
-        {"r_drop": 1.0},
-        {"cooldown": 3},
-        {"muon": True},
-        {"weight_decay": 1.0, "muon": True},
+        {"batches.bpe_dropout": 0.1},
+        {"batches.bidirectional": 2},
+        {"optimizer.cooldown": 3},
+        {"optimizer.muon": True},
+        {"optimizer.weight_decay": 1.0, "optimizer.muon": True},
         {"bfloat16": True},
     ],
     ids=lambda changes: next(iter(changes)),
@@ -362,26 +255,11 @@ def test_each_remedy_changes_the_training(
 ) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
-    plain = replace(QUICK, muon="weight_decay" in changes)  # which is part of it
+    muon = "optimizer.weight_decay" in changes  # which is part of it
+    plain = changed(QUICK, optimizer={"muon": muon})
     train_model(plain, str(corpus), "en-de", tmp_path / "plain")
-    train_model(replace(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
+    train_model(changed(QUICK, **changes), str(corpus), "en-de", tmp_path / "run")
     assert not same_end(tmp_path / "plain", tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"bpe_dropout": 1.0}, "bpe_dropout=1.0: must be at most 0.9"),
-        ({"bidirectional": -1}, "bidirectional=-1: must be at least 0"),
-        ({"word_dropout": -0.1}, "word_dropout=-0.1: must be at least 0"),
-        ({"r_drop": float("nan")}, "r_drop=nan: must be"),
-        ({"r_drop_after": -1}, "r_drop_after=-1: must be at least 0"),
-        ({"weight_decay": -0.1}, "weight_decay=-0.1: must be at least 0"),
-        ({"muon": False, "weight_decay": 0.1}, "weight_decay=0.1: it is part of Muon"),
-    ],
-)
-def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> None:
-    assert complaint(recipe, "multi30k", **changes).startswith(said)
 
 
 # A rate that falls to nothing
@@ -390,11 +268,11 @@ def test_settings_that_make_no_sense(changes: dict[str, float], said: str) -> No
 def test_the_rate_falls_to_nothing_in_the_last_steps(
     corpus: Path, tmp_path: Path
 ) -> None:
-    config = replace(QUICK, steps=50, warmup=10, cooldown=5)
+    config = changed(QUICK, optimizer={"warmup": 10, "cooldown": 5}, steps=50)
     train_model(config, str(corpus), "en-de", tmp_path / "run")
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     (last,) = [line for line in map(json.loads, lines) if "rate" in line]
-    peak = learning_rate(10, config.model.d_model, 10, config.rate_factor)
+    peak = learning_rate(10, config.model.d_model, 10, config.optimizer.rate_factor)
     assert last["rate"] == pytest.approx(peak / 5)
     shares = [config.rate(step) / peak for step in (1, 10, 30, 46, 49, 50)]
     assert shares == pytest.approx([0.1, 1.0, 1.0, 1.0, 0.4, 0.2])
@@ -420,7 +298,7 @@ def test_the_recipe_asks_for_small_letters(tmp_path: Path) -> None:
         path = corpus / f"{split}.de"
         path.write_text(path.read_text().title())
     for lowercase, first in ((True, "zwei"), (False, "Zwei")):
-        config = replace(QUICK, lowercase=lowercase)
+        config = changed(QUICK, vocabulary={"lowercase": lowercase})
         vocabulary = prepare(config, str(corpus), "en-de").vocabulary
         assert vocabulary.decode([vocabulary.encode("Zwei")]) == [first]
 
@@ -428,6 +306,9 @@ def test_the_recipe_asks_for_small_letters(tmp_path: Path) -> None:
 def test_brackets_have_no_small_letters() -> None:
     pairs = Pairs(["one two"], ["(S (CD one) (CD two))"])
     said = complaint(
-        prepare, replace(QUICK, lowercase=True), (pairs, pairs), "en-trees"
+        prepare,
+        changed(QUICK, vocabulary={"lowercase": True}),
+        (pairs, pairs),
+        "en-trees",
     )
-    assert said.startswith("lowercase: ")
+    assert said.startswith("vocabulary.lowercase: ")

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from small_runs import QUICK, write_corpus
 
+from aiayn.base_config import changed
 from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
@@ -31,7 +32,7 @@ def never(*_: Any, **__: Any) -> None:
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Records by name; the bench trains a tiny recipe on number words."""
     corpus = write_corpus(tmp_path / "corpus")
-    few = replace(QUICK, steps=6, checkpoint_steps=3, average=1)
+    few = changed(QUICK, checkpoints={"steps": 3, "average": 1}, steps=6)
 
     def tiny(name: str, **changes: Any) -> TrainingConfig:
         assert name == "multi30k-wu" and changes.pop("muon") is True
@@ -56,7 +57,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seeds_are_recorded_and_the_best_is_packed(
     written: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    command = [
+        "multi30k.py",
+        "--recipe",
+        "multi30k-wu",
+        "--change",
+        "optimizer.muon=true",
+    ]
     command += ["--name", "wu-muon", "--out", str(tmp_path / "run")]
     for more in (["--seeds", "1"], ["--seeds", "2", "--weights", str(tmp_path / "w")]):
         monkeypatch.setattr(sys, "argv", [*command, *more])
@@ -125,7 +132,13 @@ def test_a_seed_that_a_signal_ended_is_not_scored(
         signal.raise_signal(signal.SIGTERM)
         return add_gradients(*arguments)
 
-    command = ["multi30k.py", "--config", "multi30k-wu", "--change", "muon=true"]
+    command = [
+        "multi30k.py",
+        "--recipe",
+        "multi30k-wu",
+        "--change",
+        "optimizer.muon=true",
+    ]
     monkeypatch.setattr(sys, "argv", [*command, "--out", str(tmp_path / "run")])
     with monkeypatch.context() as patch:
         patch.setattr("aiayn.training.step.add_gradients", stopped)

@@ -47,7 +47,10 @@ def test_small_recipe_reaches_four_thousandths():
     small = RECIPES["small"]
     assert math.isclose(
         learning_rate(
-            small.warmup, small.model.d_model, small.warmup, small.rate_factor
+            small.optimizer.warmup,
+            small.model.d_model,
+            small.optimizer.warmup,
+            small.optimizer.rate_factor,
         ),
         4e-3,
     )

@@ -25,6 +25,7 @@ from aiayn.parsing.evalb import evalb
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate, gold_trees, tokenise
 from aiayn.parsing.well_formed import LONGEST_RUN, Stand, TreeVocabulary, WellFormed
 from aiayn.training import TrainingConfig, train_model
+from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfig
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import SearchConfig, Translator
 from aiayn.translation.translator import TooLong, UnknownLetters
@@ -280,12 +281,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     )
     config = TrainingConfig(
         shape,
+        batches=BatchConfig(tokens=300),
+        optimizer=OptimizerConfig(warmup=40),
+        checkpoints=CheckpointConfig(minutes=1000.0, keep=1, average=1),
         steps=120,
-        batch_tokens=300,
-        warmup=40,
-        checkpoint_minutes=1000.0,
-        keep=1,
-        average=1,
     )
     train_model(config, str(folder), "en-trees", folder / "run")
     return folder, folder / "run"
@@ -362,7 +361,7 @@ def test_the_book_s_parser_is_trained_once_and_kept(
     for split in ("train", "val"):
         monkeypatch.setitem(data.LABORATORY_PAIRS, split, 40)
     shape = TransformerConfig(vocabulary_size=200, N=1, d_model=8, d_ff=8, h=2)
-    tiny = TrainingConfig(shape, steps=2, average=1)
+    tiny = TrainingConfig(shape, checkpoints=CheckpointConfig(average=1), steps=2)
     monkeypatch.setattr(
         "aiayn.laboratory_model.recipe", lambda name, seed: replace(tiny, seed=seed)
     )
@@ -440,17 +439,29 @@ def test_each_line_has_a_line_of_trees(aiayn: Any, run: tuple[Path, Path]) -> No
 def test_a_parser_is_evaluated_by_its_brackets(
     aiayn: Any, run: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    file = tmp_path / "f1.json"
-    code, output, errors = aiayn("evaluate", run[1], "--beam", 2, "--json", file)
-    assert (code, errors.startswith("aiayn: scored on "), len(errors.splitlines())) == (
-        0,
-        True,
-        1,
-    )
+    (folder, out), file = run, tmp_path / "f1.json"
+    code, output, errors = aiayn("evaluate", out, "--beam", 2, "--json", file)
+    seen = f"12 of 12 sentences are in {folder}/train.en too, on which the model was"
+    assert code == 0 and errors.splitlines() == [
+        f"aiayn: {folder}/test.en: {seen} trained",
+        f"aiayn: scored on {folder}, as the run says",
+    ]
     assert output.startswith("F1 100.00 ") and "12 sentences" in output
     record = json.loads(file.read_text(encoding="utf-8"))
     assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
-    assert record["command"] == f"aiayn evaluate {run[1]} --beam 2 --json {file}"
+    assert record["command"] == f"aiayn evaluate {out} --beam 2 --json {file}"
+    assert record["in_training"] == 12
+
+
+def test_what_is_odd_about_a_parsers_score_names_the_file(
+    aiayn: Any, run: tuple[Path, Path], tmp_path: Path
+) -> None:
+    tree = "(S (NP (DT The) (NN ☕)) (VP (VBD slept)) (. .))"
+    (tmp_path / "test.en").write_text("The ☕ slept .\n", encoding="utf-8")
+    (tmp_path / "test.trees").write_text(linearise(read_tree(tree)), encoding="utf-8")
+    code, _, errors = aiayn("evaluate", run[1], "--data", tmp_path, "--beam", 2)
+    letter = "sentence 1 has a letter unknown to the model, '☕' (U+2615)"
+    assert (code, errors) == (0, f"aiayn: {tmp_path}/test.en: {letter}\n")
 
 
 @pytest.mark.parametrize(
@@ -458,7 +469,7 @@ def test_a_parser_is_evaluated_by_its_brackets(
     [
         (["parse", "nowhere"], "nowhere"),
         (["parse", "RUN", "--beam", 0], "beam"),
-        (["parse", "RUN", "--alpha", -1], "alpha=-1.0: must be at least 0"),
+        (["parse", "RUN", "--alpha", -1], "alpha=-1.0: should be"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
         (

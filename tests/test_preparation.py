@@ -26,12 +26,13 @@ from small_runs import (
 
 import aiayn.training.preparation
 import aiayn.training.workers
+from aiayn.base_config import changed
 from aiayn.commands import train as training_commands
 from aiayn.training import prepare
 from aiayn.training.preparation import learn_vocabulary
 from aiayn.training.workers import join_workers
 
-TWO = replace(QUICK, micro_batches=2)
+TWO = changed(QUICK, batches={"pieces": 2})
 
 
 @pytest.fixture(autouse=True)
@@ -82,14 +83,16 @@ def test_it_says_what_it_learns_and_leaves_out(
 ) -> None:
     caplog.set_level(logging.INFO, "aiayn")
     short = replace(QUICK, max_length=5)
-    found = prepare(short, str(corpus), "en-de", drop_too_long=True)
+    found = prepare(
+        changed(short, batches={"drop_too_long": True}), str(corpus), "en-de"
+    )
     assert found.train.dropped > 0
     said = "\n".join(caplog.messages)
     assert "vocabulary of 60 pieces: learned now, from 60 pairs" in said
     dropped = f"train.en: {found.train.dropped} of 60 pairs are left out"
     assert f"{dropped}, a side has more than 5 tokens" in said
     caplog.clear()
-    prepare(short, str(corpus), "en-de", drop_too_long=True)
+    prepare(changed(short, batches={"drop_too_long": True}), str(corpus), "en-de")
     assert "vocabulary of 60 pieces: learned before" in caplog.messages[0]
 
 
@@ -288,9 +291,9 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     told = [
         "--data",
         corpus,
-        "--config",
+        "--recipe",
         "laboratory",
-        "--vocabulary-size",
+        "--model.vocabulary-size",
         60,
         "--steps",
         3,

@@ -37,6 +37,7 @@ from small_runs import (
 import aiayn.training.checkpoint
 import aiayn.training.run
 import aiayn.training.step
+from aiayn.base_config import changed
 from aiayn.data import train_vocabulary
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.checkpoint import list_checkpoints
@@ -48,7 +49,7 @@ from aiayn.training.step import training_step
 from aiayn.translation.learning import initial
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.
-WHOLE = replace(QUICK, steps=30, checkpoint_steps=5, keep=3)
+WHOLE = changed(QUICK, checkpoints={"steps": 5, "keep": 3}, steps=30)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -151,11 +152,11 @@ def test_minutes_are_those_of_all_sessions(
     out = shutil.copytree(whole, tmp_path / "run")
     path = list_checkpoints(out)[-1] / "config.json"
     description = json.loads(path.read_text())
-    description["training"]["minutes"] = 1000.0
+    description["minutes"] = 1000.0
     path.write_text(json.dumps(description))
     for minutes, step in ((1000.0, 30), (1005.0, 35)):
         limited = replace(WHOLE, steps=35, minutes=minutes)
-        assert train_model(limited, str(corpus), "en-de", out, resume=True)
+        assert train_model(limited, str(corpus), "en-de", out, resume=True).ended
         assert lines(out)[-1]["step"] == step
     assert 1000 <= lines(out)[-1]["minutes"] < 1005
 
@@ -228,7 +229,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_the_uninterrupted_one(
     """
     out, often, draw = (
         tmp_path / "run",
-        replace(WHOLE, checkpoint_steps=1),
+        changed(WHOLE, checkpoints={"steps": 1}),
         random.Random(seed),
     )
     for death in range(5):
@@ -442,30 +443,33 @@ def other(config: TrainingConfig, **changes: Any) -> TrainingConfig:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("now", "said"),
     [
         (
-            replace(WHOLE, warmup=9),
-            "trained with warmup=4, not 9; use that, or another folder (out)",
+            changed(WHOLE, optimizer={"warmup": 9}),
+            "trained with optimizer.warmup=4, not 9; use that, or another folder (out)",
         ),
         (replace(WHOLE, seed=2), "trained with seed=1, not 2"),
         (replace(WHOLE, label_smoothing=0.2), "label_smoothing=0.1, not 0.2"),
         (
-            replace(WHOLE, batch_tokens=61, rate_factor=2.0),
-            "batch_tokens=60, not 61; rate_factor=1.0, not 2.0",
+            changed(WHOLE, batches={"tokens": 61}, optimizer={"rate_factor": 2.0}),
+            "batches.tokens=60, not 61; optimizer.rate_factor=1.0, not 2.0",
         ),
-        (other(WHOLE, d_model=32), "trained with d_model=16, not 32"),
-        (other(WHOLE, dropout=0.2), "trained with dropout=0.1, not 0.2"),
-        (other(WHOLE, N=2, norm="pre"), "trained with N=1, not 2; norm=post, not pre"),
-        (replace(WHOLE, max_length=99), "max_length=256, not 99"),
-        (other(WHOLE, vocabulary_size=61), "vocabulary_size=60, not 61"),
+        (other(WHOLE, d_model=32), "trained with model.d_model=16, not 32"),
+        (other(WHOLE, dropout=0.2), "trained with model.dropout=0.1, not 0.2"),
+        (
+            other(WHOLE, N=2, norm="pre"),
+            "trained with model.N=1, not 2; model.norm=post, not pre",
+        ),
+        (changed(WHOLE, batches={"max_length": 99}), "batches.max_length=256, not 99"),
+        (other(WHOLE, vocabulary_size=61), "model.vocabulary_size=60, not 61"),
     ],
 )
 def test_resume_with_another_setting_is_refused(
-    changed: TrainingConfig, said: str, corpus: Path, whole: Path
+    now: TrainingConfig, said: str, corpus: Path, whole: Path
 ) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
-    message = complaint(train_model, changed, str(corpus), "en-de", whole, resume=True)
+    message = complaint(train_model, now, str(corpus), "en-de", whole, resume=True)
     assert said in message and str(whole) in message
     assert (whole / "metrics.jsonl").read_bytes() == before
 
@@ -478,12 +482,14 @@ def test_resume_with_other_data_is_refused(
     train_model(replace(WHOLE, steps=5), str(folder), "en-de", out)
     longer = replace(WHOLE, steps=10)
 
-    def said(pair: str = "en-de", **options: Any) -> str:
-        how = {"resume": True, **options}
-        return complaint(train_model, longer, str(folder), pair, out, **how)
+    def said(pair: str = "en-de", **changes: Any) -> str:
+        config = changed(longer, **changes)
+        return complaint(train_model, config, str(folder), pair, out, resume=True)
 
     assert "pair=en-de, not de-en" in said("de-en")
-    assert "drop_too_long=False, not True" in said(drop_too_long=True)
+    assert "batches.drop_too_long=False, not True" in said(
+        batches={"drop_too_long": True}
+    )
     for name, key in (("train.de", "corpus"), ("val.en", "valid")):
         text = (folder / name).read_text()
         (folder / name).write_text(text.replace("zwei", "drei").replace("two", "six"))
@@ -549,11 +555,12 @@ def test_a_run_that_began_with_a_model_goes_on_without_it(
             config, str(corpus), "en-de", tmp_path / "run", resume=True, init=init
         )
     assert same_end(tmp_path / "run", tmp_path / "undisturbed")
-    found = read_description(checkpoint(tmp_path / "run", 12)).training
-    assert found["init"] == str(whole) and found["steps_before"] == 30
-    assert found["rate_factor"] == pytest.approx(0.1)
-    other_rate = replace(WHOLE, rate_factor=2.0)
-    assert "rate_factor=0.1, not 0.2" in complaint(
+    found = read_description(checkpoint(tmp_path / "run", 12))
+    assert found.init == str(whole) and found.training
+    assert found.training.optimizer.steps_before == 30
+    assert found.training.optimizer.rate_factor == pytest.approx(0.1)
+    other_rate = changed(WHOLE, optimizer={"rate_factor": 2.0})
+    assert "optimizer.rate_factor=0.1, not 0.2" in complaint(
         train_model, other_rate, str(corpus), "en-de", tmp_path / "run", resume=True
     )
 
@@ -573,17 +580,20 @@ def test_the_record_says_which_vocabulary_was_kept(
     kind: str, wanted: bool, corpus: Path, tmp_path: Path
 ) -> None:
     size = 330 if kind == "byte_fallback" and wanted else 60
-    first = replace(other(WHOLE, vocabulary_size=size), steps=1, **{kind: wanted})
+    small = other(WHOLE, vocabulary_size=size)
+    first = changed(small, steps=1, vocabulary={kind: wanted})
     train_model(first, str(corpus), "en-de", tmp_path / "first")
-    second = replace(WHOLE, steps=1, **{kind: not wanted})
+    second = changed(WHOLE, steps=1, vocabulary={kind: not wanted})
     begin = from_run(tmp_path / "first")
     train_model(second, str(corpus), "en-de", tmp_path / "second", init=begin)
     found = read_description(checkpoint(tmp_path / "second", 1))
-    assert found.training[kind] is wanted and found.model.vocabulary_size == size
+    assert getattr(found.training.vocabulary, kind) is wanted  # type: ignore[union-attr]
+    assert found.model.vocabulary_size == size
     again = replace(second, steps=2)
     out = tmp_path / "second"
     train_model(again, str(corpus), "en-de", out, resume=True, init=never)
-    assert read_description(checkpoint(out, 2)).training[kind] is wanted
+    known = read_description(checkpoint(out, 2)).training
+    assert known and getattr(known.vocabulary, kind) is wanted
 
 
 def test_resume_with_other_plans_is_allowed(
@@ -591,13 +601,10 @@ def test_resume_with_other_plans_is_allowed(
 ) -> None:
     """How long, how often saved and how much kept has no part in what is learned."""
     out = shutil.copytree(whole, tmp_path / "run")
-    plans = replace(
+    plans = changed(
         WHOLE,
+        checkpoints={"keep": 2, "average": 1, "steps": None, "minutes": 0.5},
         steps=33,
-        keep=2,
-        average=1,
-        checkpoint_steps=None,
-        checkpoint_minutes=0.5,
         patience=4,
     )
     train_model(replace(plans, minutes=100.0), str(corpus), "en-de", out, resume=True)
@@ -609,7 +616,9 @@ def test_resume_with_other_plans_is_allowed(
 def test_the_number_of_steps_is_settled_once_the_rate_falls_towards_the_last(
     corpus: Path, tmp_path: Path
 ) -> None:
-    short = replace(WHOLE, steps=14, cooldown=4)  # falls in steps 12 to 14
+    short = changed(
+        WHOLE, optimizer={"cooldown": 4}, steps=14
+    )  # falls in steps 12 to 14
     long, out = replace(short, steps=24), tmp_path / "run"
     train_model(short, str(corpus), "en-de", out)
     said = complaint(train_model, long, str(corpus), "en-de", out, resume=True)
@@ -630,7 +639,7 @@ def test_resume_with_other_pieces_is_the_same_but_for_rounding(
     plain = other(WHOLE, dropout=0.0)
     train_model(replace(plain, steps=10), str(corpus), "en-de", tmp_path / "run")
     train_model(
-        replace(plain, steps=15, micro_batches=3),
+        changed(plain, batches={"pieces": 3}, steps=15),
         str(corpus),
         "en-de",
         tmp_path / "run",
@@ -757,7 +766,10 @@ def test_the_best_checkpoint_stays_beside_the_last(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores(monkeypatch, 9, 3, 4, 5, 2, 6, 7, 8)
-    out, config = tmp_path / "run", replace(WHOLE, keep=2, average=1)
+    out, config = (
+        tmp_path / "run",
+        changed(WHOLE, checkpoints={"keep": 2, "average": 1}),
+    )
     for steps, stay in (
         (20, [10, 15, 20]),
         (25, [10, 20, 25]),
@@ -856,7 +868,7 @@ def test_a_disk_that_really_is_full(
 ) -> None:
     out, many = (
         small_disk / "run",
-        replace(WHOLE, keep=1000, checkpoint_steps=1, steps=100),
+        changed(WHOLE, checkpoints={"keep": 1000, "steps": 1}, steps=100),
     )
     message = complaint(train_model, many, str(corpus), "en-de", out)
     assert "cannot be written (" in message and "No space left" in message
@@ -864,7 +876,7 @@ def test_a_disk_that_really_is_full(
     for folder in list_checkpoints(out):
         load_checkpoint([folder])
     last = kept(out)[-1]
-    more = replace(many, keep=2, steps=last + 5)
+    more = changed(many, checkpoints={"keep": 2}, steps=last + 5)
     assert "No space left" in complaint(
         train_model, more, str(corpus), "en-de", out, resume=True
     )

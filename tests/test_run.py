@@ -12,21 +12,31 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import NUMBERS, TINY, complaint, finish, kept, lines, start, wait_for
+from small_runs import (
+    NUMBERS,
+    TINY,
+    complaint,
+    finish,
+    kept,
+    lines,
+    plan_of,
+    start,
+    wait_for,
+)
 from test_checkpoint import learned, vocabulary
 
 import aiayn.training.run
 from aiayn.data import Vocabulary, train_vocabulary
 from aiayn.errors import InputError
 from aiayn.model import Transformer
-from aiayn.model.registry import describe
 from aiayn.training import load_checkpoint
 from aiayn.training.checkpoint import list_checkpoints
-from aiayn.training.description import read_description
+from aiayn.training.description import Description, read_description
 from aiayn.training.metrics import best_step, stale
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import newest_checkpoint, restore
@@ -132,11 +142,8 @@ def bare(out: Path, *steps: int, optimizer: bool = True, **training: Any) -> Non
     for step in steps:
         folder = out / "checkpoints" / f"step-{step:07d}"
         folder.mkdir(parents=True)
-        told = {
-            "model": describe(TINY),
-            "training": {"step": step, "minutes": 0.0, **training},
-        }
-        (folder / "config.json").write_text(json.dumps(told))
+        told = replace(plan_of(), step=step, minutes=0.0, **training)
+        (folder / "config.json").write_text(json.dumps(told.to_dict()))
         if optimizer:
             (folder / "optimizer.safetensors").touch()
 
@@ -181,7 +188,7 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     newest = newest_checkpoint(tmp_path)
     assert newest is not None and newest.name == "step-100000000"
     model = Transformer(TINY)
-    message = complaint(restore, newest, model, learned(model, 0), {})
+    message = complaint(restore, newest, model, learned(model, 0), plan_of())
     assert message.endswith(f"Or remove {newest}, to go on from step-10000000")
     aiayn.training.run.clear_away(tmp_path, 1, None)
     assert kept(tmp_path) == steps[-1:]
@@ -232,13 +239,11 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
         folder: Path,
         model: Any,
         vocabulary: Any,
-        training: dict[str, Any],
+        description: Description,
         optimizer: Any,
     ) -> None:
         folder.mkdir(parents=True)
-        (folder / "config.json").write_text(
-            json.dumps({"model": describe(TINY), "training": training})
-        )
+        (folder / "config.json").write_text(json.dumps(description.to_dict()))
         (folder / "optimizer.safetensors").touch()
 
     monkeypatch.setattr(aiayn.training.run, "save_checkpoint", save)
@@ -267,7 +272,7 @@ def session(
     """What `fit` does to a run's folder, up to its end or a step after which it is
     stopped.
     """
-    plan = {"keep": 2, "average": 2, "steps": STEPS, "patience": 3}
+    plan = plan_of(steps=STEPS, patience=3)
     with Run(out, resume=True) as run:
         run.begin(*PARTS, plan)
         sums = dict(run.sums or {"loss": 0.0})
@@ -338,13 +343,13 @@ def test_a_stop_forgets_no_line_before_the_run_goes_on(
     """As when a run that had ended is resumed with the same number of steps."""
     out = tmp_path / "run"
     session(out, CURVES["falls"], 33)
-    before, plan = lines(out), {"keep": 2, "steps": 33}
+    before, plan = lines(out), plan_of(steps=33)
     with Run(out, resume=True) as run:
         run.begin(*PARTS, plan)
         assert run.step == 33 and not run.due and run.sums == {"loss": 31.0 + 32 + 33}
     assert lines(out) == before and 33 in run.metrics.validations()
     with Run(out, resume=True) as run:
-        run.begin(*PARTS, plan | {"steps": 34})
+        run.begin(*PARTS, plan_of(steps=34))
     assert lines(out) == [line for line in before if line["step"] < 33]
     assert best_step(run.metrics.validations()) == 30
 
@@ -353,14 +358,14 @@ def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(
     tmp_path: Path,
 ) -> None:
     """As when the program was killed before it could be removed."""
-    bare(tmp_path, 110, 120, 130, average=2)
+    bare(tmp_path, 110, 120, 130)
     bare(tmp_path, 125, due=False)
     assert kept(tmp_path) == [110, 120, 130]
     assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
         "step-0000120",
         "step-0000130",
     ]
-    bare(tmp_path, 135, due=False, average=2)
+    bare(tmp_path, 135, due=False)
     assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
         "step-0000130",
         "step-0000135",
@@ -378,11 +383,11 @@ def test_the_scaler_and_the_sums_come_back(
     model, scaler = Transformer(TINY), {"scale": 65536.0, "_growth_tracker": 7}
     optimizer, sums = learned(model), {"loss": 0.1 + 0.2, "words": 7}
     with Run(tmp_path) as run:
-        run.begin(model, optimizer, vocabulary, {"keep": 2})
+        run.begin(model, optimizer, vocabulary, plan_of())
         assert run.scaler is None and run.sums is None
         run.save(3, 1.5, model, optimizer, scaler=scaler, sums=sums)
     with Run(tmp_path, resume=True) as run:
-        run.begin(model, optimizer, vocabulary, {"keep": 5})
+        run.begin(model, optimizer, vocabulary, plan_of(**{"checkpoints.keep": 5}))
         assert (run.scaler, run.sums, run.step, run.minutes, run.due) == (
             scaler,
             sums,
@@ -408,11 +413,11 @@ def test_a_flag_that_is_wrong_costs_no_checkpoint(
     model = Transformer(TINY)
     optimizer = learned(model)
     with Run(tmp_path) as run:
-        run.begin(model, optimizer, vocabulary, {"keep": 2, "seed": 7, "steps": 3})
+        run.begin(model, optimizer, vocabulary, plan_of(seed=7, steps=3))
         run.save(3, 0.0, model, optimizer)
     with Run(tmp_path, resume=True) as run:
         message = complaint(
-            run.begin, model, optimizer, vocabulary, {"keep": 2, "seed": 7} | training
+            run.begin, model, optimizer, vocabulary, plan_of(**{"seed": 7} | training)
         )
     assert said in message and "remove" not in message
 
@@ -477,7 +482,7 @@ def failing(
 def trained(vocabulary: Vocabulary) -> tuple[Any, ...]:
     """What `Run.begin` is told."""
     model = Transformer(TINY)
-    return model, learned(model), vocabulary, {"keep": 2, "average": 2}
+    return model, learned(model), vocabulary, plan_of()
 
 
 @pytest.fixture(scope="module")

@@ -13,20 +13,18 @@ import pytest
 from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
 
 import aiayn.training.loop
+from aiayn.base_config import changed
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.loop import Trainer
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
 
-PATIENT = replace(
+PATIENT = changed(
     QUICK,
+    checkpoints={"steps": 5, "keep": 4, "average": 3, "minutes": 0.0},
     model=TINY,
     steps=1000,
-    checkpoint_steps=5,
     patience=4,
-    keep=4,
-    average=3,
-    checkpoint_minutes=0.0,
 )
 SENTENCES = ["one two three", "four five six seven", "ten nine eight"]
 
@@ -68,7 +66,7 @@ def stopped(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aiayn.training.loop, "training_step", step)
-        assert not train_model(config, str(corpus), "en-de", out, **options)
+        assert not train_model(config, str(corpus), "en-de", out, **options).ended
     assert kept(out)[-1] == at
 
 
@@ -124,7 +122,7 @@ def test_stopped_at_its_last_step_it_is_validated_when_it_goes_on(
     out, short = tmp_path / "run", replace(PATIENT, steps=last)
     stopped(last, corpus, out, config=short)
     assert "validation_perplexity" not in lines(out)[-1]
-    assert train_model(short, str(corpus), "en-de", out, resume=True)
+    assert train_model(short, str(corpus), "en-de", out, resume=True).ended
     assert "validation_perplexity" in lines(out)[-1] and lines(out)[-1]["step"] == last
 
 
@@ -141,7 +139,7 @@ def test_killed_before_the_validation_that_ends_it(
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
         patch.setattr(Trainer, "validate", validate)
         train_model(PATIENT, str(corpus), "en-de", out)
-    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True).ended
     same_run(out, whole)
 
 

@@ -1,11 +1,12 @@
 """A run that has come to its end: what is in its folder, read once."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from small_runs import NUMBERS, TINY, complaint, same
+from small_runs import NUMBERS, QUICK, TINY, complaint, plan_of, same
 
 import aiayn.training.checkpoint
 from aiayn.data import Vocabulary, train_vocabulary
@@ -25,17 +26,16 @@ def run(tmp_path: Path, vocabulary: Vocabulary) -> tuple[Path, list[Transformer]
     """A run with four checkpoints, late in its steps; the second was not due."""
     models = [Transformer(TINY).eval() for _ in range(4)]
     for step, model in enumerate(models, start=97):
-        training = {
-            "step": step,
-            "minutes": step / 2,
-            "average": 2,
-            "seed": 7,
-            "due": step != 98,
-        }
-        training |= {"data": "multi30k", "pair": "en-de", "warmup": 3}
-        save_checkpoint(
-            tmp_path / "checkpoints" / f"step-{step}", model, vocabulary, training
+        description = replace(
+            plan_of(seed=7),
+            step=step,
+            minutes=step / 2,
+            due=step != 98,
+            data="multi30k",
+            pair="en-de",
         )
+        folder = tmp_path / "checkpoints" / f"step-{step}"
+        save_checkpoint(folder, model, vocabulary, description)
     return tmp_path, models
 
 
@@ -43,14 +43,10 @@ def test_what_a_run_says(run: tuple[Path, Any], descriptions_read: list[Path]) -
     found = TrainedRun.read(run[0])
     assert [path.name for path in found.checkpoints] == ["step-99", "step-100"]
     said = found.description
-    assert (said.model, said.data, said.pair, said.seed) == (
-        TINY,
-        "multi30k",
-        "en-de",
-        7,
-    )
-    assert (said.step, said.minutes, said.average, said.due) == (100, 50.0, 2, True)
-    assert said.training["warmup"] == 3 and said.sums is None and said.scaler is None
+    assert (said.model, said.data, said.pair) == (TINY, "multi30k", "en-de")
+    assert (said.step, said.minutes, said.due) == (100, 50.0, True)
+    assert said.training == replace(QUICK, seed=7)
+    assert said.sums is None and said.scaler is None
     assert found.kind == "translation" and found.trained_on() == ("multi30k", "en-de")
     assert found.trained_on(pair="de-en") == ("multi30k", "de-en")
     found.load()

@@ -8,8 +8,10 @@ import math
 import os
 import random
 import shutil
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,9 +37,14 @@ from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from aiayn.data import Batch, Batches, load_vocabulary, make_batch
+import aiayn
+from aiayn.base_config import changed
+from aiayn.data import Batch, Batches, load_vocabulary, make_batch, train_vocabulary
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.fast_paths import training_dtype
+from aiayn.inside import attention_view
+from aiayn.inside.steps import attention_steps
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.base import ModelConfig
 from aiayn.model.convolutional import ConvolutionalConfig
@@ -46,6 +53,7 @@ from aiayn.training import TrainingConfig, load_checkpoint, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.description import read_description
 from aiayn.training.optimizer import learning_rate, make_optimizer
+from aiayn.training.recipes import BatchConfig, OptimizerConfig
 from aiayn.training.step import (
     NotFinite,
     Objective,
@@ -56,6 +64,7 @@ from aiayn.training.step import (
 )
 from aiayn.training.workers import Workers
 from aiayn.translation import SearchConfig, Translator
+from aiayn.translation.translator import CutOff
 
 GOLDEN = Path(__file__).parent / "golden" / "loss-curve.json"
 
@@ -119,12 +128,15 @@ def test_it_learns_to_copy_what_it_has_never_seen() -> None:
         vocabulary_size=14, N=1, d_model=32, d_ff=64, h=4, dropout=0.0
     )
     how = TrainingConfig(
-        shape, batch_tokens=500, warmup=100, rate_factor=0.3, label_smoothing=0.0
+        shape,
+        batches=BatchConfig(tokens=500),
+        optimizer=OptimizerConfig(warmup=100, rate_factor=0.3),
+        label_smoothing=0.0,
     )
     model = Transformer(shape)
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
     examples = copies(2000, seed=1)
-    batches = Batches(examples, lengths_of(examples), how.batch_tokens, how.seed)
+    batches = Batches(examples, lengths_of(examples), how.batches.tokens, how.seed)
     for step in range(1, 401):
         training_step(objective, optimizer, batches[step], step, how)
     assert math.exp(validation_loss(model, [make_batch(copies(200, seed=2))])) < 1.05
@@ -139,13 +151,12 @@ def test_it_learns_a_few_pairs_by_heart(corpus: str, tmp_path: Path) -> None:
         for language, sentences in text.items():
             (tmp_path / f"{split}.{language}").write_text("\n".join(sentences))
     shape = replace(TINY, d_model=32, dropout=0.0, vocabulary_size=50)
-    how = replace(
+    how = changed(
         QUICK,
+        batches={"tokens": 400},
+        optimizer={"warmup": 30, "rate_factor": 0.4},
         model=shape,
         steps=150,
-        batch_tokens=400,
-        warmup=30,
-        rate_factor=0.4,
         label_smoothing=0.0,
     )
     train_model(how, str(tmp_path), "en-de", tmp_path / "run")
@@ -175,7 +186,7 @@ def curve() -> list[float]:
     """
     torch.manual_seed(1)
     shape = replace(TINY, dropout=0.0)
-    how = replace(QUICK, model=shape, warmup=10)
+    how = changed(QUICK, optimizer={"warmup": 10}, model=shape)
     model, examples, losses = Transformer(shape), random_examples(40, seed=3), []
     objective, optimizer = Objective(model, how.label_smoothing), make_optimizer(model)
     batches = Batches(examples, lengths_of(examples), 60, seed=1, micro_batches=2)
@@ -271,7 +282,7 @@ def test_a_step_leaves_no_gradient_behind_and_takes_the_papers_rate() -> None:
     )
     assert (
         found["rate"]
-        == learning_rate(3, TINY.d_model, QUICK.warmup)
+        == learning_rate(3, TINY.d_model, QUICK.optimizer.warmup)
         == optimizer.param_groups[0]["lr"]
     )
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -371,6 +382,27 @@ def test_validation_needs_no_float64_of_the_device() -> None:
         assert validation_loss(model, batches, idle) == 0.0
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda translator: translator("one two"),
+        lambda translator: translator.score(["one two"], ["two one"]),
+        lambda translator: attention_view(translator, "one two", "two").body(),
+        lambda translator: attention_steps(translator, "one two", 0),
+    ],
+    ids=["translate", "score", "view", "steps"],
+)
+def test_using_a_model_needs_no_float64_of_the_device(use: Any) -> None:
+    vocabulary = train_vocabulary(["one two three"], 16)
+    model = Transformer(replace(TINY, vocabulary_size=len(vocabulary)))
+    search = SearchConfig(beam=2, alpha=0.6, extra_length=3)
+    translator = Translator(model, vocabulary, search)
+    with warnings.catch_warnings(action="ignore", category=CutOff):
+        wanted = use(translator)
+        with NoFloat64():
+            assert use(translator) == wanted
+
+
 @pytest.mark.parametrize("where", ["loss", "gradient"])
 def test_a_loss_or_gradient_that_is_no_number_ends_the_run(where: str) -> None:
     """It names step and pairs, and the weights stay as they were."""
@@ -405,14 +437,21 @@ def test_start_tokens_are_read_and_never_said() -> None:
 
 def test_recipes_are_the_papers() -> None:
     base, big = recipe("base"), recipe("big")
-    assert (base.steps, base.batch_tokens, base.warmup, base.label_smoothing) == (
+    assert (
+        base.steps,
+        base.batches.tokens,
+        base.optimizer.warmup,
+        base.label_smoothing,
+    ) == (
         100_000,
         25_000,
         4000,
         0.1,
     )
-    assert (base.average, base.checkpoint_minutes, base.rate_factor) == (5, 10, 1.0)
-    assert (big.steps, big.average, big.checkpoint_minutes) == (300_000, 20, 10)
+    assert base.optimizer.rate_factor == 1.0
+    assert (base.checkpoints.average, base.checkpoints.minutes) == (5, 10)
+    assert big.steps == 300_000
+    assert (big.checkpoints.average, big.checkpoints.minutes) == (20, 10)
     assert base.model == config("base") and big.model == config("big")
     assert recipe("small", steps=7, seed=3).steps == 7 and recipe(
         "laboratory"
@@ -429,27 +468,27 @@ def test_recipes_are_the_papers() -> None:
 )
 def test_an_unknown_configuration(name: str, hint: str) -> None:
     message = complaint(recipe, name)
-    assert f"unknown configuration {name!r}" in message and hint in message
+    assert f"unknown recipe {name!r}" in message and hint in message
 
 
 POSITIVE = """
-steps batch_tokens micro_batches warmup max_length checkpoint_steps keep average
-patience
+steps batches.tokens batches.pieces optimizer.warmup batches.max_length
+checkpoints.steps checkpoints.keep checkpoints.average patience
 """
 
 
 @pytest.mark.parametrize("name", POSITIVE.split())
 def test_configurations_that_cannot_be_trained(name: str) -> None:
-    assert f"{name}=0: must be at least 1" in complaint(recipe, "small", **{name: 0})
+    assert f"{name}=0: should be" in complaint(recipe, "small", **{name: 0})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("rate_factor", math.nan),
-        ("rate_factor", math.inf),
-        ("checkpoint_minutes", math.nan),
-        ("rate_factor", 0.0),
+        ("optimizer.rate_factor", math.nan),
+        ("optimizer.rate_factor", math.inf),
+        ("checkpoints.minutes", math.nan),
+        ("optimizer.rate_factor", 0.0),
     ],
 )
 def test_numbers_that_are_none(name: str, value: float) -> None:
@@ -458,7 +497,7 @@ def test_numbers_that_are_none(name: str, value: float) -> None:
 
 def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
     assert "average=6: more checkpoints than the keep=5" in complaint(
-        recipe, "small", average=6, keep=5
+        recipe, "small", checkpoints={"average": 6, "keep": 5}
     )
 
 
@@ -495,19 +534,11 @@ def test_what_a_run_leaves_behind(
         )
         assert line["gradient_norm"] > 0
     assert last[2].keys() == {"step", "minutes", "validation_perplexity"}
-    training = read_description(list_checkpoints(out)[-1]).training
-    assert (training["step"], training["data"], training["pair"]) == (
-        60,
-        corpus,
-        "en-de",
-    )
-    assert (
-        training["seed"] == 1 and training["average"] == 2 and training["minutes"] > 0
-    )
-    assert (
-        training["versions"]["torch"] == torch.__version__
-        and len(training["corpus"]) == 40
-    )
+    known = read_description(list_checkpoints(out)[-1])
+    assert (known.step, known.data, known.pair) == (60, corpus, "en-de")
+    assert known.training == replace(QUICK, steps=60) and known.minutes
+    assert known.versions and known.versions["torch"] == torch.__version__
+    assert known.corpus and len(known.corpus) == 40
     assert capsys.readouterr().out == ""
 
 
@@ -539,7 +570,9 @@ def test_a_device_without_float64(
 ) -> None:
     # Batches are moved by another thread, of which `OnApple` does not hear.
     monkeypatch.setattr(Batch, "to", lambda batch, device: batch)
-    config = replace(QUICK, muon=name == "muon", checkpoint_steps=3)
+    config = changed(
+        QUICK, optimizer={"muon": name == "muon"}, checkpoints={"steps": 3}
+    )
     how = {"device": "mps", "resume": True}
     with OnApple():
         with pytest.raises(TypeError, match="float64"):
@@ -578,7 +611,7 @@ def test_what_could_not_be_saved_is_refused_before_the_first_step(
 
 
 def test_a_rate_that_may_never_fall_is_warned_of(corpus: str, tmp_path: Path) -> None:
-    config = replace(QUICK, cooldown=3, minutes=5.0)
+    config = changed(QUICK, optimizer={"cooldown": 3}, minutes=5.0)
     with pytest.warns(UserWarning, match="not if 5 minutes end the training before"):
         train_model(config, corpus, "en-de", tmp_path / "run")
 
@@ -589,13 +622,23 @@ def test_windows_is_refused(
     monkeypatch.setattr("aiayn.fast_paths.sys.platform", "win32")
     said = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
     assert said.startswith("Windows: use WSL") and not (tmp_path / "run").exists()
+    vocabulary = train_vocabulary(["one two three"], 16)
+    shape = replace(TINY, vocabulary_size=len(vocabulary))
+    translator = Translator(Transformer(shape), vocabulary)
+    for keep in (translator.save, partial(aiayn.save, translator.model)):
+        assert complaint(keep, tmp_path / "run").startswith("Windows: use WSL")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_training_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
-    out = tmp_path / "run"
+@pytest.mark.parametrize("out", ["run", "deep/new/run"])
+def test_a_training_that_cannot_begin_leaves_no_folder(
+    tmp_path: Path, out: Any
+) -> None:
+    (tmp_path / "mine").mkdir()
+    out = tmp_path / "mine" / out
     assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
-    assert not out.exists()
-    out.mkdir()  # who made it may want it
+    assert os.listdir(tmp_path / "mine") == []
+    out.mkdir(parents=True)  # who made it may want it
     assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
     assert out.exists() and not list(out.iterdir())
 
@@ -612,7 +655,7 @@ def test_the_last_checkpoints_are_kept_and_averaged(
     corpus: str, tmp_path: Path
 ) -> None:
     train_model(
-        replace(QUICK, checkpoint_minutes=0.0, keep=3),
+        changed(QUICK, checkpoints={"minutes": 0.0, "keep": 3}),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -641,7 +684,7 @@ def test_the_last_checkpoints_are_kept_and_averaged(
 def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
     """Whatever the clock says."""
     train_model(
-        replace(QUICK, checkpoint_minutes=0.0, checkpoint_steps=4),
+        changed(QUICK, checkpoints={"minutes": 0.0, "steps": 4}),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -681,7 +724,7 @@ def test_speed_is_that_of_training_alone(
     monkeypatch.setattr("aiayn.training.loop.training_step", step)
     monkeypatch.setattr("aiayn.training.loop.Run.save", save)
     train_model(
-        replace(QUICK, steps=220, checkpoint_minutes=0.51),
+        changed(QUICK, checkpoints={"minutes": 0.51}, steps=220),
         corpus,
         "en-de",
         tmp_path / "run",
@@ -834,7 +877,8 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
         and "max_length=12" in message
         and "(drop_too_long)" in message
     )
-    train_model(how, corpus, "en-de", tmp_path / "run", drop_too_long=True)
+    how = changed(how, batches={"drop_too_long": True})
+    train_model(how, corpus, "en-de", tmp_path / "run")
     assert list_checkpoints(tmp_path / "run")
 
 
@@ -844,11 +888,11 @@ def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) ->
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that stands for a GPU whose tensor cores know float16 alone."""
-    monkeypatch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float16)
+    monkeypatch.setattr("aiayn.training.loop.training_dtype", lambda *_: torch.float16)
 
 
 def half_steps(
-    count: int, scale: float
+    count: int, scale: float, dtype: torch.dtype = torch.float16
 ) -> tuple[list[dict[str, float]], torch.amp.GradScaler, Transformer]:
     """Some steps with a scaler that begins with that factor."""
     torch.manual_seed(0)
@@ -859,7 +903,9 @@ def half_steps(
         "backoff_factor": 0.5,
         "growth_interval": 3,
     }
-    scaler = gradient_scaler(torch.device("cpu"), {**state, "_growth_tracker": 0})
+    scaler = gradient_scaler(
+        torch.device("cpu"), dtype, {**state, "_growth_tracker": 0}
+    )
     objective, optimizer, work = (
         Objective(model, 0.1),
         make_optimizer(model),
@@ -871,9 +917,10 @@ def half_steps(
             optimizer,
             work,
             step,
-            replace(QUICK, warmup=400),
+            changed(QUICK, optimizer={"warmup": 400}),
             Workers(),
             scaler,
+            dtype=dtype,
         )
         for step in range(1, count + 1)
     ]
@@ -889,10 +936,13 @@ def test_bfloat16_on_a_processor_learns_what_float32_learns(
     def steps(bfloat16: bool) -> list[dict[str, float]]:
         torch.manual_seed(0)
         model = Transformer(replace(TINY, dropout=0.0))
-        how = replace(QUICK, warmup=400, bfloat16=bfloat16)
+        how = changed(QUICK, optimizer={"warmup": 400})
         parts = Objective(model, 0.1), make_optimizer(model)
         work = whole(random_examples(8), 2)
-        found = [training_step(*parts, work, step, how) for step in range(1, 7)]
+        dtype = training_dtype(torch.device("cpu"), bfloat16)
+        found = [
+            training_step(*parts, work, step, how, dtype=dtype) for step in range(1, 7)
+        ]
         assert {p.dtype for p in model.parameters()} == {torch.float32}
         return found
 
@@ -905,9 +955,7 @@ def test_bfloat16_on_a_processor_learns_what_float32_learns(
 def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> None:
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aiayn.training.step.training_dtype", lambda *_: torch.float32)
-        whole_precision, *_ = half_steps(6, scale=1.0)
+    whole_precision, *_ = half_steps(6, scale=1.0, dtype=torch.float32)
     assert found[0]["gradient_norm"] == pytest.approx(
         whole_precision[0]["gradient_norm"], rel=0.02
     )

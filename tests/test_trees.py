@@ -381,11 +381,11 @@ def test_recipes_of_parsers() -> None:
     for paper, size in ((wsj, 16_000), (semi, 32_000)):
         shape = paper.model
         assert (shape.N, shape.d_model, shape.vocabulary_size) == (4, 1024, size)
-        assert (shape.h, shape.d_ff, paper.warmup, paper.batch_tokens) == (
+        assert (shape.h, shape.d_ff, paper.optimizer.warmup, paper.batches.tokens) == (
             8,
             2048,
             4000,
             25_000,
         )
     assert (theirs.model.N, theirs.model.d_ff, theirs.model.dropout) == (6, 2048, 0.2)
-    assert (theirs.warmup, theirs.rate_factor) == (16_000, 5.0)
+    assert (theirs.optimizer.warmup, theirs.optimizer.rate_factor) == (16_000, 5.0)

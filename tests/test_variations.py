@@ -19,12 +19,13 @@ from small_runs import QUICK, TINY, complaint, write_corpus
 
 import aiayn.table3.sweep
 import aiayn.training.preparation
+from aiayn.base_config import changed
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
 from aiayn.model import config
 from aiayn.table3 import ROWS, row_config
 from aiayn.table3.comparison import report
-from aiayn.table3.plan import Job, sweep_config
+from aiayn.table3.plan import Job, sweep_config, sweep_recipe
 from aiayn.table3.record import read_record
 from aiayn.table3.rows import choose_rows, parameters
 from aiayn.table3.sweep import places, run_apart, sweep
@@ -127,8 +128,8 @@ def test_the_depth_multiplies_the_layers_and_nothing_else() -> None:
         assert row_config(ROWS[name], 0.25, depth=0.5) == replace(whole, N=N)
     said = complaint(row_config, ROWS["C N=2"], depth=0.25)
     assert said.startswith("depth=0.25: row C N=2 would have N=0.5")
-    changed = sweep_config(ROWS["C N=2"], "laboratory", seed=1, depth=0.5)
-    assert changed.model.N == 1
+    half = sweep_config(ROWS["C N=2"], sweep_recipe("laboratory"), 1, depth=0.5)
+    assert half.model.N == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -178,12 +179,17 @@ def test_rows_that_are_not_in_the_table(name: str, hint: str) -> None:
 
 # Sweeping: here the runs share this process, and a run takes a few steps
 
+
+def small_recipe(**changes: Any) -> TrainingConfig:
+    """A few steps with a small vocabulary."""
+    few = {"model.vocabulary_size": 60, "model.dropout": 0.1, "steps": 4}
+    return changed(sweep_recipe("a folder"), **few | changes)
+
+
 SMALL: dict[str, Any] = {
     "scale": 1 / 32,
     "depth": 1 / 6,
-    "steps": 4,
-    "vocabulary_size": 60,
-    "dropout": 0.1,
+    "recipe": small_recipe(),
     "workers": 1,
 }
 
@@ -193,9 +199,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
     """Dropout and seed of every training that a sweep begins."""
     begun = list[tuple[float, int]]()
 
-    def counted(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
+    def counted(config: TrainingConfig, *arguments: Any, **options: Any) -> Any:
         begun.append((config.model.dropout, config.seed))
-        real_train(config, *arguments, **options)
+        return real_train(config, *arguments, **options)
 
     monkeypatch.setattr(
         aiayn.table3.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n)
@@ -341,8 +347,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def stopped(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
-        real_train(replace(config, steps=3), *arguments, **options)
+    def stopped(config: TrainingConfig, *arguments: Any, **options: Any) -> Any:
+        made = real_train(replace(config, steps=3), *arguments, **options)
+        return made._replace(ended=False)
 
     out = tmp_path / "table3.json"
     with monkeypatch.context() as patched:
@@ -418,7 +425,11 @@ def test_the_laboratory_is_drawn_once(
     monkeypatch.setattr(aiayn.training.preparation, "load_pairs", counted)
     out = tmp_path / "table3.json"
     record = sweep(
-        "base", "laboratory", out, seeds=2, **SMALL | {"vocabulary_size": 150}
+        "base",
+        "laboratory",
+        out,
+        seeds=2,
+        **SMALL | {"recipe": small_recipe(**{"model.vocabulary_size": 150})},
     )
     assert len(record["runs"]) == 2 and record["data"] == "laboratory"
     assert loaded.count(("laboratory", "train")) == 1
@@ -446,7 +457,6 @@ def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
     assert said(workers=10**9).startswith(
         "seeds=5, workers=1000000000, workers_per_gpu=None: must be"
     )
-    assert said(steps=0).startswith("steps=0: must be at least 1")
     assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
     assert said(rows="F").startswith("Table 3 has no row 'F'")
     assert said(pair="en").startswith("pair 'en'")
@@ -512,7 +522,11 @@ def test_two_recipes_are_not_mixed(
     out = tmp_path / "table3.json"
     sweep("base", str(sentences), out, seeds=1, **SMALL)
     said = complaint(
-        sweep, "base", str(sentences), out, **SMALL | {"steps": 5, "scale": 1 / 16}
+        sweep,
+        "base",
+        str(sentences),
+        out,
+        **SMALL | {"recipe": small_recipe(steps=5), "scale": 1 / 16},
     )
     assert said == (
         f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5;"
@@ -541,48 +555,52 @@ def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> Non
 
 
 def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
-    base = sweep_config(ROWS["base"], "laboratory", seed=1)
+    laboratory = sweep_recipe("laboratory")
+    base = sweep_config(ROWS["base"], laboratory, seed=1)
     shape = {"vocabulary_size": 2000, "dropout": 0.0}
-    assert base.model == row_config(ROWS["base"], 0.25, **shape) and base.average == 1
-    smoothed = sweep_config(ROWS["D smoothing=0.2"], "laboratory", seed=2)
+    assert base == changed(
+        laboratory,
+        model=row_config(ROWS["base"], 0.25, **shape),
+        batches={"drop_too_long": True},
+        checkpoints={"steps": 110, "keep": 1, "average": 1},
+    )
+    smoothed = sweep_config(ROWS["D smoothing=0.2"], laboratory, seed=2)
     assert smoothed == replace(base, label_smoothing=0.2, seed=2)
-    big = sweep_config(ROWS["big"], "laboratory", seed=1)
-    assert big == replace(
+    big = sweep_config(ROWS["big"], laboratory, seed=1)
+    assert big == changed(
         base,
+        checkpoints={"steps": 330},
         model=row_config(ROWS["big"], 0.25, vocabulary_size=2000),
         steps=3 * base.steps,
-        checkpoint_steps=330,
     )
 
 
 def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
-    found = sweep_config(ROWS["base"], "wmt14", seed=1, scale=1.0)
+    found = sweep_config(ROWS["base"], sweep_recipe("wmt14"), seed=1, scale=1.0)
     paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
     # Section 6.2: no averaging.
-    assert found == replace(paper, keep=1, average=1, checkpoint_steps=2500)
+    assert found == changed(
+        paper,
+        batches={"drop_too_long": True},
+        checkpoints={"keep": 1, "average": 1, "steps": 2500},
+    )
 
 
 def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:
-    changes = {
-        "steps": 800,
-        "batch_tokens": 99,
-        "warmup": 7,
-        "rate_factor": 0.3,
-        "dropout": 0.4,
-    }
-    found = sweep_config(ROWS["C N=2"], "laboratory", 1, **changes, vocabulary_size=500)
-    assert [getattr(found, name) for name in list(changes)[:4]] == [800, 99, 7, 0.3]
-    assert (
-        found.model.dropout,
-        found.model.vocabulary_size,
-        found.checkpoint_steps,
-    ) == (0.4, 500, 20)
-    assert (
-        sweep_config(ROWS["D dropout=0.2"], "laboratory", 1, **changes).model.dropout
-        == 0.2
+    given = changed(
+        sweep_recipe("laboratory"),
+        model={"dropout": 0.4, "vocabulary_size": 500},
+        batches={"tokens": 99},
+        optimizer={"warmup": 7, "rate_factor": 0.3},
+        steps=800,
     )
-    assert sweep_config(ROWS["base"], "multi30k", 1, dropout=None).model.dropout == 0.3
-    assert sweep_config(ROWS["big"], "multi30k", 1, steps=10).steps == 30
+    found = sweep_config(ROWS["C N=2"], given, 1)
+    assert (found.steps, found.batches.tokens) == (800, 99)
+    assert found.optimizer == given.optimizer and found.checkpoints.steps == 20
+    assert (found.model.dropout, found.model.vocabulary_size) == (0.4, 500)
+    assert sweep_config(ROWS["D dropout=0.2"], given, 1).model.dropout == 0.2
+    assert sweep_config(ROWS["base"], sweep_recipe("new"), 1).model.dropout == 0.3
+    assert sweep_config(ROWS["big"], replace(given, steps=10), 1).steps == 30
 
 
 # Rates, and many runs on a GPU
@@ -612,7 +630,7 @@ def test_each_row_gets_the_rate_that_fits_it(
         aiayn.table3.sweep, "bleu", lambda *_: translated.append(1) or (1.0, "version:")
     )
     out, rows = tmp_path / "a.json", "base,D dropout=0.2"
-    how = SMALL | {"rate_factor": 1.0, "rates": [0.5, 1.0, 2.0]}
+    how = SMALL | {"rates": [0.5, 1.0, 2.0]}
     record = sweep(rows, str(sentences), out, seeds=2, **how)
     assert [(t["row"], t["seed"], t["rate_factor"]) for t in record["trials"]] == [
         (row, 0, rate) for row in best for rate in (0.5, 1.0, 2.0)
@@ -698,7 +716,7 @@ def job(tmp_path: Path, **changes: Any) -> Job:
     corpus = str(write_corpus(tmp_path / "corpus"))
     return Job(
         "base",
-        replace(QUICK, model=TINY, **changes),
+        changed(QUICK, model=TINY, **changes),
         corpus,
         "en-de",
         "val",
@@ -732,6 +750,6 @@ def test_a_process_that_is_killed_is_a_run_that_failed(tmp_path: Path) -> None:
         threading.Thread(target=kill, daemon=True),
     )
     killer.start()
-    found = run_apart(job(tmp_path, steps=1_000_000, checkpoint_steps=50))
+    found = run_apart(job(tmp_path, steps=1_000_000, checkpoints={"steps": 50}))
     killer.join()
     assert found["error"].startswith("its process was killed")

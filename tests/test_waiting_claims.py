@@ -91,7 +91,7 @@ def translated(pair: str, d_model: int, steps: int, bleu: float) -> dict[str, An
             "h": d_model // 64,
             "dropout": 0.3 if d_model == 1024 and pair == "en-de" else 0.1,
         },
-        "training": {"batch_tokens": 25_000},
+        "training": {"batches": {"tokens": 25_000}},
         "steps": steps,
         "bleu": {"wmt14/full": {"paper": {"value": bleu}}},
     }
@@ -123,7 +123,7 @@ TABLE_2 = {
 }
 OF_TRAINING: list[Field] = [("data",), ("pair",), ("steps",), PAPER_FORM]
 OF_TRAINING += [("model", name) for name in ("N", "d_model", "d_ff", "h", "dropout")]
-OF_TRAINING += [("training", "batch_tokens")]
+OF_TRAINING += [("training", "batches", "tokens")]
 WAITING = [
     Waiting(
         "1-d",
@@ -339,7 +339,7 @@ def test_another_model_is_refused(desk: Desk, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", [("training", "batch_tokens"), ("steps",)], ids=["batches", "steps"]
+    "field", [("training", "batches", "tokens"), ("steps",)], ids=["batches", "steps"]
 )
 def test_a_training_of_less_than_the_papers_decides_nothing(
     desk: Desk, field: Field

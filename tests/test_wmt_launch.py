@@ -21,8 +21,8 @@ from test_wmt import write_parquet
 from aiayn.data import wmt
 from aiayn.laboratory import sample
 
-SMALL = ["--data", "wmt14", "--config", "laboratory", "--vocabulary-size", "300"]
-SMALL += ["--drop-too-long", "--max-ratio", "1.5"]
+SMALL = ["--data", "wmt14", "--recipe", "laboratory", "--model.vocabulary-size", "300"]
+SMALL += ["--batches.drop-too-long", "--batches.max-ratio", "1.5"]
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -122,8 +122,10 @@ def test_without_a_network_no_worker_starts(tests: Path, tmp_path: Path) -> None
     (said,) = [line for line in errors.splitlines() if line.startswith("aiayn: ")]
     assert code == 2 and output == "" and not out.exists()
     assert said.startswith("aiayn: wmt14 en-de: cannot be fetched from Hugging Face (")
-    told = "aiayn prepare --data wmt14 --pair en-de --config laboratory"
-    flags = "--vocabulary-size 300 --drop-too-long --max-ratio 1.5"
+    told = "aiayn prepare --data wmt14 --pair en-de --recipe laboratory"
+    flags = (
+        "--model.vocabulary-size 300 --batches.drop-too-long --batches.max-ratio 1.5"
+    )
     assert f"or run `{told} {flags}` on a machine that has a network" in said
 
 
@@ -144,9 +146,9 @@ def test_prepare_launch_evaluate(hub: str, tests: Path, tmp_path: Path) -> None:
         "wmt14",
     ]
     config = out / "checkpoints" / "step-0000003" / "config.json"
-    training = json.loads(config.read_text())["training"]
-    found = {key: training[key] for key in ("pairs", "left_out", "max_ratio")}
-    assert found == {"pairs": 200, "left_out": 1, "max_ratio": 1.5}
-    assert training["micro_batches"] == 8
+    known = json.loads(config.read_text())
+    assert (known["pairs"], known["left_out"]) == (200, 1)
+    batches = known["training"]["batches"]
+    assert (batches["max_ratio"], batches["pieces"]) == (1.5, 8)
     code, output, errors = aiayn(tmp_path, "evaluate", out, "--forms", **offline)
     assert code == 0 and output.startswith("BLEU "), errors

@@ -20,8 +20,7 @@ from aiayn.parsing.evalb import evalb
 from aiayn.parsing.parser import PARSING_SEARCH, Parser, gold_trees
 from aiayn.training import recipe
 from aiayn.training.checkpoint import save_checkpoint
-from aiayn.training.description import kind_of, read_description
-from aiayn.training.loop import settings_of
+from aiayn.training.description import Description, kind_of, read_description
 from aiayn.translation import SearchConfig, Translator
 from aiayn.translation.bleu_scores import bleu
 
@@ -43,16 +42,17 @@ def score(model: EncoderDecoder, vocabulary: Vocabulary, pair: str) -> float:
 def ship(model: EncoderDecoder, vocabulary: Vocabulary, pair: str) -> None:
     """Put a model into the package, with its settings and its score in 16 bits."""
     scored = round(score(model.half().float(), vocabulary, pair), 2)
-    settings = settings_of(RECIPES[pair], "laboratory", pair)
-    del settings["versions"]  # another version of torch trains as good a model
+    config = RECIPES[pair]
+    known = Description(
+        config.model, config, data="laboratory", pair=pair, score=scored
+    )
     shutil.rmtree(SHIPPED / pair, ignore_errors=True)
-    said = settings | {"score": scored}
-    save_checkpoint(SHIPPED / pair, model.half(), vocabulary, said)
+    save_checkpoint(SHIPPED / pair, model.half(), vocabulary, known)
 
 
 def check(pair: str) -> None:
     """Train the model of a pair anew, and exit unless the package's is as good."""
-    old = read_description(SHIPPED / pair).training["score"]
+    old = read_description(SHIPPED / pair).score or 0.0
     new = score(*cached_model(RECIPES[pair], pair), pair)
     print(f"{pair}: {old:.2f} in the package, {new:.2f} trained anew")
     if abs(old - new) > 1:

@@ -6,7 +6,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/09-launch.ipynb, cell command-line-imports
-import difflib
 import logging
 import os
 import re
@@ -14,11 +13,10 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from dataclasses import is_dataclass
-from functools import cache, partial, wraps
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import make_dataclass
+from functools import partial, wraps
 from importlib.metadata import version
-from inspect import unwrap
 from io import StringIO
 from itertools import pairwise
 from shutil import get_terminal_size
@@ -28,7 +26,6 @@ import tyro
 
 from aiayn.commands.slurm import check_words
 from aiayn.errors import InputError, did_you_mean
-from aiayn.training.recipes import RECIPES, recipe
 
 
 # book/09-launch.ipynb, cell output-arrives
@@ -88,12 +85,12 @@ def show_progress() -> None:
 
 # book/09-launch.ipynb, cell examples
 EXAMPLES = """\
-aiayn prepare --data multi30k --config multi30k
-aiayn prepare --data wmt14 --config base --drop-too-long
-aiayn train --data multi30k --config multi30k --out runs/first
-aiayn train --data my/corpus --pair en-fr --config small --out runs/mine --minutes 30
-aiayn launch --data wmt14 --config base --drop-too-long --checkpoint-steps 1500 --out b
-aiayn launch --data my/corpus --config big --out runs/big --slurm --hours 12 > big.sh
+aiayn prepare --data multi30k --recipe multi30k
+aiayn prepare --data wmt14 --recipe base --batches.drop-too-long
+aiayn train --data my/corpus --pair en-fr --recipe small --out runs/mine --minutes 30
+aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
+aiayn launch --data wmt14 --recipe base --batches.drop-too-long --out runs/base
+aiayn launch --data my/corpus --recipe big --out runs/big --slurm --hours 12 > big.sh
 aiayn translate runs/first < in.en > out.de
 echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
 aiayn evaluate runs/first --forms --json bleu.json
@@ -112,29 +109,41 @@ aiayn sample --n 2000 --span 8 --with-alignment > far.tsv
 
 
 # book/09-launch.ipynb, cell help-pages
-NOTES = {"config": f"a recipe: {', '.join(RECIPES)}"}
+def value_of(flag: str, words: list[str]) -> str | None:
+    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`."""
+    for word, following in pairwise([*words, ""]):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
 
 
-def shown(default: str) -> str:
-    """What the help of a flag says of its default."""
-    return "" if default in ("None", "inf") else f"(default: {default})"
+def with_defaults(job: type, **defaults: Any) -> type:
+    """A dataclass like a job's, some fields of which have other defaults."""
+    hints = get_type_hints(job, include_extras=True)
+    fields = [(name, hints[name], value) for name, value in defaults.items()]
+    made = make_dataclass(job.__name__, fields, bases=(job,), frozen=True, kw_only=True)
+    made.__module__ = job.__module__  # where tyro looks for the comments on fields
+    return made
 
 
-@cache
-def add_hints(owner: Any) -> None:
-    """Annotate the flags of a verb, or of a class of options, for their help."""
-    for name, kind in get_type_hints(owner, include_extras=True).items():
-        hint = tyro.conf.arg(help_behavior_hint=shown, help=NOTES.get(name))
-        owner.__annotations__[name] = Annotated[kind, hint]
-        options = getattr(kind, "__origin__", None)
-        if isinstance(options, type) and is_dataclass(options):
-            add_hints(options)
+def deferred(
+    verb: Callable[..., None], words: list[str]
+) -> Callable[..., Callable[[], None]]:
+    """A function with a verb's flags, which gives back what remains to be called.
 
+    The defaults of a job are those of the recipe that the words name.
+    """
 
-def deferred(verb: Callable[..., None]) -> Callable[..., Callable[[], None]]:
-    """A function with a verb's flags, which gives back what remains to be called."""
-    add_hints(unwrap(verb))
-    return wraps(verb)(lambda *arguments, **named: partial(verb, *arguments, **named))
+    @wraps(verb)
+    def later(*arguments: Any, **named: Any) -> Callable[[], None]:
+        return partial(verb, *arguments, **named)
+
+    if job := get_type_hints(verb).get("job"):
+        usual = job.usual(words)
+        later.__annotations__["job"] = Annotated[usual, tyro.conf.arg(name="")]
+    return later
 
 
 # book/09-launch.ipynb, cell complaint
@@ -148,34 +157,6 @@ def overview(verbs: dict[str, Callable[..., None]]) -> str:
         lines += textwrap.wrap(entry, width, subsequent_indent=indent)
     more = "tells of its flags, with examples; there is `aiayn --version`."
     return "\n".join([*lines, "", f"`aiayn VERB --help` {more}"])
-
-
-def instead_of(verb: str, flag: str, known: list[str]) -> str:
-    """What to say of an unknown flag: one that is like it, or where to look."""
-    bare = {each.strip("-"): each for each in known}
-    if near := difflib.get_close_matches(flag.strip("-"), bare, 1, 0.7):
-        return f"did you mean {bare[near[0]]!r}?"
-    name = flag.strip("-").replace("-", "_")
-    name = {"lr": "rate_factor", "learning_rate": "rate_factor"}.get(name, name)
-    config = recipe("base")
-    if hasattr(config, name) or hasattr(config.model, name):
-        return f"it is a setting of the recipe; in Python, aiayn.recipe(…, {name}=…)"
-    few = f"there are {', '.join(known)}"
-    return few if len(known) < 12 else f"see `aiayn {verb} --help`"
-
-
-def complaint(verb: str, said: str, page: str) -> str:
-    """One line on what tyro refused: a flag that the help `page` lacks, or its box."""
-    known = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][\w-]*", page))
-    for word in sys.argv[2:]:
-        flag = word.partition("=")[0].replace("_", "-")
-        if flag.startswith("--") and flag not in known:
-            meant = instead_of(verb, flag, list(known))
-            return f"`aiayn {verb}` has no {flag}: {meant}"
-    _, *words = re.sub("[╭╮╰╯│─]", " ", said).strip().split("\n")  # without the title
-    ends = "Got errors|Argument helptext|For full helptext"
-    text, *_ = re.split(ends, " ".join(words))
-    return f"{' '.join(text.split()).rstrip('.: ')[:500]}; see `aiayn {verb} --help`"
 
 
 # book/09-launch.ipynb, cell read-command
@@ -196,18 +177,18 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     if name not in commands:
         meant = did_you_mean(name, [*commands, "--help", "--version"])
         raise InputError(f"no verb {name!r}: {meant}")
-    told: dict[str, Any] = {"prog": f"aiayn {name}", "config": [tyro.conf.DisallowNone]}
-    ask = partial(tyro.cli, deferred(commands[name]), **told)
-    said, page = StringIO(), StringIO()
+    said = StringIO()
     try:
         with redirect_stderr(said):
-            found: Callable[[], None] = ask(args=rest)
+            found: Callable[[], None] = tyro.cli(
+                deferred(commands[name], rest), prog=f"aiayn {name}", args=rest
+            )
     except SystemExit as error:
         if error.code in (None, 0):  # after --help
             lines = [line for line in EXAMPLES.splitlines() if f"aiayn {name} " in line]
             print("\nexamples:", *lines, sep="\n  ")
             raise
-        with suppress(SystemExit), redirect_stdout(page):
-            ask(args=["--help"])
-        raise InputError(complaint(name, said.getvalue(), page.getvalue())) from None
+        box = dict.fromkeys(map(ord, "╭╮╰╯│─"), " ")
+        _, *text = said.getvalue().translate(box).strip().splitlines()  # with a title
+        raise InputError(" ".join(" ".join(text).split())[:500]) from None
     return found

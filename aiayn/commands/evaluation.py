@@ -10,7 +10,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from aiayn.data.files import read_bytes, write_atomically
 from aiayn.data.text import decode_lines
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
-from aiayn.model.registry import describe
 from aiayn.parsing.parser import PARSING_SEARCH
 from aiayn.parsing.parser import evaluate as evaluate_parser
 from aiayn.training.description import Kind
+from aiayn.training.metrics import Metrics
 from aiayn.training.preparation import kinds_of
 from aiayn.training.provenance import device_name, provenance
 from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
@@ -104,7 +104,7 @@ def reporting(name: str) -> Iterator[list[TooLong]]:
                 elif isinstance(message, CutOff):
                     ends += message.sentences
                 else:
-                    print(f"aiayn: {message}", file=sys.stderr)
+                    print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
             told: list[Warning] = [*left_out]
             told += [UnknownLetters(letters)] if letters else []
             told += [CutOff(ends)] if ends else []
@@ -177,7 +177,7 @@ def in_lower_case(
     translator: Translator, ours: list[str], test: Pairs
 ) -> dict[str, dict[str, Any]]:
     """BLEU without case, of a model that writes small letters only; else nothing."""
-    if not kinds_of(translator.vocabulary)["lowercase"]:
+    if not kinds_of(translator.vocabulary).lowercase:
         return {}
     value, signature = bleu(ours, test.target, lowercase=True)
     return {"in_lower_case": {"value": value, "signature": signature}}
@@ -195,13 +195,35 @@ def dtype_of(device: str | None) -> str:
 def training_of(run: TrainedRun) -> dict[str, Any]:
     """What a record says of the training: the model's shape, all settings, the time."""
     description = run.description
+    training = description.training
     return {
-        "model": describe(description.model),
-        "training": description.training,
+        "model": description.model.to_dict(),
+        "training": training.to_dict() if training else {},
         "checkpoints": [folder.name for folder in run.checkpoints],
         "steps": description.step,
         "minutes": description.minutes,
     }
+
+
+def unfinished(run: TrainedRun) -> bool:
+    """Whether a run's last checkpoint is not the last of its training, as it seems."""
+    metrics = Metrics(run.folder)
+    if not metrics.path.exists():  # it is a checkpoint alone
+        return False
+    with suppress(InputError):  # whoever resumes it will say what is damaged
+        return run.description.step not in metrics.validations()
+    return False
+
+
+def score_parser(
+    run: TrainedRun, search: SearchConfig, data: str, pair: str, split: str, *how: Any
+) -> dict[str, Any]:
+    """`evaluate_parser`, with its warnings, and what else belongs to the record."""
+    test = load_pairs(data, pair, split)
+    with reporting(test.source_name):
+        scores = evaluate_parser(run, search, data, split, True, *how)
+    record = {"kind": run.kind, "dtype": dtype_of(how[-1]), **training_of(run)}
+    return record | scores | {"in_training": trained_on(run, test, pair)}
 
 
 # book/09-launch.ipynb, cell score
@@ -229,9 +251,7 @@ def score(
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
         split = split or test_split(data)
-        scores = evaluate_parser(run, search, data, split, True, progress, device)
-        record = {"kind": run.kind, "dtype": dtype_of(device), **training_of(run)}
-        return record | scores
+        return score_parser(run, search, data, pair, split, progress, device)
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them

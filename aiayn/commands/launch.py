@@ -218,17 +218,18 @@ def paper_run(model: str, pair: str, out: Path) -> list[str]:
         raise InputError(f"{model} {pair}: no cell of Table 2; there are {known}")
     run = cells[model, pair]
     flags = {
-        "data": "wmt14",
-        "pair": pair,
-        "config": model,
-        "vocabulary-size": run.shape.vocabulary_size,
-        "checkpoint-steps": round(600 / run.seconds),  # of the paper's ten minutes
-        "micro-batches": 8,
-        "out": out,
+        "--data": "wmt14",
+        "--pair": pair,
+        "--recipe": model,
+        "--model.vocabulary-size": run.shape.vocabulary_size,
+        # of the paper's ten minutes
+        "--checkpoints.steps": round(600 / run.seconds),
+        "--batches.pieces": 8,
+        "--out": out,
     }
     if (model, pair) == ("big", "en-fr"):
-        flags["dropout"] = 0.1  # section 6.1
+        flags["--model.dropout"] = 0.1  # section 6.1
     if pair == "en-fr":
-        flags["max-ratio"] = 1.5
-    told = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
-    return [*told, "--sparse", "--compile", "--drop-too-long"]
+        flags["--batches.max-ratio"] = 1.5
+    told = [str(word) for flag in flags.items() for word in flag]
+    return [*told, "--checkpoints.sparse", "--compile", "--batches.drop-too-long"]

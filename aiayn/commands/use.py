@@ -21,6 +21,7 @@ from aiayn.commands.evaluation import (
     report,
     reporting,
     score,
+    unfinished,
     write_record,
 )
 from aiayn.data.text import LONGEST, decode_lines
@@ -232,6 +233,9 @@ def evaluate(
     where = model.device, against, model.compute
     record = score(run, search, data, pair, split, forms, bar, *where)
     print(report(record))
+    if unfinished(run):
+        told = f"step {run.description.step:,}, before the end of its training"
+        print(f"aiayn: {run.folder}: {told}", file=sys.stderr)
     # A run from elsewhere may name any folder.
     if data is None and record["data"] not in CORPORA:
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)

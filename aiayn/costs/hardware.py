@@ -145,24 +145,6 @@ def peak_flops(device: torch.device) -> float | None:
     return found.peak if found else None
 
 
-def training_dtype(device: torch.device, bfloat16: bool = False) -> torch.dtype:
-    """The type in which training multiplies; the table's peak is of it (section 5.2).
-
-    bfloat16 on a GPU that multiplies it itself; float16 on one whose tensor cores know
-    nothing else, where gradients have to be scaled; else float32. On a processor,
-    bfloat16 if it is asked for and the processor multiplies it itself.
-    """
-    if device.type != "cuda":
-        wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
-        itself = wide and torch.cpu._is_avx512_bf16_supported()
-        return torch.bfloat16 if bfloat16 and itself else torch.float32
-    with torch.cuda.device(device):
-        if torch.cuda.is_bf16_supported(including_emulation=False):
-            return torch.bfloat16
-    tensor_cores = torch.cuda.get_device_capability(device) >= (7, 0)
-    return torch.float16 if tensor_cores else torch.float32
-
-
 # book/05-2-hardware-and-schedule.ipynb, cell measured-peak
 def measured_peak(
     device: torch.device | str = "cpu",

@@ -66,23 +66,30 @@ def with_spaces(text: str, processor: Any) -> str:
 
 
 # book/11-5-reading-text.ipynb, cell sentence-list
-def sentence_list(lines: Any, name: str) -> list[str]:
-    """Sentences in memory as a list, refused as those of a file are.
+def check_list(lines: Any) -> None:
+    """Raise a TypeError at what is no list of sentences.
+
+    A single sentence would be taken letter by letter, of a dictionary there would be
+    the keys, and a set has no order.
+    """
+    unfit = isinstance(lines, str | bytes | Mapping | Set)
+    if unfit or not isinstance(lines, Iterable):
+        kind = type(lines).__name__
+        raise TypeError(f"a {kind} is no list of sentences: put them into a list")
+
+
+def checked_sentences(lines: Any, name: str, before: int = 0) -> Iterator[str]:
+    """Sentences in memory, one after another; `before` came earlier.
 
     Raises
     ------
     InputError
         If a line is no text, or has a NUL byte or half of a character.
     TypeError
-        At a single sentence, which would be taken letter by letter, at a dictionary,
-        of which there would be the keys, or at a set, which has no order.
+        As `check_list` does.
     """
-    unfit = isinstance(lines, str | bytes | Mapping | Set)
-    if unfit or not isinstance(lines, Iterable):
-        kind = type(lines).__name__
-        raise TypeError(f"a {kind} is no list of sentences: put them into a list")
-    found = list(lines)
-    for number, line in enumerate(found, start=1):
+    check_list(lines)
+    for number, line in enumerate(lines, start=before + 1):
         fault = ""
         if not isinstance(line, str):
             fault = f"{line!r:.60} is no text; give a string"
@@ -92,7 +99,12 @@ def sentence_list(lines: Any, name: str) -> list[str]:
             fault = "half of a character, a surrogate; decode the text anew"
         if fault:
             raise InputError(f"{name} {number}: {fault}")
-    return found
+        yield line
+
+
+def sentence_list(lines: Any, name: str, before: int = 0) -> list[str]:
+    """Sentences in memory as a list, refused as `checked_sentences` does."""
+    return list(checked_sentences(lines, name, before))
 
 
 # book/11-5-reading-text.ipynb, cell check-block

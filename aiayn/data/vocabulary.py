@@ -7,8 +7,9 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/05-1-data-and-batching.ipynb, cell vocabulary-imports
 import io
+import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import overload
 from unicodedata import normalize
@@ -17,7 +18,7 @@ import sentencepiece
 
 from aiayn.data.files import open_file, write_atomically
 from aiayn.data.normalization import normalization
-from aiayn.data.text import LONGEST, with_spaces
+from aiayn.data.text import LONGEST, checked_sentences, sentence_list, with_spaces
 from aiayn.errors import InputError
 
 SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
@@ -55,15 +56,15 @@ class Vocabulary:
         """Tokens of a sentence or of each of several, with the end token."""
         if isinstance(sentences, str):
             return self.encode([sentences])[0]
-        texts = [with_spaces(each, self.processor) for each in sentences]
+        lines = sentence_list(sentences, "sentence")
+        texts = [with_spaces(each, self.processor) for each in lines]
         return list(self.processor.Encode(texts, add_eos=True))  # on all threads
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""
-        if any(isinstance(each, int) for each in sequences):
-            raise TypeError("decode wants several sentences: put one into a list")
+        texts = self.processor.Decode(token_lists(sequences))
         # A model from elsewhere may have rules that make line feeds of letters.
-        return [str(t).replace("\n", " ") for t in self.processor.Decode(sequences)]
+        return [str(text).replace("\n", " ") for text in texts]
 
     def pieces(self, tokens: list[int]) -> list[str]:
         """The pieces as they are written; ▁ marks the beginning of a word."""
@@ -91,14 +92,11 @@ def train_vocabulary(
     pieces or too many letters are an `InputError`.
     """
     check_size(size)
-    model = io.BytesIO()
+    model, faults = io.BytesIO(), list[BaseException]()
     try:
         with normalization(lowercase) as rules:
             sentencepiece.SentencePieceTrainer.Train(
-                # It would leave out sentences with its sign for unknown letters.
-                sentence_iterator=(
-                    normalize("NFC", each).replace("▅", " ") for each in sentences
-                ),
+                sentence_iterator=learned_from(sentences, faults),
                 model_writer=model,
                 model_type="bpe",
                 vocab_size=size,
@@ -117,9 +115,37 @@ def train_vocabulary(
                 minloglevel=2,
             )
     except RuntimeError as error:
+        if faults:
+            raise faults[0] from None
         why = f"cannot be learned: {why_not(str(error))}"
         raise InputError(f"a vocabulary_size of {size} {why}") from None
     return Vocabulary(model.getvalue())
+
+
+# book/05-1-data-and-batching.ipynb, cell learned-from
+def learned_from(
+    sentences: Iterable[str], faults: list[BaseException]
+) -> Iterator[str]:
+    """Sentences for sentencepiece, which keeps an error's message; `faults` has it."""
+    try:
+        for each in checked_sentences(sentences, "sentence"):
+            # It would leave out sentences with its sign for unknown letters.
+            yield normalize("NFC", each).replace("▅", " ")
+    except (Exception, KeyboardInterrupt) as error:
+        faults.append(error)
+        raise
+
+
+def token_lists(sequences: Iterable[Iterable[int]]) -> list[list[int]]:
+    """Tokens of several sentences as lists, also those of arrays and tensors.
+
+    A TypeError at those of one, which sentencepiece would decode letter by letter.
+    """
+    try:
+        return [list(map(operator.index, each)) for each in sequences]
+    except TypeError:
+        wanted = "a list of tokens for each of several sentences"
+        raise TypeError(f"decode wants {wanted}: put one into a list") from None
 
 
 # book/05-1-data-and-batching.ipynb, cell processor

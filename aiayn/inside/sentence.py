@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from aiayn.data.batching import make_batch
-from aiayn.data.text import blank, readable, with_spaces
+from aiayn.data.text import blank, readable, sentence_list, with_spaces
 from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.kernels import recorded_attention
@@ -183,6 +183,7 @@ def attention_of(
 # book/11-11-pages-to-look-at.ipynb, cell cut
 def cut(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
+    (text,) = sentence_list([text], "sentence")
     # As `Translator` reads it; an unknown piece is its own letters.
     text = "" if blank(text) else with_spaces(readable(text), vocabulary.processor)
     pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]

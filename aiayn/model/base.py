@@ -6,80 +6,22 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/11-8-other-scores-and-kernels.ipynb, cell frame-imports
-from dataclasses import dataclass, fields
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    Protocol,
-    get_args,
-    get_origin,
-    get_type_hints,
-    runtime_checkable,
-)
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
+from pydantic import Field
 from torch import Tensor, nn
 
-from aiayn.errors import InputError
+from aiayn.base_config import BaseConfig
+from aiayn.errors import InputError, did_you_mean
 from aiayn.model.embeddings import Embeddings
-
-# book/11-8-other-scores-and-kernels.ipynb, cell is-of
-KINDS = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    NoneType: "nothing",
-}
-
-
-def is_of(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type; true, false and NaN are no numbers."""
-    if get_origin(kind) is Literal:
-        return isinstance(value, str) and value in get_args(kind)
-    if kind in (int, float):
-        number = isinstance(value, kind | int) and not isinstance(value, bool)
-        return number and value == value
-    return isinstance(value, get_origin(kind) or kind)
-
-
-# book/11-8-other-scores-and-kernels.ipynb, cell check-fields
-def check_fields(
-    settings: Any,
-    bounds: dict[str, tuple[float, float]],
-    usual: tuple[float, float] = (1, 100_000),
-) -> None:
-    """Refuse a field of a dataclass that is not of its type, or a number out of bounds.
-
-    `bounds` are the least and the greatest number by field, and `usual` those of all
-    other numbers.
-
-    Raises
-    ------
-    InputError
-        It names the field and its value.
-    """
-    types = get_type_hints(type(settings))
-    for field in fields(settings):
-        value, kind = getattr(settings, field.name), types[field.name]
-        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-        if not any(is_of(value, kind) for kind in kinds):
-            names = [
-                KINDS.get(each, getattr(each, "__name__", str(each))) for each in kinds
-            ]
-            wanted = " or ".join(names)
-            if get_origin(kinds[0]) is Literal:
-                wanted = f"one of {', '.join(get_args(kinds[0]))}"
-            raise InputError(f"{field.name}={value!r:.60}: must be {wanted}")
-        low, high = bounds.get(field.name, usual)
-        if {int, float} & {*kinds} and value is not None and not low <= value <= high:
-            limit = f"at least {low:,}" if value < low else f"at most {high:,}"
-            raise InputError(f"{field.name}={value!r:.60}: must be {limit}")
 
 
 # book/11-8-other-scores-and-kernels.ipynb, cell model-config
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(BaseConfig):
     """What the shapes of all models have in common; by default the paper's base model.
 
     Raises
@@ -88,27 +30,36 @@ class ModelConfig:
         If no such model can be built.
     """
 
-    vocabulary_size: int = 37000  # tokens, of both languages together
-    d_model: int = 512  # width of embeddings, and of what goes from layer to layer
-    dropout: float = 0.1  # share of numbers that are set to zero in training
-    pad_id: int = 0  # the token that fills up a batch
+    # tokens, of both languages together
+    vocabulary_size: Annotated[int, Field(ge=1, le=10**7)] = 37000
+    # width of embeddings, and of what goes from layer to layer
+    d_model: Annotated[int, Field(ge=1, le=100_000)] = 512
+    # share of numbers that are set to zero in training
+    dropout: Annotated[float, Field(ge=0, le=1)] = 0.1
+    pad_id: Annotated[int, Field(ge=0)] = 0  # the token that fills up a batch
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        most = 10_000_000
-        bounds = {
-            "vocabulary_size": (1, most),
-            "max_length": (1, most),
-            "N": (1, 1000),
-            "dropout": (0, 1),
-            "attention_dropout": (0, 1),
-        }
-        check_fields(self, {**bounds, "pad_id": (0, most)})
+        super().__post_init__()
         if self.pad_id >= self.vocabulary_size:
             raise InputError(
                 f"pad_id={self.pad_id}:"
                 f" the vocabulary has {self.vocabulary_size} tokens"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it, with the name of the architecture."""
+        return {"architecture": architecture_of(self), **super().to_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Any:
+        """The configuration that `to_dict` wrote, of the class that it names."""
+        known = {**values} if isinstance(values, dict) else {}
+        name = known.pop("architecture", None)
+        if name not in [*ARCHITECTURES]:  # a list has no hash
+            advice = f"{did_you_mean(str(name), ARCHITECTURES)}; register your own"
+            raise InputError(f"architecture={name!r:.60}: is not known; {advice}")
+        return super(ModelConfig, ARCHITECTURES[name][0]).from_dict(known)
 
     @property
     def longest(self) -> int | None:
@@ -196,3 +147,23 @@ class EncoderDecoder(nn.Module):
                 " row k must translate row k"
             )
         return self.logits(self.decode(target, self.encode(source), source))
+
+
+# book/11-8-other-scores-and-kernels.ipynb, cell architectures
+# By name, the class of a configuration and what builds the model; the registry's.
+ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any], EncoderDecoder]]] = {}
+
+
+def class_name(kind: type) -> str:
+    """By which a class is known, also after the cell that defines it ran again."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def architecture_of(config: ModelConfig) -> str:
+    """The name of a configuration's architecture; of several, the latest."""
+    for name, (kind, _) in reversed(ARCHITECTURES.items()):
+        if class_name(type(config)) == class_name(kind):
+            return name
+    own = type(config).__name__
+    advice = f"first aiayn.register('a name', {own}, YourModel)"
+    raise InputError(f"{own}: no model is known for it; {advice}")

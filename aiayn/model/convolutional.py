@@ -7,10 +7,11 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/02-background.ipynb, cell model-imports
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor, nn
 
 from aiayn.errors import InputError
@@ -64,13 +65,15 @@ class ConvolutionalConfig(ModelConfig):
         If no such model can be built.
     """
 
-    N: int = 6  # layers in the encoder, and in the decoder
+    # layers in the encoder, and in the decoder
+    N: Annotated[int, Field(ge=1, le=1000)] = 6
     # places that a layer reads, an odd number: the encoder's layers are centred
-    kernel: int = 3
+    kernel: Annotated[int, Field(ge=1, le=100_000)] = 3
     # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
-    growth: int = 1
+    growth: Annotated[int, Field(ge=1, le=100_000)] = 1
     separable: bool = False  # whether each column is summed up by itself
-    max_length: int = 1024  # positions that are learned: no sequence may be longer
+    # positions that are learned: no sequence may be longer
+    max_length: Annotated[int, Field(ge=1, le=10**7)] = 1024
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""

@@ -7,10 +7,11 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/01-introduction.ipynb, cell imports
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -41,7 +42,7 @@ class RecurrentConfig(ModelConfig):
     """
 
     # width of a state of the decoder, and of the encoder's two directions together
-    d_state: int = 1000
+    d_state: Annotated[int, Field(ge=1, le=100_000)] = 1000
     # not at all, Bahdanau's additive score, or Luong's dot and general
     attention: Looks = "additive"
 

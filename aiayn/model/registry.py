@@ -8,25 +8,30 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/11-1-runs-that-survive.ipynb, cell architectures
 import types
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 from torch import nn
 
-from aiayn.errors import InputError, did_you_mean
-from aiayn.model.base import EncoderDecoder, ModelConfig
+from aiayn.errors import InputError
+from aiayn.model.base import (
+    ARCHITECTURES,
+    EncoderDecoder,
+    ModelConfig,
+    architecture_of,
+    class_name,
+)
 from aiayn.model.configuration import TransformerConfig
 from aiayn.model.convolutional import ConvolutionalConfig, ConvolutionalModel
 from aiayn.model.recurrent import RecurrentConfig, RecurrentModel
 from aiayn.model.transformer import Transformer
 
-ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any], EncoderDecoder]]] = {
+ARCHITECTURES |= {
     "transformer": (TransformerConfig, Transformer),
     "convolutional": (ConvolutionalConfig, ConvolutionalModel),
     "recurrent": (RecurrentConfig, RecurrentModel),
 }
-_OURS = tuple(ARCHITECTURES)
+OURS = tuple(ARCHITECTURES)
 
 
 # book/11-1-runs-that-survive.ipynb, cell register
@@ -56,12 +61,12 @@ def register(
     if "__dataclass_fields__" not in vars(config):
         raise InputError(f"{config.__name__}: decorate it with @dataclass(frozen=True)")
     for field, kind in get_type_hints(config).items():  # what JSON gives back as it was
-        several = isinstance(kind, types.UnionType)
+        several = get_origin(kind) in (Union, types.UnionType)
         kinds = {*get_args(kind)} if several else {get_origin(kind) or kind}
         if not kinds <= {int, float, bool, str, type(None), Literal}:
             fault = f"{kind}; a field is a number, text, true or false"
             raise InputError(f"{config.__name__}.{field}: {fault}")
-    if name in _OURS or config in (ARCHITECTURES[own][0] for own in _OURS):
+    if name in OURS or config in (ARCHITECTURES[own][0] for own in OURS):
         own = f"{name!r} and {config.__name__}: one is of this package"
         advice = "derive a configuration of your own, and give it a new name"
         raise InputError(f"{own}; {advice}")
@@ -69,40 +74,9 @@ def register(
 
 
 # book/11-1-runs-that-survive.ipynb, cell build
-def _label(kind: type) -> str:
-    """By which a class is known, also after the cell that defines it ran again."""
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _known(config: ModelConfig) -> tuple[str, Callable[[Any], EncoderDecoder]]:
-    """The name of an architecture, and what builds it; of several names, the latest."""
-    for name, (shape, model) in reversed(ARCHITECTURES.items()):
-        if _label(type(config)) == _label(shape):
-            return name, model
-    kind = type(config).__name__
-    advice = f"first aiayn.register('a name', {kind}, YourModel)"
-    raise InputError(f"{kind}: no model is known for it; {advice}")
-
-
 def build(config: ModelConfig) -> EncoderDecoder:
     """A model of that shape, its weights drawn at random; or else an InputError."""
-    return _known(config)[1](config)
-
-
-def describe(config: ModelConfig) -> dict[str, Any]:
-    """A configuration as JSON can hold it: what `understand` reads."""
-    return {"architecture": _known(config)[0], **asdict(config)}
-
-
-def understand(description: dict[str, Any]) -> ModelConfig:
-    """The configuration that `describe` wrote, a Transformer's if it names no other."""
-    fields = {**description}
-    name = fields.pop("architecture", "transformer")
-    if name not in ARCHITECTURES:
-        meant = did_you_mean(str(name), ARCHITECTURES)
-        advice = f"{meant}; if it is yours, aiayn.register it"
-        raise InputError(f"architecture {name!r} is not known; {advice}")
-    return ARCHITECTURES[name][0](**fields)
+    return ARCHITECTURES[architecture_of(config)][1](config)
 
 
 # book/11-1-runs-that-survive.ipynb, cell check-rebuilt
@@ -110,7 +84,7 @@ def _parts(model: nn.Module) -> dict[str, Any]:
     """What tells two models apart: classes and plain settings, shapes of weights."""
     found: dict[str, Any] = {}
     for name, module in model.named_modules():
-        found[name or "the model"] = _label(type(module))
+        found[name or "the model"] = class_name(type(module))
         for key, value in vars(module).items():
             if key.startswith("_") or key == "training":
                 continue

@@ -8,13 +8,13 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/11-9-trees-in-and-out.ipynb, cell imports
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
-from aiayn.data.text import readable, sentence_list, with_spaces
+from aiayn.data.text import check_list, readable, sentence_list, with_spaces
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
@@ -42,11 +42,13 @@ def tokenise(text: str) -> list[str]:
     return [ROUND.get(word, word) for word in re.findall(WORD, text)]
 
 
-def words_of(sentence: str | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+def words_of(
+    sentence: str | Sequence[str], vocabulary: Vocabulary, before: int = 0
+) -> list[str]:
     """The words of a text, without what does not show; or those of a list."""
-    if not isinstance(sentence, str):
-        return sentence_list(sentence, "word")
-    (text,) = sentence_list([sentence], "sentence")
+    if isinstance(sentence, Iterable) and not isinstance(sentence, str | bytes):
+        return sentence_list(sentence, f"sentence {before + 1}, word")
+    (text,) = sentence_list([sentence], "sentence", before)
     return tokenise(with_spaces(readable(text), vocabulary.processor))
 
 
@@ -139,7 +141,9 @@ class Parser:
         list of its words. Warnings count the sentences that came `before` these, too.
         """
         model, vocabulary = self.translator.model, self.translator.vocabulary
-        texts = [words_of(sentence, vocabulary) for sentence in sentences]
+        check_list(sentences)
+        numbered = enumerate(sentences, start=before)
+        texts = [words_of(each, vocabulary, number) for number, each in numbered]
         search = replace(self.translator.search, n_best=n)
         longest = search.max_length
         # A tree has three tokens more, at least; learned positions have to suffice.

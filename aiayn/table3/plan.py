@@ -6,58 +6,62 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/11-12-sweeps-and-evidence.ipynb, cell plan-imports
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from aiayn.base_config import changed
 from aiayn.costs.hardware import step_flops
-from aiayn.model.configuration import config
 from aiayn.table3.rows import ROWS, Row, row_config
-from aiayn.training.recipes import TrainingConfig
+from aiayn.training.recipes import TrainingConfig, recipe
 
 # book/11-12-sweeps-and-evidence.ipynb, cell sweep-config
-_LABORATORY = TrainingConfig(
-    config("laboratory"), 4400, batch_tokens=1000, warmup=400, rate_factor=0.5
-)
-_MULTI30K = TrainingConfig(
-    config("multi30k-wu", vocabulary_size=8000), 3300, batch_tokens=8192, warmup=2000
-)
-SWEEPS = {"laboratory": _LABORATORY, "multi30k": _MULTI30K, "wmt14": TrainingConfig()}
+SWEEPS = {
+    "laboratory": recipe("laboratory", optimizer={"rate_factor": 0.5}),
+    "multi30k": recipe(
+        "multi30k-wu",
+        model={"vocabulary_size": 8000},
+        optimizer={"rate_factor": 1.0},
+        steps=3300,
+        patience=None,
+    ),
+    "wmt14": recipe("base"),
+}
+
+
+def sweep_recipe(data: str) -> TrainingConfig:
+    """How a sweep trains on a corpus, unless told otherwise; Multi30k's way if new."""
+    return SWEEPS.get(data, SWEEPS["multi30k"])
 
 
 def sweep_config(
-    row: Row, data: str, seed: int, scale: float = 0.25, **changes: Any
+    row: Row, recipe: TrainingConfig, seed: int, scale: float = 0.25, depth: float = 1.0
 ) -> TrainingConfig:
-    """How a row is trained in a sweep: by the corpus's recipe, or else Multi30k's.
+    """How a row is trained in a sweep, with which seed.
 
-    Parameters
-    ----------
-    row, data, seed, scale
-        Which row, on what, with which seed, and how wide (see `row_config`).
-    **changes
-        What is not the recipe's, if not None: fields of `TrainingConfig`,
-        `vocabulary_size`, `depth`, or `dropout` where no row changes it. Big
-        takes three times the `steps`, as in the table.
+    The row fixes the shape (see `row_config` for `scale` and `depth`) and the label
+    smoothing. Of the recipe's model only the vocabulary's size counts, and dropout
+    where no row changes it. Big takes three times the steps, as in the table.
     """
-    recipe = SWEEPS.get(data, SWEEPS["multi30k"])
-    given = {name: value for name, value in changes.items() if value is not None}
-    model = {
-        name: given.pop(name, getattr(recipe.model, name))
-        for name in ("vocabulary_size", "dropout")
-    }
-    if "dropout" in row.changes:
-        model["dropout"] = row.changes["dropout"]
-    shape = row_config(row, scale, depth=given.pop("depth", 1.0), **model)
-    steps = given.pop("steps", recipe.steps) * row.steps // ROWS["base"].steps
-    given |= {
-        "steps": steps,
-        "checkpoint_steps": max(1, steps // 40),
-        "keep": 1,
-        "average": 1,
-    }
-    return replace(
-        recipe, model=shape, label_smoothing=row.label_smoothing, seed=seed, **given
+    its = recipe.model
+    model = {"dropout": its.dropout} | row.changes
+    shape = row_config(
+        row,
+        scale,
+        depth=depth,
+        vocabulary_size=its.vocabulary_size,
+        dropout=model["dropout"],
+    )
+    steps = recipe.steps * row.steps // ROWS["base"].steps
+    return changed(
+        recipe,
+        model=shape,
+        steps=steps,
+        label_smoothing=row.label_smoothing,
+        batches={"drop_too_long": True},
+        checkpoints={"steps": max(1, steps // 40), "keep": 1, "average": 1},
+        seed=seed,
     )
 
 
@@ -93,16 +97,17 @@ class Plan:
     pair: str
     test: str  # the split that is translated
     seeds: int
-    scale: float
-    changes: dict[str, Any]
+    scale: float  # of widths
+    depth: float  # of numbers of layers
+    recipe: TrainingConfig
     rates: list[float]  # rate factors to be tried
-    rate: float  # the factor where none is tried
     folder: Path
 
     def rate_of(self, record: dict[str, Any]) -> dict[str, float]:
         """By row the best factor of its trials; a row has none if all trials failed."""
         if not self.rates:
-            return dict.fromkeys([row.name for row in self.rows], self.rate)
+            rate = self.recipe.optimizer.rate_factor
+            return {row.name: rate for row in self.rows}
         ended = [run for run in record["trials"] if "error" not in run]
         ended.sort(key=lambda run: -run["perplexity"])
         return {run["row"]: run["rate_factor"] for run in ended}
@@ -130,7 +135,7 @@ class Plan:
     def _job(self, row: Row, seed: int, rate: float) -> Job:
         """A run, with a folder of its own."""
         name = f"{row.name}-{seed}{f'-{rate}' * (seed == 0)}".replace(" ", "_")
-        changes = self.changes | {"rate_factor": rate}
-        how = sweep_config(row, self.data, seed, self.scale, **changes)
+        recipe = changed(self.recipe, optimizer={"rate_factor": rate})
+        how = sweep_config(row, recipe, seed, self.scale, self.depth)
         test = self.test if seed else None
         return Job(row.name, how, self.data, self.pair, test, self.folder / name)

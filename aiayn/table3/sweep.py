@@ -26,13 +26,14 @@ from aiayn.data.encoded import available_cpus, check_script
 from aiayn.data.files import write_atomically
 from aiayn.errors import InputError
 from aiayn.fast_paths import find_device, keep_heap
-from aiayn.table3.plan import Job, Plan, key_of, sweep_config
+from aiayn.table3.plan import Job, Plan, key_of, sweep_config, sweep_recipe
 from aiayn.table3.record import open_record, save
 from aiayn.table3.rows import ROWS, choose_rows, parameters
 from aiayn.training.loop import train_model
 from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 from aiayn.training.provenance import provenance
+from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.bleu_scores import bleu
 from aiayn.translation.translator import Translator
@@ -55,32 +56,31 @@ def run_job(job: Job) -> dict[str, Any]:
         contextlib.redirect_stderr(log),
     ):
         progress = Progress()
-        train_model(
+        result = train_model(
             job.config,
             job.data,
             job.pair,
             job.folder,
-            drop_too_long=True,
             resume=True,
             device=job.device,
             progress=progress,
         )
-        run = TrainedRun.read(job.folder, average=1)
-        step, minutes = run.description.step or 0, run.description.minutes or 0.0
-        if step < job.config.steps:
+        if not result.ended:
             raise InputError(
-                f"interrupted after step {step}, from which the same command goes on"
+                f"interrupted after step {result.step},"
+                " from which the same command goes on"
             )
         validations = Metrics(job.folder).validations()
         found = {
             "parameters": parameters(job.config.model),
-            "steps": step,
-            "minutes": round(minutes, 2),
-            "perplexity": round(validations[step], 4),
+            "steps": result.step,
+            "minutes": round(result.minutes, 2),
+            "perplexity": round(validations[result.step], 4),
             "validations": [round(each, 4) for each in validations.values()],
         }
         if job.test is not None:
             test = load_pairs(job.data, job.pair, job.test)
+            run = TrainedRun.read(job.folder, average=1)
             translator = Translator(*run.load(job.device))
             score, signature = bleu(translator(test.source), test.target)
             found |= {"bleu": round(score, 2), "signature": signature}
@@ -91,7 +91,7 @@ def run_job(job: Job) -> dict[str, Any]:
 def run_apart(job: Job) -> dict[str, Any]:
     """`run_job` in a process of its own; if it fails, what it said."""
     found: dict[str, Any] = {"row": job.row, "seed": job.config.seed}
-    found["rate_factor"] = job.config.rate_factor
+    found["rate_factor"] = job.config.optimizer.rate_factor
     try:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             return found | pool.submit(run_job, job).result()
@@ -209,22 +209,24 @@ def sweep(
     data: str,
     out: Path,
     pair: str = "en-de",
+    recipe: TrainingConfig | None = None,
     seeds: int = 5,
     scale: float = 0.25,
+    depth: float = 1.0,
     rates: Sequence[float] = (),
     workers: int | None = None,
     workers_per_gpu: int | None = None,
     progress: bool = False,
     device: str | None = None,
-    **changes: Any,
 ) -> dict[str, Any]:
     """Train and score rows of Table 3 with several seeds, for a record (section 6.2).
 
     What the record holds is not done again; a run that was interrupted goes on, one
     that failed is tried again. With `rates`, a run of seed 0 tries each multiple of the
     rate for each row, and the row's seeds get the one whose validation perplexity is
-    least. See `choose_rows` for `rows`, `sweep_config` for `scale` and `changes`,
-    `places` for the others. An `InputError` says what makes no sense.
+    least. The `recipe` is the corpus's unless given. See `choose_rows` for `rows`,
+    `sweep_config` for `scale` and `depth`, `places` for the others. An `InputError`
+    says what makes no sense.
     """
     check_script()
     find_device(device)
@@ -233,21 +235,23 @@ def sweep(
         counts = f"seeds={seeds}, workers={workers}, workers_per_gpu={workers_per_gpu}"
         raise InputError(f"{counts}: must be 1 to 1,000")
     chosen, devices = choose_rows(rows), places(workers, workers_per_gpu, device)
+    recipe = recipe or sweep_recipe(data)
     base, *_ = [
-        sweep_config(row, data, 1, scale, **changes) for row in (ROWS["base"], *chosen)
+        sweep_config(row, recipe, 1, scale, depth) for row in (ROWS["base"], *chosen)
     ]
-    rate = base.rate_factor
-    tried = [multiple * rate for multiple in rates]
+    tried = [multiple * base.optimizer.rate_factor for multiple in rates]
     test = "val" if data == "wmt14" else test_split(data)  # Table 3 is of newstest2013
     load_pairs(data, pair, test)  # before hours of work, not after them
     settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
-    training = "steps", "batch_tokens", "warmup", "rate_factor"
-    settings |= {name: getattr(base, name) for name in training}
+    settings |= {"steps": base.steps, "batch_tokens": base.batches.tokens}
+    settings |= {
+        name: getattr(base.optimizer, name) for name in ("warmup", "rate_factor")
+    }
     model = "vocabulary_size", "dropout", "N"
     settings |= {name: getattr(base.model, name) for name in model}
     with workplace(out) as work:
         record = open_record(out, settings)
-        plan = Plan(chosen, data, pair, test, seeds, scale, changes, tried, rate, work)
+        plan = Plan(chosen, data, pair, test, seeds, scale, depth, recipe, tried, work)
         for kind in ("trials", "runs"):
             if left := plan.left(kind, record):
                 record |= provenance()

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from safetensors.torch import load_file, save_file
 from aiayn.data.files import plain_file, printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.errors import InputError
+from aiayn.fast_paths import check_system
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, check_rebuilt, describe
+from aiayn.model.registry import build, check_rebuilt
 from aiayn.training.description import Description, read_description
 
 
@@ -53,15 +55,16 @@ def save_checkpoint(
     folder: Path | str,
     model: EncoderDecoder,
     vocabulary: Vocabulary | None,
-    training: dict[str, Any],
+    description: Description | None = None,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
-    `training` says how the model was trained; with the `optimizer`, training can go on
-    from here. An `InputError` says if it cannot be written, or if another model would
-    come back: see `check_rebuilt`.
+    `description` says how the model was trained; with the `optimizer`, training can go
+    on from here. An `InputError` says if it cannot be written, or if another model
+    would come back: see `check_rebuilt`.
     """
+    check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
@@ -72,17 +75,18 @@ def save_checkpoint(
         sizes = f"{size} tokens, the vocabulary {len(vocabulary)}"
         raise InputError(f"{folder}: the model has {sizes}; save each with its own")
     part = folder.with_name(f".{folder.name}.part")
-    said: dict[str, Any] = {"model": describe(model.config), "training": training}
+    known = description or Description(model.config)
     if vocabulary is not None:
-        said["vocabulary_sha256"] = hashlib.sha256(vocabulary.model).hexdigest()
-    weights = dict(model.named_parameters())  # shared ones once
-    tensors: dict[str, dict[str, Any]] = {"model": weights}
+        sha256 = hashlib.sha256(vocabulary.model).hexdigest()
+        known = replace(known, vocabulary_sha256=sha256)
+    tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        (part / "config.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
+        text = json.dumps(known.to_dict(), indent=1)
+        (part / "config.json").write_text(text, encoding="utf-8")
         if vocabulary is not None:
             (part / "vocabulary.model").write_bytes(vocabulary.model)
         for name, content in tensors.items():
@@ -154,7 +158,8 @@ def described_checkpoints(
     folders = list_checkpoints(folder)
     description = read_description(folders[-1])
     if average is None:
-        *others, last = folders[-description.average :]
+        its = description.training
+        *others, last = folders[-its.checkpoints.average if its else -1 :]
         start = 0.8 * (description.step or 0)
         late = [path for path in others if int(path.name[5:]) > start]
         return [*late, last], description

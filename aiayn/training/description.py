@@ -6,31 +6,22 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/11-1-runs-that-survive.ipynb, cell description-imports
-import json
-import reprlib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from aiayn.data.files import plain_file, printable
-from aiayn.errors import InputError
+from pydantic import Field, FiniteFloat
+
+from aiayn.base_config import MAY_CHANGE, BaseConfig, within
 from aiayn.model.base import ModelConfig
-from aiayn.model.registry import understand
-from aiayn.training.metrics import is_number
-
-
-# book/11-1-runs-that-survive.ipynb, cell check-shape
-def check_shape(description: dict[str, Any]) -> ModelConfig:
-    """The model's shape in a description; a ValueError or TypeError if it has none."""
-    for name, value in description.items():
-        most = 100_000 if name in ("N", "max_length") else 10**9
-        if isinstance(value, int | float) and value > most:
-            raise ValueError(f"{name} is more than {most:,}")
-    return understand(description)
-
+from aiayn.training.recipes import TrainingConfig, read_json
 
 # book/11-1-runs-that-survive.ipynb, cell description
 Kind = Literal["translation", "parsing"]
+Text = Annotated[str | None, MAY_CHANGE]
+Count = Annotated[int | None, Field(ge=0), MAY_CHANGE]
+Minutes = Annotated[FiniteFloat | None, Field(ge=0), MAY_CHANGE]
+Numbers = Annotated[dict[str, FiniteFloat] | None, MAY_CHANGE]
 
 
 def kind_of(pair: str | None) -> Kind:
@@ -39,23 +30,30 @@ def kind_of(pair: str | None) -> Kind:
 
 
 @dataclass(frozen=True)
-class Description:
+class Description(BaseConfig):
     """What a checkpoint tells of its model, and of the training that led to it."""
 
     model: ModelConfig
-    vocabulary_sha256: str | None  # the checksum of its vocabulary
-    # all settings, as they were written; the following are among them
-    training: dict[str, Any]
-    data: str | None = None  # corpus or folder
+    training: TrainingConfig | None = None  # how it was trained, if that is known
+    vocabulary_sha256: Text = None  # the checksum of its vocabulary
+    # The texts have checksums, and may have other names now; what follows from them.
+    data: Text = None  # corpus or folder
+    pairs: Count = None  # that are learned from
+    left_out: Count = None  # of the pairs, because a side is too long, or unequal
     pair: str | None = None  # languages, source first
-    seed: int | None = None
-    step: int | None = None  # how many were taken
-    minutes: float | None = None  # how long that took
-    average: int = 1  # how many of the last checkpoints are averaged
+    corpus: str | None = None  # the checksum of what is learned from
+    valid: str | None = None  # the checksum of what it is validated on
+    init: str | None = None  # the model that it began with
+    versions: Annotated[dict[str, str] | None, MAY_CHANGE] = None  # of packages
+    step: Count = None  # how many were taken
+    minutes: Minutes = None  # how long that took
     # whether it was written at its time, and not because the training was to stop
-    due: bool = True
-    sums: dict[str, float] | None = None  # of the meter
-    scaler: dict[str, Any] | None = None  # state of the scaler of gradients
+    due: Annotated[bool, MAY_CHANGE] = True
+    sums: Numbers = None  # of the meter
+    scaler: Numbers = None  # state of the scaler of gradients
+    score: Annotated[FiniteFloat | None, MAY_CHANGE] = (
+        None  # of a model that is shipped
+    )
 
     @property
     def kind(self) -> Kind:
@@ -65,32 +63,24 @@ class Description:
     @property
     def steps(self) -> int:
         """How many steps its weights have seen, with those before its own training."""
-        return (self.step or 0) + int(self.training.get("steps_before", 0))
+        before = self.training.optimizer.steps_before if self.training else 0
+        return (self.step or 0) + before
 
+    def to_dict(self) -> dict[str, Any]:
+        """What is known, as JSON can hold it; the model only once."""
+        found = super().to_dict()
+        if self.training:
+            del found["model"]
+        usual = {each.name: each.default for each in fields(self)}
+        return {name: each for name, each in found.items() if each != usual[name]}
 
-# book/11-1-runs-that-survive.ipynb, cell read-training
-def fits(name: str, value: Any) -> bool:
-    """Whether part of the description of a training is as its readers take it."""
-    if name in ("data", "pair"):
-        return isinstance(value, str)
-    if name in ("average", "keep", "step", "seed", "steps_before"):
-        return is_number(value, 1 if name in ("average", "keep") else 0, whole=True)
-    if name == "due":
-        return isinstance(value, bool)
-    if name in ("sums", "scaler"):
-        numbers = isinstance(value, dict) and all(map(is_number, value.values()))
-        return value is None or numbers
-    return name != "minutes" or is_number(value)
-
-
-def check_training(training: Any, path: Path) -> None:
-    """Raise an InputError if what the file at `path` says of the training cannot be."""
-    if not isinstance(training, dict):
-        raise InputError(f"{path}: training={reprlib.repr(training)} is no description")
-    for name, value in training.items():
-        if not fits(name, value):
-            said = f"training has {name}={reprlib.repr(value)}"
-            raise InputError(f"{path}: {said}, which cannot be; use another checkpoint")
+    @classmethod
+    def from_dict(cls, values: Any) -> "Description":
+        """What `to_dict` wrote, or else an InputError."""
+        found = {each.name: each.default for each in fields(cls)[1:]} | values
+        if isinstance(training := found["training"], dict):
+            found["model"] = training.get("model")
+        return super().from_dict(found)
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-description
@@ -103,23 +93,6 @@ def read_description(folder: Path) -> Description:
         If config.json is missing, damaged, or from something else.
     """
     path = folder / "config.json"
-    try:
-        found = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
-        model, training = check_shape(found["model"]), found.get("training", {})
-        named = "vocabulary_sha256" in found
-        checksum = str(found["vocabulary_sha256"]) if named else None
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        fault = f"not the configuration of an aiayn model ({printable(error)})"
-        raise InputError(f"{path}: {fault}") from None
-    check_training(training, path)
-    names = {field.name for field in fields(Description)}
-    names -= {"model", "vocabulary_sha256", "training"}
-    typed = {name: training[name] for name in names & training.keys()}
-    return Description(model, checksum, training, **typed)
+    found = read_json(path)
+    with within(f"{path}: "):
+        return Description.from_dict(found)

@@ -9,31 +9,31 @@ Generated from a chapter of the book: edit that, then run `make export`.
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops, training_dtype
+from aiayn.base_config import settings
+from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, check_shares
 from aiayn.data.corpora import Pairs
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
-from aiayn.fast_paths import check_system, fast_products
+from aiayn.fast_paths import check_system, fast_products, training_dtype
 from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, check_rebuilt, describe
+from aiayn.model.registry import build, check_rebuilt
 from aiayn.training.description import Description
 from aiayn.training.metrics import Meter, stale
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preparation import Corpus, kinds_of, prepare
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import TrainingConfig
-from aiayn.training.regularization import RegularizedObjective
+from aiayn.training.recipes import TrainingConfig, VocabularyConfig
 from aiayn.training.resume import (
     begun_description,
     check_same_training,
@@ -42,6 +42,7 @@ from aiayn.training.resume import (
 from aiayn.training.run import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
+    Objective,
     gradient_scaler,
     training_step,
     validation_loss,
@@ -53,10 +54,18 @@ from aiayn.training.workers import Workers, join_workers
 LOG_STEPS = 50  # from one line of the metrics to the next
 
 
-def hardware_peak(workers: Workers, config: TrainingConfig) -> float:
+class TrainingResult(NamedTuple):
+    """What a training has come to."""
+
+    ended: bool  # or else a signal has stopped it
+    step: int  # the last one, which is saved
+    minutes: float  # of all its sessions
+    perplexity: float | None  # on the validation set, if it was validated there
+
+
+def hardware_peak(workers: Workers, dtype: torch.dtype) -> float:
     """Peak operations a second of all workers, measured if no data sheet is known."""
     device = workers.device
-    dtype = training_dtype(device, config.bfloat16)
     peak = peak_flops(device) or measured_peak(device, dtype, size=1024)
     return workers.world_size * peak
 
@@ -73,11 +82,13 @@ class Trainer:
         run: Run,
         workers: Workers,
         progress: Progress,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         self.config, self.model, self.optimizer = config, model, optimizer
         self.run, self.workers, self.progress = run, workers, progress
-        self.scaler = gradient_scaler(workers.device, run.scaler)
-        self.meter = Meter(run.minutes, hardware_peak(workers, config), run.sums)
+        self.dtype = dtype  # in which products are computed
+        self.scaler = gradient_scaler(workers.device, dtype, run.scaler)
+        self.meter = Meter(run.minutes, hardware_peak(workers, dtype), run.sums)
 
     def log(self, step: int, found: dict[str, float]) -> None:
         """Add a line to the metrics."""
@@ -95,11 +106,10 @@ class Trainer:
         parts = self.model, self.optimizer
         self.run.save(step, self.meter.minutes, *parts, due, scaler, sums)
 
-    def validate(self, step: int, batches: list[Batch]) -> None:
+    def validate(self, step: int, batches: list[Batch]) -> float:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
-        dtype = training_dtype(self.workers.device, self.config.bfloat16)
-        loss = validation_loss(self.model, batches, self.workers, dtype)
+        loss = validation_loss(self.model, batches, self.workers, self.dtype)
         perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
         source = batches[len(batches) // 2].source[0]
@@ -107,6 +117,7 @@ class Trainer:
             step, minutes, perplexity, self.model, self.run.vocabulary, source
         )
         self.meter.pause()
+        return perplexity
 
     # book/11-7-many-workers.ipynb, cell votes
     def votes(
@@ -117,11 +128,10 @@ class Trainer:
         `saved` and `end` are minutes: when there was a checkpoint, and when the
         training has to end.
         """
-        config, minutes = self.config, self.meter.minutes
-        waited = minutes - saved > config.checkpoint_minutes
-        due = step % config.checkpoint_steps == 0 if config.checkpoint_steps else waited
-        last = config.keep * (config.checkpoint_steps or 0)
-        if config.sparse and step <= config.steps - last:
+        its, minutes = self.config.checkpoints, self.meter.minutes
+        waited = minutes - saved > its.minutes
+        due = step % its.steps == 0 if its.steps else waited
+        if its.sparse and step <= self.config.steps - its.keep * (its.steps or 0):
             due &= waited
         first = self.workers.rank == 0  # whose clock all go by
         return {
@@ -137,7 +147,8 @@ class Trainer:
         Rank 0 alone says so: others may read what it has not yet written.
         """
         run, config, workers = self.run, self.config, self.workers
-        last = run.step >= config.steps or run.minutes >= config.minutes
+        end = math.inf if config.minutes is None else config.minutes
+        last = run.step >= config.steps or run.minutes >= end
         missed = (run.due or last) and run.step not in run.metrics.validations()
         if workers.anyone(run.writes and run.step > 0 and missed):
             self.validate(run.step, valid)
@@ -153,34 +164,36 @@ class Trainer:
         return NotFinite(f"{error}; {advice}")
 
     # book/11-7-many-workers.ipynb, cell fit
-    def fit(self, batches: Batches, valid: list[Batch]) -> bool:
-        """Take the steps from where the run stands to the last, or as time allows.
-
-        Gives whether it came to its end; if not, a signal stopped it.
-        """
+    def fit(self, batches: Batches, valid: list[Batch]) -> TrainingResult:
+        """Take the steps from where the run stands to the last, or as time allows."""
         config, run, meter, workers = self.config, self.run, self.meter, self.workers
-        optimizer, scaler = self.optimizer, self.scaler
-        asked = RegularizedObjective(self.model, config)
-        objective: Any = asked
+        objective: Any = Objective(self.model, config.label_smoothing)
         if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective, broadcast_buffers=False)
         if self.catch_up(valid):
-            return True
-        saved, end, found = meter.minutes, config.minutes, {"stopped": 0.0}
+            perplexity = run.metrics.validations().get(run.step)
+            return TrainingResult(True, run.step, run.minutes, perplexity)
+        saved, step, found, perplexity = meter.minutes, run.step, {"stopped": 0.0}, None
+        end = math.inf if config.minutes is None else config.minutes
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             steps = upcoming(batches, run.step + 1, config.steps, workers.device)
             for step, work in steps:
-                asked.step = step
                 votes = partial(self.votes, step, signals, saved, end)
                 try:
                     found = training_step(
-                        objective, optimizer, work, step, config, workers, scaler, votes
+                        objective,
+                        self.optimizer,
+                        work,
+                        step,
+                        config,
+                        workers,
+                        self.scaler,
+                        votes,
+                        self.dtype,
                     )
                 except NotFinite as error:
                     raise self.given_up(step, error) from None
-                passes = 2 if config.r_drop_at(step) else 1
-                flops = passes * batch_flops(config.model, work.lengths)
-                meter.add(found, work, flops)
+                meter.add(found, work, batch_flops(config.model, work.lengths))
                 self.progress.step(step, meter.line(), end - meter.minutes)
                 over = found["stopped"] or found["out_of_time"] or step == config.steps
                 if over or step % LOG_STEPS == 0:
@@ -188,14 +201,15 @@ class Trainer:
                 if over or found["due"]:
                     self.save(step, due=found["due"] > 0)
                     if not found["stopped"]:  # who sends a signal does not wait long
-                        self.validate(step, valid)
+                        perplexity = self.validate(step, valid)
                     saved = meter.minutes
                     said = stale(run.metrics.validations(), config.patience)
                     over = over or workers.anyone(run.writes and said)
                 if over:
                     break
         workers.anyone(False)  # none leaves before rank 0 has written all
-        return not found["stopped"]
+        perplexity = None if found["stopped"] else perplexity
+        return TrainingResult(not found["stopped"], step, saved, perplexity)
 
 
 # book/11-7-many-workers.ipynb, cell prepare-run
@@ -215,24 +229,28 @@ class Initial:
     def adapt(self, config: TrainingConfig) -> TrainingConfig:
         """A recipe with the shape and the vocabulary of this model, as `adapted`."""
         check_rebuilt(self.model)
-        kinds = kinds_of(self.vocabulary) if self.vocabulary else {}
-        return adapted(config, self.model.config, self.steps, kinds)
+        kind = kinds_of(self.vocabulary) if self.vocabulary else None
+        return adapted(config, self.model.config, self.steps, kind)
 
 
 def adapted(
-    config: TrainingConfig, shape: ModelConfig, steps: int, kinds: dict[str, bool]
+    config: TrainingConfig,
+    shape: ModelConfig,
+    steps: int,
+    kind: VocabularyConfig | None,
 ) -> TrainingConfig:
-    """A recipe with another shape, but its own dropout, and the kinds of a vocabulary.
+    """A recipe with another shape, but its own dropout, and the kind of a vocabulary.
 
     Its rate falls on from so many steps, at a tenth, unless `steps_before` says how it
     goes on.
     """
     shape = replace(shape, dropout=config.model.dropout)
-    config = replace(config, model=shape, **kinds)
-    if config.steps_before or not steps:
+    config = replace(config, model=shape, vocabulary=kind or config.vocabulary)
+    its = config.optimizer
+    if its.steps_before or not steps:
         return config
-    rate = config.rate_factor * GENTLE
-    return replace(config, steps_before=steps, rate_factor=rate)
+    rate = its.rate_factor * GENTLE
+    return replace(config, optimizer=replace(its, steps_before=steps, rate_factor=rate))
 
 
 # book/11-7-many-workers.ipynb, cell beginning
@@ -270,14 +288,14 @@ def beginning(
         config = start.adapt(config) if start else config
         return Beginning(config, init=start, name=start.name if start else None)
     was = begun_description(last)
-    if (name := was.training.get("init")) is not None:
-        kinds = {k: bool(was.training.get(k)) for k in ("byte_fallback", "lowercase")}
-        steps = int(was.training.get("steps_before", 0))
-        config = adapted(config, was.model, steps, kinds)
+    if was.init is not None:
+        assert was.training
+        steps = was.training.optimizer.steps_before
+        config = adapted(config, was.model, steps, was.training.vocabulary)
     elif init:
         fault = "the run began with a new model, not with the one that is named now"
         raise InputError(f"{out}: {fault}; leave that out, or choose another")
-    return Beginning(config, last, was, name=name)
+    return Beginning(config, last, was, name=was.init)
 
 
 # book/11-7-many-workers.ipynb, cell prepare-once
@@ -286,14 +304,13 @@ def prepare_run(
     start: Beginning,
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
-    drop_too_long: bool,
     progress: bool,
 ) -> Corpus:
     """`prepare` with the vocabulary that is known, or that rank 0 has written."""
     path, known = run.folder / "vocabulary.model", start.vocabulary
     if known is None and not run.writes:
         known = path
-    corpus = prepare(start.config, data, pair, drop_too_long, known, progress)
+    corpus = prepare(start.config, data, pair, known, progress)
     if run.writes:
         corpus.vocabulary.save(path)
     return corpus
@@ -306,57 +323,46 @@ def contents(corpus: Corpus) -> dict[str, Any]:
     return found | {"pairs": len(known), "left_out": left_out}
 
 
-def told(settings: dict[str, Any], start: Beginning, out: Path) -> dict[str, Any]:
-    """What all workers of a training have to be told alike."""
-    facts = {**settings, **describe(start.config.model), "out": str(out)}
-    facts["goes on from"] = start.last.name if start.last else None
-    # A text or a model may have another name on each machine.
-    return {k: v for k, v in facts.items() if k not in ("data", "init", "versions")}
-
-
 # book/11-7-many-workers.ipynb, cell settings
-def settings_of(
-    config: TrainingConfig, data: str | tuple[Pairs, Pairs], pair: str | None
-) -> dict[str, Any]:
-    """What a run is made with, for its record and for whoever goes on with it."""
-    known = {
-        key: value
-        for key, value in asdict(config).items()
-        if key not in ("model", "minutes")
-    }
-    known |= {"data": data} if isinstance(data, str) else {}
-    known |= {"pair": pair} if pair else {}
-    versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
-    versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
-    return known | {"versions": versions}
-
-
-def checked_settings(
-    start: Beginning,
-    data: str | tuple[Pairs, Pairs],
-    pair: str | None,
-    drop_too_long: bool,
-) -> dict[str, Any]:
-    """The settings of a run; an InputError if they are not those of its checkpoint.
+def described(
+    start: Beginning, data: str | tuple[Pairs, Pairs], pair: str | None
+) -> Description:
+    """What a run is made with; an InputError if its checkpoint says otherwise.
 
     So that is found out before any text is read; texts are compared later.
     """
-    settings = settings_of(start.config, data, pair)
-    settings |= {"drop_too_long": drop_too_long}
-    settings |= {"init": start.name} if start.name else {}
+    versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
+    versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
+    known = Description(
+        start.config.model,
+        start.config,
+        data=data if isinstance(data, str) else None,
+        pair=pair,
+        init=start.name,
+        versions=versions,
+    )
     if start.last and start.was:
-        texts = {key: start.was.training.get(key) for key in ("corpus", "valid")}
-        shape = start.config.model
-        check_same_training(start.last, start.was, shape, settings | texts)
-    return settings
+        was = start.was
+        same_texts = replace(known, corpus=was.corpus, valid=was.valid)
+        check_same_training(start.last, was, same_texts)
+    return known
+
+
+def told(description: Description, start: Beginning, out: Path) -> dict[str, Any]:
+    """What all workers of a training have to be told alike."""
+    # A text or a model may have another name on each machine.
+    alike = replace(description, data=None, init=None, versions=None)
+    facts = {n.removeprefix("training."): v for n, v in settings(alike).items()}
+    last = start.last.name if start.last else None
+    return {**facts, "out": str(out), "goes on from": last}
 
 
 def check_ahead(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):
         check_rebuilt(build(config.model))
-    if config.cooldown and math.isfinite(config.minutes):
-        falls = f"the rate falls in the last {config.cooldown:,} of {config.steps:,}"
+    if (cooldown := config.optimizer.cooldown) and config.minutes is not None:
+        falls = f"the rate falls in the last {cooldown:,} of {config.steps:,}"
         ends = f"not if {config.minutes:g} minutes end the training before"
         warnings.warn(f"{falls} steps, {ends}; give fewer steps", stacklevel=3)
 
@@ -367,46 +373,47 @@ def train_model(
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
     out: Path | str,
-    drop_too_long: bool = False,
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
     init: Callable[[], Initial] | None = None,
     device: torch.device | str | None = None,
     progress: Progress | None = None,
-) -> bool:
+) -> TrainingResult:
     """Train a model, and leave a `Run` in the folder `out` (section 5).
 
-    `aiayn.train` says what is what; `init` is called unless a run goes on. Gives
-    whether the training came to its end; if not, a signal stopped it.
+    `aiayn.train` says what is what; `init` is called unless a run goes on.
     """
     check_system()
     start = beginning(config, out := Path(out), resume, init)
     check_ahead(config := start.config)
-    settings = checked_settings(start, data, pair, drop_too_long)
+    description = described(start, data, pair)
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
         Run(out, resume or restarted(out), tensorboard, workers.rank == 0) as run,
     ):
-        workers.agree("command", told(settings, start, out))
-        check_shares(config.micro_batches or workers.world_size, workers.world_size)
+        workers.agree("command", told(description, start, out))
+        pieces = config.batches.pieces or workers.world_size
+        check_shares(pieces, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
-        known = data, pair, drop_too_long, shown.live
-        corpus = workers.share(lambda: prepare_run(run, start, *known))
+        corpus = workers.share(lambda: prepare_run(run, start, data, pair, shown.live))
         workers.agree("text", texts := contents(corpus))
         workers.connect()
         torch.manual_seed(config.seed)  # of the first weights
         model = build(config.model).to(workers.device)
         if start.init:
             model.load_state_dict(start.init.model.state_dict())
-        how = training_dtype(workers.device, config.bfloat16), config.weight_decay
-        optimizer = Muon(model, *how) if config.muon else make_optimizer(model)
-        parts = model, optimizer
-        run.begin(*parts, corpus.vocabulary, settings | texts)
+        dtype, its = training_dtype(workers.device, config.bfloat16), config.optimizer
+        optimizer = (
+            Muon(model, dtype, its.weight_decay) if its.muon else make_optimizer(model)
+        )
+        description = replace(description, **texts)
+        run.begin(model, optimizer, corpus.vocabulary, description)
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         batches = training_batches(corpus, config, workers)
-        tokens = min(config.batch_tokens, 4096)
+        tokens = min(config.batches.tokens, 4096)
         valid = validation_batches(corpus.valid, tokens, workers.device)
-        return Trainer(config, *parts, run, workers, shown).fit(batches, valid)
+        trainer = Trainer(config, model, optimizer, run, workers, shown, dtype)
+        return trainer.fit(batches, valid)

@@ -20,7 +20,7 @@ from aiayn.data.trees import tree_tokens
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
 from aiayn.errors import InputError
 from aiayn.training.description import kind_of
-from aiayn.training.recipes import TrainingConfig
+from aiayn.training.recipes import TrainingConfig, VocabularyConfig
 
 LOG = logging.getLogger(__name__)  # the command line shows what it says
 
@@ -44,8 +44,7 @@ def learn_vocabulary(
     pairs: Pairs,
     trees: bool,
     size: int,
-    byte_fallback: bool = False,
-    lowercase: bool = False,
+    kind: VocabularyConfig = VocabularyConfig(),
 ) -> Vocabulary:
     """A text's vocabulary, learned once and cached; others wait for who learns it.
 
@@ -54,6 +53,7 @@ def learn_vocabulary(
     InputError
         As `train_vocabulary` does; if the cache cannot be used.
     """
+    byte_fallback, lowercase = kind.byte_fallback, kind.lowercase
     kinds = ["bytes"] * byte_fallback + ["lowercase"] * lowercase
     key = text_key(pairs, size, trees, *kinds)
     folder = cache_folder() / "vocabularies" / key
@@ -75,13 +75,13 @@ def learn_vocabulary(
 
 
 # book/11-7-many-workers.ipynb, cell kinds-of
-def kinds_of(vocabulary: Vocabulary) -> dict[str, bool]:
+def kinds_of(vocabulary: Vocabulary) -> VocabularyConfig:
     """Whether a vocabulary spells letters by bytes, and makes all of them small."""
     tokens, program = range(len(vocabulary)), vocabulary.processor
-    return {
-        "byte_fallback": any(map(program.IsByte, tokens)),
-        "lowercase": "A" not in program.Normalize("A"),
-    }
+    return VocabularyConfig(
+        byte_fallback=any(map(program.IsByte, tokens)),
+        lowercase="A" not in program.Normalize("A"),
+    )
 
 
 # book/11-7-many-workers.ipynb, cell encode-texts
@@ -97,8 +97,9 @@ def encode_texts(
     That is counted for each reason.
     """
     for pairs, max_ratio in texts:
-        how = longest, drop_too_long, progress, max_ratio
-        found = encode_corpus(vocabulary, pairs, *how)
+        found = encode_corpus(
+            vocabulary, pairs, longest, drop_too_long, progress, max_ratio
+        )
         for left_out, why in (
             (found.dropped, f"a side has more than {longest} tokens"),
             (found.unequal, f"one side has more than {max_ratio} times the other's"),
@@ -114,7 +115,6 @@ def prepare(
     config: TrainingConfig,
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
-    drop_too_long: bool = False,
     vocabulary: Vocabulary | Path | None = None,
     progress: bool = False,
 ) -> Corpus:
@@ -128,8 +128,9 @@ def prepare(
     InputError
         As `load_pairs`, `train_vocabulary` and `encode_corpus` do.
     """
-    if kind_of(pair) == "parsing" and config.lowercase:
-        raise InputError("lowercase: the names of brackets are capitals; leave it out")
+    if kind_of(pair) == "parsing" and config.vocabulary.lowercase:
+        fault = "the names of brackets are capitals; leave it out"
+        raise InputError(f"vocabulary.lowercase: {fault}")
     texts = (
         [load_pairs(data, str(pair), s) for s in ("train", "val")]
         if isinstance(data, str)
@@ -143,13 +144,13 @@ def prepare(
     learned = (
         load_vocabulary(vocabulary) if isinstance(vocabulary, Path) else vocabulary
     )
-    how = config.byte_fallback, config.lowercase
-    learned = learned or learn_vocabulary(texts[0], trees, size, *how)
+    learned = learned or learn_vocabulary(texts[0], trees, size, config.vocabulary)
     if len(learned) != size:
         raise InputError(
             f"{vocabulary}: {len(learned)} pieces, not {size}; go on as the run began,"
-            " vocabulary_size and init included, or choose another folder (out)"
+            " model.vocabulary_size and init included, or choose another folder (out)"
         )
-    ratios = zip(texts, (config.max_ratio, None), strict=True)  # not of `val`
-    encoded = encode_texts(learned, ratios, config.longest, drop_too_long, progress)
+    its = config.batches
+    ratios = zip(texts, (its.max_ratio, None), strict=True)  # not of `val`
+    encoded = encode_texts(learned, ratios, config.longest, its.drop_too_long, progress)
     return Corpus(learned, *encoded)

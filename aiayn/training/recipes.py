@@ -6,146 +6,159 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/11-1-runs-that-survive.ipynb, cell recipes-imports
-import math
-from dataclasses import dataclass, fields, replace
-from typing import Any
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import Field, FiniteFloat
+
+from aiayn.base_config import MAY_CHANGE, BaseConfig, changed, within
+from aiayn.data.files import plain_file, printable
 from aiayn.errors import InputError, did_you_mean
-from aiayn.model.base import ModelConfig, check_fields
-from aiayn.model.configuration import PRESETS, TransformerConfig, config
+from aiayn.model.base import ModelConfig
+from aiayn.model.configuration import TransformerConfig, config
 from aiayn.model.convolutional import CONVOLUTIONAL
 from aiayn.model.recurrent import RECURRENT
 from aiayn.training.optimizer import learning_rate
 
-# book/11-1-runs-that-survive.ipynb, cell check-numbers
-MOST = dict.fromkeys(("steps", "warmup", "checkpoint_steps", "patience"), 10**9)
-MOST |= {"batch_tokens": 10**8, "max_length": 10**6, "keep": 10**6, "average": 10**6}
-MOST |= {"micro_batches": 4096, "seed": 2**31 - 1}
+# book/11-1-runs-that-survive.ipynb, cell parts
+Steps = Annotated[int, Field(ge=0, le=10**9)]
 
 
-# book/11-1-runs-that-survive.ipynb, cell little-text
-@dataclass(frozen=True, kw_only=True)
-class LittleText:
-    """What a recipe may do about little text; it does none of it unless told."""
+@dataclass(frozen=True)
+class VocabularyConfig(BaseConfig):
+    """Which kind of vocabulary is learned; its size is the model's."""
 
-    # share of the merges that are skipped when a word is cut into pieces
-    bpe_dropout: float = 0.0
-    bidirectional: int = 0  # first steps, in which half of the pairs are turned round
-    word_dropout: float = 0.0  # share of the tokens that are read as unknown
-    r_drop: float = 0.0  # weight of what two passes with other dropout disagree
-    r_drop_after: int = 0  # steps without it
+    # spell letters that the vocabulary lacks, by 256 pieces for bytes
+    byte_fallback: bool = False
     lowercase: bool = False  # read and write small letters only
-    cooldown: int = 0  # last steps, in which the rate falls from its peak to nothing
-    muon: bool = False  # move the layers' matrices by Muon instead of Adam
-    weight_decay: float = 0.0  # times the rate: what Muon's matrices lose in a step
 
-    def r_drop_at(self, step: int) -> float:
-        """The weight of R-Drop at a step."""
-        return self.r_drop if step > self.r_drop_after else 0.0
+
+@dataclass(frozen=True)
+class BatchConfig(BaseConfig):
+    """What a step reads (section 5.1)."""
+
+    # of a batch on either side, padding counted, at most
+    tokens: Annotated[int, Field(ge=1, le=10**8)] = 25_000
+    # of a batch, which workers share; one for each worker where None
+    pieces: Annotated[int | None, Field(ge=1, le=4096), MAY_CHANGE] = None
+    # tokens of a side; a longer sentence is refused, or left out with drop_too_long
+    max_length: Annotated[int, Field(ge=1, le=10**6)] = 256
+    drop_too_long: bool = False  # leave out pairs of which a side is longer
+    # of the tokens of a pair's sides, beyond which it is left out; any where None
+    max_ratio: Annotated[float | None, Field(ge=1, le=10**6)] = None
+    bidirectional: Steps = 0  # first steps, in which half of the pairs are turned round
+    # share of the merges that are skipped when a word is cut into pieces
+    bpe_dropout: Annotated[float, Field(ge=0, le=0.9)] = 0.0
+
+
+# book/11-1-runs-that-survive.ipynb, cell optimizer-part
+@dataclass(frozen=True)
+class OptimizerConfig(BaseConfig):
+    """How the weights move (section 5.3)."""
+
+    # steps in which the learning rate rises
+    warmup: Annotated[int, Field(ge=1, le=10**9)] = 4000
+    # multiplies the learning rate
+    rate_factor: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    cooldown: Steps = 0  # last steps, in which the rate falls from its peak to nothing
+    # taken by a training that this one goes on from: the rate falls on from there
+    steps_before: Steps = 0
+    muon: bool = False  # move the layers' matrices by Muon instead of Adam
+    # times the rate: what Muon's matrices lose in a step
+    weight_decay: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weight_decay and not self.muon:
+            given = f"weight_decay={self.weight_decay}"
+            raise InputError(f"{given}: it is part of Muon; set muon, too")
+
+
+@dataclass(frozen=True)
+class CheckpointConfig(BaseConfig):
+    """When a run is saved, and what is kept (section 6.1)."""
+
+    # from one to the next
+    minutes: Annotated[FiniteFloat, Field(ge=0), MAY_CHANGE] = 10.0
+    # the same in steps, which count if they are given
+    steps: Annotated[int | None, Field(ge=1, le=10**9), MAY_CHANGE] = None
+    # before the last `keep` of those steps, no checkpoint within `minutes`
+    sparse: Annotated[bool, MAY_CHANGE] = False
+    # of the last checkpoints, so many stay
+    keep: Annotated[int, Field(ge=1, le=10**6), MAY_CHANGE] = 20
+    # of the last checkpoints, so many are averaged for translating
+    average: Annotated[int, Field(ge=1, le=10**6), MAY_CHANGE] = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.average > self.keep:
+            fault = f"more checkpoints than the keep={self.keep} that stay"
+            raise InputError(f"average={self.average}: {fault}")
 
 
 # book/11-1-runs-that-survive.ipynb, cell training-config
 @dataclass(frozen=True)
-class TrainingConfig(LittleText):
+class TrainingConfig(BaseConfig):
     """All that fixes a run but its data; by default the paper's base run (section 5).
 
-    An `InputError` names a setting that is no number, or one that makes no sense.
+    An `InputError` names a setting that is of another type, or makes no sense.
     """
 
     model: ModelConfig = TransformerConfig()  # the shape of the model
-    steps: int = 100_000  # after which the run ends
+    vocabulary: VocabularyConfig = VocabularyConfig()  # the kind of vocabulary
+    batches: BatchConfig = BatchConfig()  # what a step reads
+    optimizer: OptimizerConfig = OptimizerConfig()  # how the weights move
+    checkpoints: CheckpointConfig = CheckpointConfig()  # when a run is saved
+    # after which the run ends
+    steps: Annotated[int, Field(ge=1, le=10**9), MAY_CHANGE] = 100_000
     # after which it ends in any case, those of earlier sessions included
-    minutes: float = math.inf
-    # taken by a training that this one goes on from: the rate falls on from there
-    steps_before: int = 0
-    batch_tokens: int = 25_000  # of a batch on either side, padding counted, at most
-    # pieces of a batch; one for each worker where None
-    micro_batches: int | None = None
-    warmup: int = 4000  # steps in which the learning rate rises (section 5.3)
-    rate_factor: float = 1.0  # multiplies the learning rate
-    # share of a label that is spread over the vocabulary (section 5.4)
-    label_smoothing: float = 0.1
-    max_length: int = 256  # tokens; longer sentences are refused
-    # of the tokens of a pair's sides, beyond which it is left out; any where None
-    max_ratio: float | None = None
-    # spell letters that the vocabulary lacks, by 256 pieces for bytes
-    byte_fallback: bool = False
-    bfloat16: bool = False  # multiply in 16 bits on a processor, too
-    checkpoint_minutes: float = 10.0  # from one checkpoint to the next
-    # the same in steps, which count if they are given
-    checkpoint_steps: int | None = None
-    # before the last `keep` of those steps, no checkpoint within `checkpoint_minutes`
-    sparse: bool = False
-    keep: int = 20  # of the last checkpoints, so many stay
-    # of the last checkpoints, so many are averaged for translating (section 6.1)
-    average: int = 5
+    minutes: Annotated[FiniteFloat | None, Field(gt=0), MAY_CHANGE] = None
     # checkpoints without a better validation loss, after which the run ends
-    patience: int | None = None
-    seed: int = 1  # of the weights, the order of batches, and dropout
-
-    def __post_init__(self) -> None:
-        check_recipe(self)
+    patience: Annotated[int | None, Field(ge=1, le=10**9), MAY_CHANGE] = None
+    # share of a label that is spread over the vocabulary (section 5.4)
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    bfloat16: bool = False  # multiply in 16 bits on a processor, too
+    # of the weights, the order of batches, and dropout
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @property
     def longest(self) -> int:
         """Tokens that a sentence may have, for the recipe and for its model."""
-        return min(self.max_length, self.model.longest or self.max_length)
+        most = self.batches.max_length
+        return min(most, self.model.longest or most)
 
     # book/11-1-runs-that-survive.ipynb, cell rate-of-a-step
     def rate(self, step: int) -> float:
         """The learning rate of a step, by the paper's schedule or with a cooldown."""
-        taken, known = step + self.steps_before, (self.warmup, self.rate_factor)
-        if not self.cooldown:
-            return learning_rate(taken, self.model.d_model, *known)
-        peak = learning_rate(min(taken, self.warmup), self.model.d_model, *known)
-        return peak * min(1.0, (self.steps - step + 1) / self.cooldown)
-
-
-# book/11-1-runs-that-survive.ipynb, cell check-recipe
-def check_recipe(config: TrainingConfig) -> None:
-    """Refuse a setting that is no number, or one that makes no sense.
-
-    Raises
-    ------
-    InputError
-        It names the setting.
-    """
-    bounds: dict[str, tuple[float, float]]
-    bounds = {name: (1, most) for name, most in MOST.items()}
-    bounds |= {"seed": (0, MOST["seed"]), "steps_before": (0, 10**9)}
-    bounds["max_ratio"] = (1, 10**6)
-    bounds |= dict.fromkeys(("bpe_dropout", "word_dropout"), (0, 0.9))
-    check_fields(config, bounds, usual=(0, math.inf))
-    smoothing, factor = config.label_smoothing, config.rate_factor
-    if not smoothing < 1 or not 0 < factor < math.inf:
-        given = f"label_smoothing={smoothing}, rate_factor={factor}"
-        wanted = "the one must be less than 1, the other more than 0, and finite"
-        raise InputError(f"{given}: {wanted}")
-    if config.weight_decay and not config.muon:
-        given = f"weight_decay={config.weight_decay}"
-        raise InputError(f"{given}: it is part of Muon; set muon=True, too")
-    if config.average > config.keep:
-        fault = f"more checkpoints than the keep={config.keep} that stay"
-        raise InputError(f"average={config.average}: {fault}")
+        its, d_model = self.optimizer, self.model.d_model
+        schedule = its.warmup, its.rate_factor
+        taken = step + its.steps_before
+        if not its.cooldown:
+            return learning_rate(taken, d_model, *schedule)
+        peak = learning_rate(min(taken, its.warmup), d_model, *schedule)
+        return peak * min(1.0, (self.steps - step + 1) / its.cooldown)
 
 
 # book/11-1-runs-that-survive.ipynb, cell recipes
 RECIPES = {
     "base": TrainingConfig(),
-    "big": TrainingConfig(config("big"), steps=300_000, average=20),
+    "big": TrainingConfig(
+        config("big"), checkpoints=CheckpointConfig(average=20), steps=300_000
+    ),
     "small": TrainingConfig(
         config("small"),
-        batch_tokens=2000,
-        warmup=800,
-        rate_factor=1.28,
-        checkpoint_minutes=1.0,
+        batches=BatchConfig(tokens=2000),
+        optimizer=OptimizerConfig(warmup=800, rate_factor=1.28),
+        checkpoints=CheckpointConfig(minutes=1.0),
     ),
     "laboratory": TrainingConfig(
         config("laboratory"),
+        batches=BatchConfig(tokens=1000),
+        optimizer=OptimizerConfig(warmup=400),
+        checkpoints=CheckpointConfig(steps=100),
         steps=4400,
-        batch_tokens=1000,
-        warmup=400,
-        checkpoint_steps=100,
     ),
 }
 
@@ -153,31 +166,27 @@ RECIPES = {
 # book/11-1-runs-that-survive.ipynb, cell multi30k-recipes
 RECIPES |= {
     "multi30k": TrainingConfig(
-        config("multi30k", dropout=0.2),
+        config("multi30k"),
+        VocabularyConfig(lowercase=True),
+        BatchConfig(tokens=2048, bidirectional=2800, bpe_dropout=0.1),
+        OptimizerConfig(
+            warmup=1000,
+            rate_factor=1.012,  # a peak of 0.002
+            cooldown=4000,
+            muon=True,
+            weight_decay=0.3,
+        ),
+        CheckpointConfig(steps=500, keep=5, average=4),  # all of the last fifth
         steps=10_000,
-        batch_tokens=2048,
-        warmup=1000,
-        rate_factor=1.012,  # a peak of 0.002
         label_smoothing=0.2,
-        checkpoint_steps=500,
-        keep=5,
-        average=4,  # all of the last fifth
-        bpe_dropout=0.1,
-        lowercase=True,
-        cooldown=4000,
-        muon=True,
-        weight_decay=0.3,
-        bidirectional=2800,
         bfloat16=True,
     ),
     "multi30k-wu": TrainingConfig(
         config("multi30k-wu"),
+        batches=BatchConfig(tokens=8192),
+        optimizer=OptimizerConfig(warmup=2000, rate_factor=2.53),  # a peak of 0.005
+        checkpoints=CheckpointConfig(steps=55, average=10),
         steps=8000,
-        batch_tokens=8192,
-        warmup=2000,
-        rate_factor=2.53,  # a peak of 0.005
-        checkpoint_steps=55,
-        average=10,
         patience=10,
     ),
 }
@@ -188,64 +197,63 @@ _RIVALS = {**RECURRENT, **CONVOLUTIONAL}
 RECIPES |= {
     name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()
 }
-# Both as in Tensor2Tensor's wsj-t2t. The paper chose them on section 22, and gives no
-# value: that wsj has the same, and wsj-semi, with more text, base's 0.1, is our choice.
-_DROPOUT = {"dropout": 0.2, "attention_dropout": 0.2}
-_LESS = {"dropout": 0.1, "attention_dropout": 0.1}
+_WSJ = TrainingConfig(
+    config("wsj"),
+    batches=BatchConfig(max_length=1000),
+    checkpoints=CheckpointConfig(steps=500),
+    steps=40_000,
+    patience=10,
+)
 RECIPES |= {
     "parser": TrainingConfig(
-        config("laboratory", vocabulary_size=1500),
+        config("parser"),
+        batches=BatchConfig(tokens=1500),
+        optimizer=OptimizerConfig(warmup=400),
+        checkpoints=CheckpointConfig(steps=100),
         steps=3000,
-        batch_tokens=1500,
-        warmup=400,
-        checkpoint_steps=100,
     ),
-    "wsj": TrainingConfig(
-        config("base", vocabulary_size=16_000, N=4, d_model=1024, **_DROPOUT),
-        steps=40_000,
-        max_length=1000,
-        checkpoint_steps=500,
-        patience=10,
-    ),
+    "wsj": _WSJ,
     "wsj-semi": TrainingConfig(
-        config("base", vocabulary_size=32_000, N=4, d_model=1024, **_LESS),
-        max_length=1000,
+        config("wsj-semi"), batches=BatchConfig(max_length=1000)
     ),
-    "wsj-t2t": TrainingConfig(
-        config("base", vocabulary_size=16_000, N=6, d_model=1024, **_DROPOUT),
-        steps=40_000,
-        warmup=16_000,
-        rate_factor=5.0,
-        max_length=1000,
-        checkpoint_steps=500,
-        patience=10,
+    "wsj-t2t": replace(
+        _WSJ,
+        model=config("wsj-t2t"),
+        optimizer=OptimizerConfig(warmup=16_000, rate_factor=5.0),
     ),
 }
 
 
 # book/11-1-runs-that-survive.ipynb, cell recipe
-def recipe(name: str, **changes: Any) -> TrainingConfig:
-    """How the model of that name is trained: one of `RECIPES`, or the paper's way.
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; an InputError if there is none."""
+    try:
+        found = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        fault = f"not a configuration ({printable(error)})"
+        raise InputError(f"{path}: {fault}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: not a configuration (no JSON object)")
+    return found
 
-    `changes` are fields of `TrainingConfig` that are to differ, or of the model:
-    `recipe("small", N=2)`. Of `max_length`, which both have, it is the training's.
+
+def recipe(name: str, **changes: Any) -> TrainingConfig:
+    """How the model of that name is trained, or the run of which that is `config.json`.
+
+    `changes` are fields of `TrainingConfig` that are to differ; a dictionary changes
+    fields of a part, as in `recipe("small", minutes=1, optimizer={"warmup": 100})`.
 
     Raises
     ------
     InputError
-        If there is no such configuration or field, or a value makes no sense.
+        If there is no such recipe or field, or a value makes no sense.
     """
-    names = list(dict.fromkeys([*PRESETS, *RECIPES]))
-    if name not in names:
-        raise InputError(f"unknown configuration {name!r}: {did_you_mean(name, names)}")
-    known = RECIPES[name] if name in RECIPES else TrainingConfig(config(name))
-    own = [field.name for field in fields(known)]
-    mine = {key: value for key, value in changes.items() if key in own}
-    settings = replace(known, **mine)
-    shape = {key: value for key, value in changes.items() if key not in own}
-    names = [field.name for field in fields(settings.model)]
-    for key in shape:
-        if key not in names:
-            meant = did_you_mean(key, [*own, *names])
-            raise InputError(f"{key}={shape[key]!r:.60}: no such setting; {meant}")
-    return replace(settings, model=replace(settings.model, **shape))
+    if name in RECIPES:
+        return changed(RECIPES[name], **changes)
+    if not name.endswith(".json"):
+        hint = f"{did_you_mean(name, RECIPES)}; or give a run's config.json"
+        raise InputError(f"unknown recipe {name!r}: {hint}")
+    found = read_json(Path(name))
+    with within(f"{name}: "):
+        known = TrainingConfig.from_dict(found.get("training", found))
+    return changed(known, **changes)

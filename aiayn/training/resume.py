@@ -7,64 +7,41 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-1-runs-that-survive.ipynb, cell resume-imports
 import contextlib
-import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from aiayn.base_config import differences
 from aiayn.data.files import printable
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import describe
+from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import read_tensors, saved_steps
 from aiayn.training.description import Description, read_description
-from aiayn.training.recipes import TrainingConfig
+
 
 # book/11-1-runs-that-survive.ipynb, cell same-training
-# These have no part in what is learned.
-FREE = {"steps", "minutes", "step", "micro_batches", "keep", "average", "patience"}
-FREE |= {"checkpoint_minutes", "checkpoint_steps", "sparse", "versions"}
-FREE |= {"due", "sums", "scaler"}  # where the training stood, as `step` and `minutes`
-# The texts have checksums, and may have other names now; what follows from them.
-FREE |= {"data", "pairs", "left_out"}
-USUAL = asdict(TrainingConfig())  # what was meant by whoever did not say it
-del USUAL["model"]
-
-
-def cooling(was: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether the rate has begun to fall towards the last step, of either training."""
-    last = min(said.get("steps", math.inf) for said in (was, now))
-    cooldown = now.get("cooldown", 0)
-    return bool(cooldown) and was["step"] > last + 1 - cooldown
-
-
-def check_same_training(
-    folder: Path,
-    description: Description,
-    shape: ModelConfig,
-    training: dict[str, Any],
-) -> None:
+def check_same_training(folder: Path, was: Description, now: Description) -> None:
     """Raise an InputError if a checkpoint was trained otherwise, or for more steps."""
-    was = {**describe(description.model), **description.training}
-    now = {**describe(shape), **training}
-    free = FREE - {"steps"} if cooling(was, now) else FREE
-    names = [name for name in sorted(was.keys() | now.keys()) if name not in free]
-    pairs = [(n, *(said.get(n, USUAL.get(n)) for said in (was, now))) for n in names]
-    changed = [
-        f"{printable(n)}={printable(one)}, not {other}"
-        for n, one, other in pairs
-        if one != other
-    ]
-    if changed:
-        other_text = any(was.get(k) != now.get(k) for k in ("corpus", "valid"))
+    assert was.training and now.training and was.step is not None
+    found = differences(was, now, fixed=True)
+    pairs = {name.removeprefix("training."): both for name, both in found.items()}
+    before, after = was.training.steps, now.training.steps
+    # Once the rate falls towards the last step, that has to stay.
+    cooldown = now.training.optimizer.cooldown
+    if cooldown and before != after and was.step > min(before, after) + 1 - cooldown:
+        pairs["steps"] = before, after
+    if pairs:
+        changed = [
+            f"{name}={printable(one)}, not {other}"
+            for name, (one, other) in sorted(pairs.items())
+        ]
+        other_text = {"corpus", "valid"} & pairs.keys()
         instead = f", with {folder.parent.parent} as init, to go on with other text"
-        advice = f"use that, or another folder (out){instead * other_text}"
+        advice = f"use that, or another folder (out){instead if other_text else ''}"
         raise InputError(f"{folder}: trained with {'; '.join(changed)}; {advice}")
-    if was["step"] > now.get("steps", math.inf):
-        fault = f"has taken {was['step']} steps, more than {now['steps']}"
+    if was.step > after:
+        fault = f"has taken {was.step} steps, more than {after}"
         raise InputError(f"{folder}: {fault}; ask for more")
 
 
@@ -99,7 +76,8 @@ def begun_description(folder: Path) -> Description:
     """What a checkpoint says of itself, if it is one that a training can go on from."""
     with offering_another(folder):
         description = read_description(folder)
-        if None in (description.step, description.minutes):
+        known = description.training, description.step, description.minutes
+        if None in known:
             fault = "not the configuration of an aiayn model (no training)"
             raise InputError(f"{folder / 'config.json'}: {fault}")
     return description
@@ -110,22 +88,22 @@ def restore(
     folder: Path,
     model: EncoderDecoder,
     optimizer: torch.optim.Optimizer,
-    training: dict[str, Any],
+    now: Description,
 ) -> Description:
     """Put weights and Adam's state back; return what the checkpoint says of itself.
 
     Raises
     ------
     InputError
-        If it is damaged, or was trained otherwise than `training` says.
+        If it is damaged, or was trained otherwise than `now` says.
     """
     parameters = dict(model.named_parameters())
     shapes = {name: weight.shape for name, weight in parameters.items()}
     kept = {f"{name}/step": torch.Size() for name in shapes}
     for key in ("exp_avg", "exp_avg_sq"):
         kept |= {f"{name}/{key}": shape for name, shape in shapes.items()}
-    description = begun_description(folder)
-    check_same_training(folder, description, model.config, training)
+    was = begun_description(folder)
+    check_same_training(folder, was, now)
     with offering_another(folder):
         weights = read_tensors(folder / "model.safetensors", shapes)
         adam = read_tensors(folder / "optimizer.safetensors", kept)
@@ -136,4 +114,4 @@ def restore(
             optimizer.state[parameter] = {
                 k: adam[f"{name}/{k}"].to(parameter.device) for k in keys
             }
-    return description
+    return was

@@ -7,7 +7,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-1-runs-that-survive.ipynb, cell run-imports
 import contextlib
-import math
 import os
 import platform
 import shutil
@@ -17,6 +16,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +29,7 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import is_due, save_checkpoint, saved_steps
+from aiayn.training.description import Description
 from aiayn.training.metrics import VALIDATED, Metrics, best_step
 from aiayn.training.resume import newest_checkpoint, restore
 
@@ -68,7 +69,7 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
     Errors are `check_folder`'s.
     """
     path, lock = folder / ".lock", FileLock(folder / ".lock")
-    new = not folder.exists()
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -90,9 +91,9 @@ def claimed(folder: Path, resume: bool) -> Iterator[None]:
         with contextlib.suppress(OSError):
             path.unlink()
         lock.release()
-        if new:  # and empty, or else it stays
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # what is not empty stays
+            for each in new:
+                each.rmdir()
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:
@@ -152,17 +153,19 @@ class Run(RunFolder):
         model: EncoderDecoder,
         optimizer: Optimizer,
         vocabulary: Vocabulary,
-        training: dict[str, Any],
+        description: Description,
     ) -> None:
         """Note what is trained and how; restore the newest checkpoint, if any."""
-        self.vocabulary, self.training, void = vocabulary, training, list[str]()
+        assert description.training
+        self.vocabulary, self.description = vocabulary, description
+        self.config, void = description.training, list[str]()
         if self.last is not None:
-            found = restore(self.last, model, optimizer, training)
+            found = restore(self.last, model, optimizer, description)
             self.step, self.minutes = found.step or 0, found.minutes or 0.0
             self.due, self.sums, self.scaler = found.due, found.sums, found.scaler
             self.saved = self.step
             # Drop lines that are there since it stopped.
-            if self.step < training.get("steps", math.inf):
+            if self.step < self.config.steps:
                 void = ["loss"] * bool(self.sums) + [VALIDATED] * (not self.due)
         self.metrics.cut(self.step, void)
         if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
@@ -190,12 +193,18 @@ class Run(RunFolder):
         # Left by a program that was killed.
         for half in folder.parent.glob(".step-*.part"):
             discard(half)
-        said = self.training | {"step": step, "minutes": minutes, "due": due}
-        said |= {"scaler": scaler, "sums": sums}
-        save_checkpoint(folder, model, self.vocabulary, said, optimizer)
+        described = replace(
+            self.description,
+            step=step,
+            minutes=minutes,
+            due=due,
+            scaler=scaler or None,
+            sums=sums,
+        )
+        save_checkpoint(folder, model, self.vocabulary, described, optimizer)
         self.saved = step
         best = best_step(self.metrics.validations())
-        clear_away(self.folder, self.training["keep"], best)
+        clear_away(self.folder, self.config.checkpoints.keep, best)
 
 
 # book/11-1-runs-that-survive.ipynb, cell clear-away

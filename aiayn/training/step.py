@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from aiayn.costs.hardware import training_dtype
 from aiayn.data.batching import Batch, GlobalBatch
 from aiayn.data.vocabulary import PAD_ID
 from aiayn.errors import InputError
@@ -58,9 +57,9 @@ def add_gradients(
     config: TrainingConfig,
     workers: Workers,
     scaler: torch.amp.GradScaler,
+    dtype: torch.dtype,
 ) -> Tensor:
     """Gradients of a global batch, piece by piece; gives summed loss and -log p."""
-    dtype = training_dtype(workers.device, config.bfloat16)
     mixed, last = dtype != torch.float32, len(work.micro_batches) - 1
     sums = torch.zeros(2, device=workers.device)
     for k, batch in enumerate(work.micro_batches):
@@ -84,11 +83,10 @@ def add_gradients(
 
 # book/05-training.ipynb, cell gradient-scaler
 def gradient_scaler(
-    device: torch.device, state: dict[str, Any] | None = None
+    device: torch.device, dtype: torch.dtype, state: dict[str, Any] | None = None
 ) -> torch.amp.GradScaler:
     """A factor for the loss that keeps float16's small gradients above zero; else 1."""
-    half = training_dtype(device) == torch.float16
-    scaler = torch.amp.GradScaler(device.type, enabled=half)
+    scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
     if state:
         scaler.load_state_dict(state)
     return scaler
@@ -111,11 +109,13 @@ def training_step(
     workers: Workers = Workers(),
     scaler: torch.amp.GradScaler = UNSCALED,
     votes: Callable[[], dict[str, float]] = dict,
+    dtype: torch.dtype = torch.float32,
 ) -> dict[str, float]:
     """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
     `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all
-    workers: these wait for each other, and for a GPU, only once a step.
+    workers: these wait for each other, and for a GPU, only once a step. `dtype` is what
+    products are computed in.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def training_step(
         If the loss or the gradient is not finite; the weights are then as they were.
     """
     objective.train()
-    sums = add_gradients(objective, work, step, config, workers, scaler)
+    sums = add_gradients(objective, work, step, config, workers, scaler, dtype)
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in objective.parameters() if p.grad is not None]
     norm = nn.utils.get_total_norm(gradients)

@@ -26,18 +26,19 @@ def training_batches(
     corpus: Corpus, config: TrainingConfig, workers: Workers
 ) -> Batches:
     """The batches of all steps, of which each worker has its share."""
-    on_gpu = workers.device.type == "cuda"
+    its, on_gpu = config.batches, workers.device.type == "cuda"
     make: Callable[..., Batches] = Batches
-    if config.bpe_dropout or config.bidirectional:
-        dropout = BPEDropout(corpus.vocabulary, config.bpe_dropout)
-        parts = dropout, config.longest
-        make = partial(SampledBatches, *parts, bidirectional=config.bidirectional)
+    if its.bpe_dropout or its.bidirectional:
+        dropout = BPEDropout(corpus.vocabulary, its.bpe_dropout)
+        make = partial(
+            SampledBatches, dropout, config.longest, bidirectional=its.bidirectional
+        )
     return make(
         corpus.train,
         corpus.train.lengths,
-        config.batch_tokens,
+        its.tokens,
         config.seed,
-        micro_batches=config.micro_batches or workers.world_size,
+        micro_batches=its.pieces or workers.world_size,
         rank=workers.rank,
         world_size=workers.world_size,
         multiple=8 if on_gpu else 1,  # tensor cores want widths of eight

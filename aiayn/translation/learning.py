@@ -24,7 +24,6 @@ from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.loop import Initial, train_model
-from aiayn.training.metrics import Metrics
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
@@ -118,7 +117,7 @@ def initial(init: Start, config: TrainingConfig) -> tuple[Initial, str]:
     rate, later = (config.rate(step) for step in (1, 2))
     way = "falls on" if later < rate else "rises" if later > rate else "goes on"
     said = (
-        f"begins with {name}, trained for {config.steps_before:,} steps:"
+        f"begins with {name}, trained for {config.optimizer.steps_before:,} steps:"
         f" the learning rate {way} from {rate:.1e}; Adam begins anew"
     )
     return start, said
@@ -150,7 +149,6 @@ def train(
     *,
     pair: str | None = None,
     progress: bool = True,
-    drop_too_long: bool = False,
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
@@ -175,9 +173,8 @@ def train(
     device, on_log, progress
         Where, a GPU if there is one; is called with each line of the metrics; whether a
         bar is shown.
-    drop_too_long, resume : bool
-        Leave out pairs longer than the recipe's `max_length`, else refused; go on with
-        the run in `out`.
+    resume : bool
+        Go on with the run in `out`.
     tensorboard, compile : bool
         Write TensorBoard's files, too; have torch compile the layers: takes minutes,
         and pays on a GPU.
@@ -187,9 +184,24 @@ def train(
     data, pair = texts(pairs, valid, pair, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
-        options = drop_too_long, resume, tensorboard, compile, start, device
-        train_model(config, data, pair, folder, *options, progress=shown)
-        return finished(folder, device, shown)
+        result = train_model(
+            config,
+            data,
+            pair,
+            folder,
+            resume=resume,
+            tensorboard=tensorboard,
+            compile=compile,
+            init=start,
+            device=device,
+            progress=shown,
+        )
+        if not result.ended:
+            shown.say(
+                f"interrupted after step {result.step:,};"
+                " with resume=True, a run that has a folder goes on"
+            )
+        return Translator.load(folder, device=device)
 
 
 # book/11-3-your-own-text.ipynb, cell texts
@@ -232,26 +244,12 @@ def checked(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig
     return config
 
 
-def finished(
-    folder: Path, device: torch.device | str | None, shown: Progress
-) -> Translator:
-    """The translator that a run has left; it says if the training was interrupted."""
-    translator = Translator.load(folder, device=device)
-    step = int(translator.training["step"])
-    if step not in Metrics(folder).validations():
-        shown.say(
-            f"interrupted after step {step:,};"
-            " with resume=True, a run that has a folder goes on"
-        )
-    return translator
-
-
 # book/11-3-your-own-text.ipynb, cell save
 def save(
     model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None
 ) -> None:
     """Write a model to a new folder; an `InputError` if another would come back."""
-    save_checkpoint(folder, model, vocabulary, {})
+    save_checkpoint(folder, model, vocabulary)
 
 
 def load(

@@ -9,14 +9,17 @@ Generated from a chapter of the book: edit that, then run `make export`.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor
 
+from aiayn.base_config import BaseConfig
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
 from aiayn.errors import InputError
-from aiayn.model.base import StepByStep, check_fields
+from aiayn.model.base import StepByStep
 
 
 # book/11-10-searching-and-scoring.ipynb, cell length-penalty
@@ -27,34 +30,23 @@ def length_penalty(length: int, alpha: float) -> float:
 
 # book/11-10-searching-and-scoring.ipynb, cell search-config
 @dataclass(frozen=True)
-class SearchConfig:
-    """How to search for a translation (section 6.1).
+class SearchConfig(BaseConfig):
+    """How to search for a translation (section 6.1)."""
 
-    Attributes
-    ----------
-    beam : int
-        Prefixes kept at each step, at most 1,000; 1 is greedy search.
-    alpha : float
-        Strength of the length penalty, at most 10; 0 compares plain log probabilities.
-    extra_length : int
-        How many tokens a translation may have, its end among them, beyond the words of
-        its source. No model writes more than it has positions.
-    n_best : int
-        How many hypotheses to give back, at most `beam`.
-    max_length : int
-        Source tokens; sentences of more are not translated.
-    """
-
-    beam: int = 4
-    alpha: float = 0.6
-    extra_length: int = 50
-    n_best: int = 1
-    max_length: int = 1000
+    # prefixes kept at each step; 1 is greedy search
+    beam: Annotated[int, Field(ge=1, le=1000)] = 4
+    # strength of the length penalty; 0 compares plain log probabilities
+    alpha: Annotated[float, Field(ge=0, le=10)] = 0.6
+    # how many tokens a translation may have, its end among them, beyond the words of
+    # its source; no model writes more than it has positions
+    extra_length: Annotated[int, Field(ge=0, le=100_000)] = 50
+    # how many hypotheses to give back, at most `beam`
+    n_best: Annotated[int, Field(ge=1)] = 1
+    # source tokens; sentences of more are not translated
+    max_length: Annotated[int, Field(ge=1, le=100_000)] = 1000
 
     def __post_init__(self) -> None:
-        check_fields(
-            self, {"beam": (1, 1000), "alpha": (0, 10), "extra_length": (0, 100_000)}
-        )
+        super().__post_init__()
         if self.n_best > self.beam:
             raise InputError(
                 f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam"

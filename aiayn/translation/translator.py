@@ -20,6 +20,7 @@ from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import save_checkpoint
+from aiayn.training.description import Description
 from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.batches import CutOff as CutOff
 from aiayn.translation.batches import TooLong as TooLong
@@ -94,7 +95,7 @@ class Translator:
         How to search.
     engine : bool
         Whether the `aiayn.translation.engine` decodes: the same translations, sooner.
-    training : dict, optional
+    description : Description, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
         `int8` lets the engine round weights to eight bits: nearly the same, and sooner
@@ -107,13 +108,13 @@ class Translator:
         vocabulary: Vocabulary,
         search: SearchConfig = PAPER_SEARCH,
         engine: bool = True,
-        training: dict[str, Any] | None = None,
+        description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
         check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search, self.engine, self.compute = search, engine, compute
-        self.training = training or {}
+        self.description = description
 
     @classmethod
     def load(
@@ -126,8 +127,9 @@ class Translator:
     ) -> "Translator":
         """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
         run = TrainedRun.read(folder, average)
-        training = run.description.training
-        return cls(*run.load(device), search, training=training, compute=compute)
+        model, vocabulary = run.load(device)
+        known = run.description
+        return cls(model, vocabulary, search, description=known, compute=compute)
 
     # book/11-10-searching-and-scoring.ipynb, cell translate-text
     def __call__(
@@ -185,12 +187,12 @@ class Translator:
     # book/11-10-searching-and-scoring.ipynb, cell translator-save
     def save(self, folder: Path | str) -> None:
         """Write model and vocabulary to a new folder, for `load`."""
-        save_checkpoint(folder, self.model, self.vocabulary, self.training)
+        save_checkpoint(folder, self.model, self.vocabulary, self.description)
 
     @property
     def steps(self) -> int:
         """How many steps the model was trained for, so far as that is known."""
-        return sum(int(self.training.get(name, 0)) for name in ("step", "steps_before"))
+        return self.description.steps if self.description else 0
 
     def __repr__(self) -> str:
         numbers = sum(weight.numel() for weight in self.model.parameters())
@@ -216,11 +218,8 @@ class Translator:
             raise InputError(f"{counts}: they must be pairs")
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
-        sides = (
-            vocabulary.encode([line.strip() for line in side])
-            for side in (sources, targets)
-        )
-        examples, scored = list(zip(*sides, strict=True)), dict[int, Translation]()
+        known = tokens_of(vocabulary, sources), tokens_of(vocabulary, targets)
+        examples, scored = list(zip(*known, strict=True)), dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
             rows = group.tolist()
             batch = make_batch([examples[row] for row in rows]).to(device)

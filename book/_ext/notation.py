@@ -25,14 +25,17 @@ def figures(model: str) -> dict[str, str]:
         parameters = sum(
             parameter.numel() for parameter in Transformer(shape).parameters()
         )
-    known = vars(shape) | vars(run) | vars(search)
+    known = vars(shape) | vars(run.optimizer) | vars(run) | vars(search)
     known["d_k"] = known["d_v"] = shape.d_model // shape.h
+    warmup = run.optimizer.warmup
     known |= {
         "parameters": f"{parameters / 1e6:.1f}",
         "h_d_v": shape.h * known["d_v"],
         "eps": adam["eps"],
+        "tokens": run.batches.tokens,
+        "average": run.checkpoints.average,
+        "peak": f"{1000 * learning_rate(warmup, shape.d_model, warmup):.2f}",
     }
-    known["peak"] = f"{1000 * learning_rate(run.warmup, shape.d_model, run.warmup):.2f}"
     known["beta_1"], known["beta_2"] = adam["betas"]
     return {name: formatted(value) for name, value in known.items()}
 

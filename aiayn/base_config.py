@@ -1,0 +1,140 @@
+"""Typed configurations in parts: fields that are checked, and JSON that reads back.
+
+From "Other scores, and what a kernel does" (paper, section 3.2):
+https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/11-8-other-scores-and-kernels.ipynb, cell base-config-imports
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from aiayn.errors import InputError, did_you_mean
+
+MAY_CHANGE = "may change when a run is resumed"  # marks a field, in its Annotated
+C = TypeVar("C", bound="BaseConfig")
+
+
+@cache
+def _adapters(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}
+
+
+def _check(kind: type, values: dict[str, Any]) -> None:
+    """Raise an InputError if a field of such a configuration has no such value."""
+    for name, adapter in _adapters(kind).items():
+        try:
+            adapter.validate_python(values[name], strict=True)
+        except ValidationError as error:
+            wanted = error.errors()[0]["msg"].replace("Input should", "should")
+            raise InputError(f"{name}={values[name]!r:.60}: {wanted}") from None
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Within it, the message of an InputError begins with a place."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}{error}") from None
+
+
+# book/11-8-other-scores-and-kernels.ipynb, cell base-config
+@dataclass(frozen=True)
+class BaseConfig:
+    """A dataclass whose fields are checked, and which JSON gives back as it was.
+
+    Bounds stand in the `Annotated` of a field; a field may be a configuration, too. An
+    `InputError` names the field that is out of them, and its value.
+    """
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        _check(type(self), vars(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it: what `from_dict` reads."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value.to_dict() if isinstance(value, BaseConfig) else value
+            for name, value in values.items()
+        }
+
+    @classmethod
+    def from_dict(cls: type[C], values: Any) -> C:
+        """The configuration that `to_dict` wrote, or else an InputError."""
+        if not isinstance(values, dict):
+            raise InputError(f"{values!r:.60} has no fields")
+        names, read = [field.name for field in fields(cls)], dict[str, Any]()
+        hints = get_type_hints(cls)
+        for name in [*values, *names]:
+            if name not in values:
+                raise InputError(f"{name}: is missing")
+            if name not in names:
+                raise InputError(f"{name!r:.60}: no such field")
+            hint, value = hints[name], values[name]
+            kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
+            parts = [kind for kind in kinds if issubclass(kind, BaseConfig)]
+            if parts and isinstance(value, dict):
+                with within(f"{name}."):
+                    value = parts[0].from_dict(value)
+            read[name] = value
+        _check(cls, read)  # before a type checker, if any, does so in its own words
+        return cls(**read)
+
+
+# book/11-8-other-scores-and-kernels.ipynb, cell settings
+def settings(config: BaseConfig, fixed: bool = False) -> dict[str, Any]:
+    """All fields by their full names, such as `optimizer.warmup`.
+
+    With `fixed`, only those that may not change when a run is resumed.
+    """
+    found, hints = dict[str, Any](), get_type_hints(type(config), include_extras=True)
+    for name, value in config.to_dict().items():
+        part, hint = getattr(config, name, None), hints.get(name)
+        if isinstance(part, BaseConfig):
+            inner = settings(part, fixed)
+            found |= {f"{name}.{field}": value for field, value in inner.items()}
+        elif not fixed or MAY_CHANGE not in getattr(hint, "__metadata__", ()):
+            found[name] = value
+    return found
+
+
+def differences(
+    one: BaseConfig, other: BaseConfig, fixed: bool = False
+) -> dict[str, tuple[Any, Any]]:
+    """The `settings` in which two configurations differ, with both values."""
+    a, b = settings(one, fixed), settings(other, fixed)
+    names = [name for name in {**a, **b} if a.get(name) != b.get(name)]
+    return {name: (a.get(name), b.get(name)) for name in names}
+
+
+def changed(config: C, **changes: Any) -> C:
+    """A copy with other values; a dictionary changes fields of a part.
+
+    So does a full name. An `InputError` names a field that is not there, and one that
+    is like it.
+    """
+    own = [field.name for field in fields(config)]
+    for full in [name for name in changes if "." in name]:
+        part, _, name = full.partition(".")
+        changes[part] = {**changes.get(part, {}), name: changes.pop(full)}
+    for name, value in changes.items():
+        if name not in own:
+            last = {full.rpartition(".")[2]: full for full in settings(config)}
+            near = difflib.get_close_matches(name, [*last, *last.values()], 1)
+            like = last.get(near[0], near[0]) if near else name
+            hint = did_you_mean(like, last.values() if near else own)
+            raise InputError(f"{name}={value!r:.60}: no such setting; {hint}")
+        part = getattr(config, name)
+        if isinstance(part, BaseConfig) and isinstance(value, dict):
+            with within(f"{name}."):
+                changes[name] = changed(part, **value)
+    return replace(config, **changes)
