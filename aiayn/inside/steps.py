@@ -73,7 +73,7 @@ def attention_steps(model: TrainedModel, source: str, layer: int) -> AttentionSt
     Raises
     ------
     InputError
-        If the model is no Transformer.
+        If the model is no Transformer, or has no such layer.
     """
     translator = model if isinstance(model, Translator) else Translator(*model)
     network, vocabulary = translator.model, translator.vocabulary
@@ -81,7 +81,10 @@ def attention_steps(model: TrainedModel, source: str, layer: int) -> AttentionSt
         raise InputError(
             "only Transformers have heads to look at; choose another model"
         )
-    tokens = torch.tensor(vocabulary.encode([source]))
+    if layer not in range(network.config.N):
+        raise InputError(f"layer {layer}: there are {network.config.N}, from 0 on")
+    device = next(network.parameters()).device
+    tokens = torch.tensor(vocabulary.encode([source]), device=device)
     below, chosen = network.encoder.layers[:layer], network.encoder.layers[layer]
     assert isinstance(chosen, EncoderLayer)
     with torch.no_grad():
@@ -89,6 +92,8 @@ def attention_steps(model: TrainedModel, source: str, layer: int) -> AttentionSt
         for each in below:
             x = each(x)
         vectors = chosen.self_attention.projections.project(x)
-    Q, K, V = (torch.round(each[0].double(), decimals=2).tolist() for each in vectors)
+    # Not every device has numbers of 64 bits, which end after two decimals.
+    heads = (each[0].cpu().numpy().astype(float) for each in vectors)
+    Q, K, V = (each.round(2).tolist() for each in heads)
     words = [piece.removeprefix("▁") for piece in vocabulary.pieces(tokens[0].tolist())]
     return AttentionSteps(words, Q, K, V)
