@@ -48,7 +48,7 @@ book: _build/html/index.html ## Run every chapter that changed and build the sit
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes. Which ones are due is
 # written down, and one process runs them: it imports once what all of them import.
 $(RAN): $(STAGE)/%: % $(READY) tools/run.py tools/kernels.py book/claims.yml \
-    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/laboratory/trained/*/* book/runs/*) | stage
+    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/inside/static/* aiayn/laboratory/trained/*/* book/runs/*) | stage
 	@rm -f $@ && echo $< >> $(STAGE)/due
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
@@ -90,6 +90,7 @@ models: $(READY) ## Train the two models of the laboratory that the package carr
 lint: $(READY)
 	@printf '\n== Lint ==\n'
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check .
+	@$(VENV)/oxlint --deny-warnings aiayn book
 	@printf '\n== Types ==\n'
 	@$(VENV)/mypy
 	@printf '\n== Imports ==\n'

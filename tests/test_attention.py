@@ -29,7 +29,7 @@ from aiayn.model.cache import KeyValueCache
 from aiayn.model.kernels import (
     AdditiveScore,
     GeneralScore,
-    RecordedAttention,
+    WrappedAttention,
     attention_kernel,
     recorded_attention,
     unscaled_dot_product,
@@ -640,7 +640,7 @@ class Two(nn.Module):
 
 def watched(model: Two) -> list[bool]:
     return [
-        isinstance(layer.attention, RecordedAttention)
+        isinstance(layer.attention, WrappedAttention)
         for layer in (model.first, model.second)
     ]
 

@@ -122,10 +122,10 @@ def test_the_steps_are_walked_with_the_keyboard(browser: Any, page_file: str) ->
     page.goto(page_file)
     page.get_by_role("button", name="dot products").focus()
     page.keyboard.press("Enter")
-    said = [page.locator(".st-say").inner_text()]
+    said = [page.locator(".ai-say").inner_text()]
     for _ in range(4):
         page.get_by_role("button", name="next step").press("Enter")
-        said.append(page.locator(".st-say").inner_text())
+        said.append(page.locator(".ai-say").inner_text())
     assert (
         len(set(said)) == 5
         and re.search("query", said[0])

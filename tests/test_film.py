@@ -84,7 +84,7 @@ def test_a_browser_shows_what_is_kept(
     assert page.locator("i.k.kept").count() == 2 + 1  # of the memory, of the target
     page.get_by_role("button", name="cache").click()
     assert page.locator("i.kept").count() == 0
-    assert "Positions computed so far: 3, " in page.locator(".st-say").inner_text()
+    assert "Positions computed so far: 3, " in page.locator(".ai-say").inner_text()
     assert not faults
     page.close()
 
@@ -96,13 +96,13 @@ def test_the_film_is_walked_with_the_keyboard_and_plays(
     page = browser.new_page()
     page.goto(page_file)
     page.get_by_role("button", name="1", exact=True).press("Enter")
-    said = [page.locator(".st-say").inner_text()]
+    said = [page.locator(".ai-say").inner_text()]
     for _ in film.frames[1:]:
         page.get_by_role("button", name="next pass").press("Enter")
-        said.append(page.locator(".st-say").inner_text())
+        said.append(page.locator(".ai-say").inner_text())
     assert len(set(said)) == len(film.frames)
     page.get_by_role("button", name="play").press("Enter")
-    assert "Pass 1:" in page.locator(".st-say").inner_text()
+    assert "Pass 1:" in page.locator(".ai-say").inner_text()
     last = page.get_by_role("button", name=str(len(film.frames)), exact=True)
     last.and_(page.locator("[aria-pressed=true]")).wait_for(timeout=60_000)
     page.close()

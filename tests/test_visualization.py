@@ -301,7 +301,7 @@ def test_pages_are_written_whole(translator: Translator, tmp_path: Path) -> None
         SOURCE,
         HOSTILE,
     ]
-    assert len(page.xpath("//script")) == 3 and len(page.xpath("//style")) == 1
+    assert len(page.xpath("//script")) == 3 and len(page.xpath("//style")) == 2
     views[0].save(tmp_path / "one.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", "two.html"]
     with pytest.raises(InputError, match="cannot be written"):
@@ -427,7 +427,7 @@ def test_it_is_worked_with_the_keyboard(
     assert view.get_by_role("option", selected=True).all_text_contents() == ["The"]
     looks = attention_of(translator, SOURCE).words("encoder")[0, 1, 0]
     best = attention_of(translator, SOURCE).source.words[looks.argmax()]
-    said = view.locator(".at-say").text_content()
+    said = view.locator(".ai-say").text_content()
     assert said.startswith(
         f"encoder (source → source), layer 1, head 2. “The” looks at {best} "
     )
@@ -435,7 +435,7 @@ def test_it_is_worked_with_the_keyboard(
         (looks.mul(255).round().div(255) >= 0.03).sum()
     )
     page.keyboard.press("Escape")
-    assert "Choose a word" in view.locator(".at-say").text_content()
+    assert "Choose a word" in view.locator(".ai-say").text_content()
     page.close()
 
 
@@ -452,7 +452,7 @@ def test_pieces_and_all_heads_can_be_shown(
     assert tuple(view.get_by_role("option").all_text_contents()) == found.writes.pieces
     view.get_by_role("button", name="all heads of the layer").click()
     view.get_by_role("option").nth(1).hover()
-    assert view.locator(".at-say").text_content().count("head ") == 4
+    assert view.locator(".ai-say").text_content().count("head ") == 4
     page.close()
 
 
@@ -478,7 +478,7 @@ def test_another_kind_while_a_late_word_is_chosen(browser: Any, page_file: str) 
             after.evaluate("button => button.click()")
             view.get_by_role("option").last.focus()
             after.evaluate("button => button.click()")
-    assert not faults and view.locator(".at-say").text_content()
+    assert not faults and view.locator(".ai-say").text_content()
     page.close()
 
 

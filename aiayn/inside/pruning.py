@@ -7,8 +7,8 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-11-pages-to-look-at.ipynb, cell pruning-imports
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import torch
@@ -18,8 +18,9 @@ from torch import Tensor
 
 from aiayn.data.batching import Batch
 from aiayn.data.vocabulary import PAD_ID
-from aiayn.inside.sentence import KINDS, Head, Kind
+from aiayn.inside.sentence import KINDS, PLACES, Head, Kind
 from aiayn.model.attention import MultiHeadAttention
+from aiayn.model.kernels import wrapped_attention
 from aiayn.model.transformer import Transformer
 
 
@@ -34,8 +35,7 @@ def all_heads(model: Transformer) -> list[Head]:
 
 def attention_at(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttention:
     """The module in which the heads of that kind and layer are."""
-    place = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
-    module = place.memory_attention if kind == "cross" else place.self_attention
+    module = model.get_submodule(PLACES[kind].format(layer))
     assert isinstance(module, MultiHeadAttention)
     return module
 
@@ -65,55 +65,51 @@ def silenced(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
 
 
 # book/11-11-pages-to-look-at.ipynb, cell mean-outputs
+def changed(
+    model: Transformer,
+    heads: Collection[Head],
+    change: Callable[[tuple[Kind, int], Tensor, Tensor], Tensor],
+) -> AbstractContextManager[None]:
+    """Within it, `change` turns what the places of these heads give out into others.
+
+    It is given the kind and the layer, what all heads there give out, and the weights.
+    """
+    changes = {
+        f"{PLACES[kind].format(layer)}.attention": partial(change, (kind, layer))
+        for kind, layer, _ in heads
+    }
+    return wrapped_attention(model, changes)
+
+
 @torch.no_grad()
 def mean_outputs(
     model: Transformer, batch: Batch
-) -> dict[tuple[Kind, int], Float[Tensor, " width"]]:
+) -> dict[tuple[Kind, int], Float[Tensor, "h d_v"]]:
     """What the heads of each place give out on average, over all words of a batch."""
-    means, handles = dict[tuple[Kind, int], Tensor](), []
+    means = dict[tuple[Kind, int], Tensor]()
 
-    def keep(
-        place: tuple[Kind, int], tokens: Tensor, _: object, inputs: tuple[Tensor]
-    ) -> None:
-        means[place] = inputs[0][tokens != PAD_ID].mean(dim=0)
+    def keep(place: tuple[Kind, int], heads: Tensor, _: Tensor) -> Tensor:
+        tokens = batch.source if place[0] == "encoder" else batch.target
+        means[place] = heads.transpose(1, 2)[tokens != PAD_ID].mean(dim=0)
+        return heads
 
-    try:
-        for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
-            tokens = batch.source if kind == "encoder" else batch.target
-            output = attention_at(model, kind, layer).W_O
-            hook = partial(keep, (kind, layer), tokens)
-            handles.append(output.register_forward_pre_hook(hook))
+    with changed(model, all_heads(model), keep):
         model(batch.source, batch.target)
-    finally:
-        for handle in handles:
-            handle.remove()
     return means
 
 
 # book/11-11-pages-to-look-at.ipynb, cell averaged
-@contextmanager
 def averaged(
     model: Transformer, heads: Collection[Head], means: dict[tuple[Kind, int], Tensor]
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Within it, these heads give out their mean, whatever they look at."""
 
-    def replace(
-        columns: Tensor, mean: Tensor, _: object, inputs: tuple[Tensor]
-    ) -> tuple[Tensor]:
-        return (torch.where(columns, mean, inputs[0]),)
+    def replace(place: tuple[Kind, int], found: Tensor, _: Tensor) -> Tensor:
+        chosen = [head.head for head in heads if head[:2] == place]
+        found[:, chosen] = means[place][chosen, None]
+        return found
 
-    handles = []
-    try:
-        for place in dict.fromkeys(head[:2] for head in heads):
-            module = attention_at(model, *place)
-            chosen = torch.tensor([head.head for head in heads if head[:2] == place])
-            columns = torch.isin(torch.arange(module.h), chosen)
-            hook = partial(replace, columns.repeat_interleave(module.d_v), means[place])
-            handles.append(module.W_O.register_forward_pre_hook(hook))
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+    return changed(model, heads, replace)
 
 
 # book/11-11-pages-to-look-at.ipynb, cell importance-by-zeroing
@@ -142,29 +138,17 @@ def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float
     multiplies what the head gives out. The score of Michel et al. (2019) is this, then
     `per_layer`.
     """
-    gates, handles = dict[tuple[Kind, int], Tensor](), []
+    gates = dict[tuple[Kind, int], Tensor]()
 
-    def turn(
-        module: MultiHeadAttention, gate: Tensor, _: object, inputs: tuple[Tensor]
-    ) -> tuple[Tensor]:
-        return (inputs[0] * gate.repeat_interleave(module.d_v, dim=1)[:, None],)
+    def turn(place: tuple[Kind, int], heads: Tensor, _: Tensor) -> Tensor:
+        gates[place] = heads.new_ones(*heads.shape[:2], 1, 1, requires_grad=True)
+        return heads * gates[place]
 
-    try:
-        for kind, layer in dict.fromkeys(head[:2] for head in all_heads(model)):
-            module = attention_at(model, kind, layer)
-            shape = len(batch.source), module.h
-            gate = module.W_O.weight.new_ones(shape, requires_grad=True)
-            gates[kind, layer] = gate
-            hook = partial(turn, module, gate)
-            handles.append(module.W_O.register_forward_pre_hook(hook))
-        with torch.enable_grad():
-            loss = loss_of(model, batch) * len(batch.source)
-            slopes = torch.autograd.grad(loss, list(gates.values()))
-    finally:
-        for handle in handles:
-            handle.remove()
+    with changed(model, all_heads(model), turn), torch.enable_grad():
+        loss = loss_of(model, batch) * len(batch.source)
+    slopes = torch.autograd.grad(loss, list(gates.values()))
     each = zip(gates, slopes, strict=True)
-    means = {place: slope.abs().mean(dim=0) for place, slope in each}
+    means = {place: slope.abs().mean(dim=0).flatten() for place, slope in each}
     return {head: float(means[head[:2]][head.head]) for head in all_heads(model)}
 
 

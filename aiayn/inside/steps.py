@@ -7,7 +7,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-11-pages-to-look-at.ipynb, cell steps-imports
 import html
-import json
 import math
 from dataclasses import asdict, dataclass
 
@@ -15,7 +14,7 @@ import torch
 
 from aiayn.errors import InputError
 from aiayn.inside.sentence import TrainedModel
-from aiayn.inside.steps_script import SCRIPT, STYLE
+from aiayn.inside.widget import widget
 from aiayn.model.stacks import EncoderLayer
 from aiayn.model.transformer import Transformer
 from aiayn.translation.translator import Translator
@@ -46,12 +45,7 @@ class AttentionSteps:
     head: int = 0
 
     def _repr_html_(self) -> str:
-        text = json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
-        # In a script element, only "<" could begin something else.
-        text = text.replace("<", r"\u003c")
-        data = f'<script type="application/json">{text}</script>'
-        place = f'<div class="aiayn-steps">{self.table()}{data}</div>'
-        return f"<div><style>{STYLE}</style>{place}<script>{SCRIPT}</script></div>"
+        return widget("steps", self.table(), asdict(self))
 
     def table(self) -> str:
         """The numbers of the word shown, in HTML, for readers without JavaScript."""

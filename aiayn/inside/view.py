@@ -8,7 +8,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/11-11-pages-to-look-at.ipynb, cell view-imports
 import base64
 import html
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,8 +23,7 @@ from aiayn.inside.sentence import (
     as_head,
 )
 from aiayn.inside.sentence import attention_of as attention_of
-from aiayn.inside.view_script import SCRIPT
-from aiayn.inside.view_style import STYLE
+from aiayn.inside.widget import place, script, static, style, widget
 
 
 # book/11-11-pages-to-look-at.ipynb, cell table
@@ -99,17 +97,12 @@ class AttentionView:
         return f"AttentionView({self.title!r}; {self.head})"
 
     def _repr_html_(self) -> str:
-        style, script = f"<style>{STYLE}</style>", f"<script>{SCRIPT}</script>"
-        return f"<div>{style}{self.body()}{script}</div>"
+        return widget("attention", *self.parts())
 
-    def body(self) -> str:
-        """A table for readers without JavaScript, and the numbers for the script."""
+    def parts(self) -> tuple[str, dict[str, object]]:
+        """The table of the head that is shown, and what the script draws."""
         shown = script_data(self.attention) | {"show": self.show}
-        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-        text = text.replace("<", r"\u003c")  # in a script, it could begin an element
-        data = f'<script type="application/json">{text}</script>'
-        rows = table(self.attention, self.head)
-        return f'<div class="aiayn-attention">{rows}{data}</div>'
+        return table(self.attention, self.head), shown
 
     def save(self, path: Path | str) -> None:
         """Write a page of its own, which needs no network."""
@@ -117,24 +110,6 @@ class AttentionView:
 
 
 # book/11-11-pages-to-look-at.ipynb, cell page
-PAGE_STYLE = """
-:root { color-scheme: light dark; }
-body {
-  font-family: system-ui, sans-serif;
-  margin: 1rem auto;
-  max-width: 46rem;
-  padding: 0 1rem;
-}
-h1 { font-size: 1.4rem; }
-summary {
-  cursor: pointer;
-  font-weight: 600;
-  margin: 0.5em 0;
-  overflow-wrap: anywhere;
-}
-"""
-
-
 def write_page(path: Path, views: Sequence[AttentionView]) -> None:
     """Write views to one HTML file, one below the other, all but the first folded.
 
@@ -144,7 +119,9 @@ def write_page(path: Path, views: Sequence[AttentionView]) -> None:
         If it cannot be written.
     """
     folded = [
-        f"<summary>{html.escape(view.title)}</summary>{view.body()}" for view in views
+        f"<summary>{html.escape(view.title)}</summary>"
+        f"{place('attention', *view.parts())}"
+        for view in views
     ]
     sections = [
         f"<details{' open' * (not k)}>{view}</details>" for k, view in enumerate(folded)
@@ -152,9 +129,9 @@ def write_page(path: Path, views: Sequence[AttentionView]) -> None:
     page = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Attention</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>{PAGE_STYLE}{STYLE}</style></head>
+<style>{static("page.css")}</style>{style("attention")}</head>
 <body><h1>Attention</h1>{"".join(sections) or "<p>There is no sentence to show.</p>"}
-<script>{SCRIPT}</script></body></html>
+{script("attention")}</body></html>
 """
     write_atomically(path, page.encode())
 

@@ -1,4 +1,4 @@
-"""Additive and other attention scores, and attention that records its weights.
+"""Additive and other scores; kernels wrapped to record weights or change results.
 
 From "Other scores, and what a kernel does" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
@@ -7,7 +7,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/11-8-other-scores-and-kernels.ipynb, cell kernels-imports
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Literal, get_args
@@ -80,40 +80,58 @@ def attention_kernel(score: Score, h: int, d_k: int, dropout: float = 0.0) -> At
     return Attention(AdditiveScore(h, d_k), dropout)
 
 
-# book/11-8-other-scores-and-kernels.ipynb, cell recorded-attention
-class RecordedAttention(Attention):
-    """What another kernel computes, written out; `record` is given the weights."""
+# book/11-8-other-scores-and-kernels.ipynb, cell wrapped-attention
+Change = Callable[[Tensor, Tensor], Tensor]  # heads and weights to other heads
 
-    def __init__(self, kernel: Attention, record: Callable[[Tensor], None]) -> None:
+
+class WrappedAttention(Attention):
+    """What another kernel computes, written out; `change` may put other heads there."""
+
+    def __init__(self, kernel: Attention, change: Change) -> None:
         super().__init__(kernel.score)
-        self.kernel, self.record = kernel, record
+        self.kernel, self.change = kernel, change
 
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
     ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
-        """The weighted sums of the values, and the weights."""
+        """What `change` makes of heads and weights, and the weights."""
         heads, weights = self.kernel.attend(Q, K, V, visible)
-        self.record(weights.detach())
-        return heads, weights
+        return self.change(heads, weights), weights
 
 
+@contextmanager
+def wrapped_attention(
+    model: nn.Module, changes: Mapping[str, Change]
+) -> Iterator[None]:
+    """Within it, what these kernels of `model` compute is changed on its way out."""
+    kernels = {name: model.get_submodule(name) for name in changes}
+    try:
+        for name, kernel in kernels.items():
+            assert isinstance(kernel, Attention)
+            model.set_submodule(name, WrappedAttention(kernel, changes[name]))
+        yield
+    finally:
+        for name, kernel in kernels.items():
+            model.set_submodule(name, kernel)
+
+
+# book/11-8-other-scores-and-kernels.ipynb, cell recorded-attention
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Collect the weights of every attention of `model` while the block runs, by name.
 
     Each entry is (batch, h, queries, keys), that of the last call.
     """
-    weights: dict[str, Tensor] = {}
-    kernels = {
-        name: kernel
+    recorded: dict[str, Tensor] = {}
+
+    def record(name: str, heads: Tensor, weights: Tensor) -> Tensor:
+        recorded[name.removesuffix(".attention")] = weights.detach()
+        return heads
+
+    changes = {
+        name: partial(record, name)
         for name, kernel in model.named_modules()
         if isinstance(kernel, Attention) and not name.endswith(".kernel")
     }
-    try:
-        for name, kernel in kernels.items():
-            record = partial(weights.__setitem__, name.removesuffix(".attention"))
-            model.set_submodule(name, RecordedAttention(kernel, record))
-        yield weights
-    finally:
-        for name, kernel in kernels.items():
-            model.set_submodule(name, kernel)
+    with wrapped_attention(model, changes):
+        yield recorded

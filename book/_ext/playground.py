@@ -2,9 +2,9 @@
 with `{playground}`.
 
 Its scripts are book/_browser/playground/*.js, one noun each, and are loaded on such
-pages only. The model is written when the site is built and loaded when a reader asks
-for it: as a script that holds a safetensors file in base64, because a page that was
-opened from disk may load scripts but not fetch files.
+pages only, with the package's picture of heads. The model is written when the site is
+built and loaded when a reader asks for it: as a script that holds a safetensors file in
+base64, because a page that was opened from disk may load scripts but not fetch files.
 """
 
 import base64
@@ -27,20 +27,25 @@ from aiayn.data.files import cache_folder, write_atomically
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.inside.sentence import Head, attention_of
 from aiayn.inside.view import table
+from aiayn.inside.widget import static
 from aiayn.laboratory.corpus import LONGEST
 from aiayn.laboratory_model import laboratory_model
 from aiayn.model.transformer import Transformer
 from aiayn.translation.translator import Translator
 
+SHARED = ("widget.js", "heads.js", "heads.css")  # of the package: aiayn/inside/static
+STYLES = ("inside/heads.css", "playground/playground.css")
 SCRIPTS = (
-    "elements",
-    "vocabulary",
-    "transformer",
-    "search",
-    "weights",
-    "beam",
-    "heads",
-    "page",
+    "inside/widget",
+    "inside/heads",
+    "playground/vocabulary",
+    "playground/transformer",
+    "playground/search",
+    "playground/weights",
+    "playground/marked",
+    "playground/beam",
+    "playground/heads",
+    "playground/page",
 )
 MODEL = "playground/laboratory-model.js"
 
@@ -109,11 +114,16 @@ def trained() -> tuple[Translator, bytes]:
     return Translator(model, vocabulary), browser_model(model, vocabulary).encode()
 
 
-def write_model(app: Sphinx, config: Config) -> None:
-    """Write the model into a static folder of the build's own, beside the scripts."""
+def write_files(app: Sphinx, config: Config) -> None:
+    """Write the model, and what is shared with the package, into a static folder of
+    the build's own.
+    """
     folder = Path(app.doctreedir, "browser")
     (folder / MODEL).parent.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(trained()[1])
+    (folder / "inside").mkdir(exist_ok=True)
+    for name in SHARED:
+        (folder / "inside" / name).write_text(static(name), encoding="utf-8")
     config.html_static_path.append(str(folder))
 
 
@@ -167,14 +177,15 @@ def load_scripts(
 ) -> None:
     """Load the scripts on pages that hold a playground, and only there."""
     if 'class="aiayn-playground"' in context.get("body", ""):
-        app.add_css_file("playground/playground.css")
+        for name in STYLES:
+            app.add_css_file(name)
         for name in SCRIPTS:
-            app.add_js_file(f"playground/{name}.js", defer="defer")
+            app.add_js_file(f"{name}.js", defer="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_directive("playground", Playground)
-    app.connect("config-inited", write_model)
+    app.connect("config-inited", write_files)
     app.connect("html-page-context", load_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,7 @@
 "use strict";
 globalThis.Laboratory ??= {};
 {
-  const { make } = Laboratory;
+  const { make } = aiayn;
   const EXPLANATION =
     "The beam holds four prefixes at a time. One that ends moves down to the " +
     "finished ones; the search goes on with the rest until none of them could still " +

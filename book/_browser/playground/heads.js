@@ -1,15 +1,13 @@
-// Where the heads look: a small picture of each, with a switch; one of them large, with
-// lines between words.
+// All heads of the model: a small picture of each, with a switch; one of them large.
 "use strict";
 globalThis.Laboratory ??= {};
 {
-  const { make, button } = Laboratory;
+  const { make, button, smallPicture, largest, LargePicture } = aiayn;
   const KINDS = {
     encoder: "English looks at English",
     decoder: "German looks at German",
     cross: "German looks at English",
   };
-  const percent = (weight) => `${Math.round(100 * weight)}%`;
 
   Laboratory.nameOf = (head) => {
     const [kind, layer, number] = head.split(" ");
@@ -27,7 +25,7 @@ globalThis.Laboratory ??= {};
     // which are silent.
     constructor(place, model, onSwitch) {
       const chosen = `cross ${model.N - 1} 0`;
-      Object.assign(this, { model, chosen, word: 0, cells: new Map() });
+      Object.assign(this, { model, chosen, cells: new Map() });
       const grid = make(place, "div", { class: "pg-heads" });
       for (const kind of Object.keys(KINDS)) {
         const name = `${kind}: ${KINDS[kind]}`;
@@ -38,20 +36,8 @@ globalThis.Laboratory ??= {};
       }
       this.title = make(place, "p", { class: "pg-caption" });
       this.said = make(place, "p", { class: "pg-said", "aria-live": "polite" });
-      const large = make(place, "div", { class: "pg-large" });
-      this.from = make(large, "ul", {
-        role: "listbox",
-        "aria-label": "words that look",
-      });
-      this.lines = make(large, "svg", {
-        preserveAspectRatio: "none",
-        "aria-hidden": "true",
-      });
-      this.to = make(large, "ul", {
-        class: "pg-seen",
-        "aria-label": "words that are looked at",
-      });
-      this.from.onkeydown = (event) => this.move(event);
+      this.picture = new LargePicture(place, () => this.look());
+      this.picture.word = 0;
     }
 
     // A row for each layer: its heads, each with its picture and its switch.
@@ -65,7 +51,7 @@ globalThis.Laboratory ??= {};
           const cell = make(row, "div", { class: "pg-head" });
           const name = Laboratory.nameOf(head);
           const choose = () => this.choose(head);
-          const picture = button(cell, "", choose, { "aria-label": name });
+          const small = button(cell, "", choose, { "aria-label": name });
           const label = make(cell, "label");
           const said = `${number + 1}: ${name} is on`; // begins with what one sees
           const box = make(label, "input", { type: "checkbox", "aria-label": said });
@@ -75,7 +61,7 @@ globalThis.Laboratory ??= {};
             else silent.add(head);
             onSwitch();
           };
-          this.cells.set(head, { cell, picture, box });
+          this.cells.set(head, { cell, small, box });
         }
       }
     }
@@ -89,11 +75,12 @@ globalThis.Laboratory ??= {};
         decoder: [writes, reads],
         cross: [writes, source],
       };
-      for (const [head, { cell, picture, box }] of this.cells) {
+      for (const [head, { cell, small, box }] of this.cells) {
         const on = !this.model.silent.has(head);
         box.checked = on;
         cell.classList.toggle("pg-silent", !on);
-        draw(picture, this.rows(head), this.sides[head.split(" ")[0]]);
+        small.replaceChildren();
+        smallPicture(small, this.rows(head), this.sides[head.split(" ")[0]][1].length);
       }
       this.choose(this.chosen);
     }
@@ -107,91 +94,24 @@ globalThis.Laboratory ??= {};
     // Show a head large.
     choose(head) {
       this.chosen = head;
-      for (const [each, { picture }] of this.cells)
-        picture.setAttribute("aria-pressed", each === head);
+      for (const [each, { small }] of this.cells)
+        small.setAttribute("aria-pressed", each === head);
       const [queries, keys] = this.sides[head.split(" ")[0]];
-      this.word = Math.min(this.word, queries.length - 1);
+      const word = Math.min(this.picture.word, queries.length - 1);
+      Object.assign(this.picture, { word, over: null });
       const off = this.model.silent.has(head) ? " (switched off)" : "";
       this.title.textContent = Laboratory.nameOf(head) + off;
-      this.from.replaceChildren();
-      this.to.replaceChildren();
-      queries.forEach((word, index) => {
-        const item = make(this.from, "li", { role: "option" }, word);
-        item.onfocus = () => this.look((this.word = index));
-        item.onmouseenter = () => this.look(index);
-        item.onmouseleave = () => this.look(this.word);
-      });
-      for (const word of keys) {
-        const item = make(this.to, "li");
-        make(item, "span", {}, word);
-        make(item, "small");
-      }
-      const most = Math.max(queries.length, keys.length);
-      this.lines.setAttribute("viewBox", `0 0 100 ${most}`);
-      this.lines.style.height = `${1.7 * most}em`;
-      this.look(this.word);
+      this.picture.write(queries, keys);
+      this.look();
     }
 
-    // Show where one word looks, by lines, by shades and in a sentence; the lines of
-    // the others stay faint.
-    look(active) {
+    // Show where one word looks; the lines of the others stay faint.
+    look() {
+      const { active, queries, keys } = this.picture;
       const rows = this.rows(this.chosen);
-      [...this.from.children].forEach((item, index) => {
-        item.setAttribute("aria-selected", index === active);
-        item.tabIndex = index === this.word ? 0 : -1;
-      });
-      this.lines.replaceChildren();
-      rows.forEach((row, i) => row.forEach((weight, j) => {
-        if (weight < 0.03) return;
-        const d = `M0 ${i + 0.5}C40 ${i + 0.5} 60 ${j + 0.5} 100 ${j + 0.5}`;
-        const opacity = (weight * (i === active ? 1 : 0.25)).toFixed(2);
-        const line = make(this.lines, "path", { d, opacity });
-        line.style.strokeWidth = `${(0.5 + 5 * weight).toFixed(1)}px`;
-      }));
-      const words = [...this.to.children].map((item) => item.firstChild.textContent);
-      [...this.to.children].forEach((item, j) => {
-        // What is not written yet cannot be looked at.
-        const weight = rows[active][j] ?? 0;
-        item.style.setProperty("--seen", weight.toFixed(2));
-        item.lastChild.textContent = weight < 0.05 ? "" : ` ${percent(weight)}`;
-      });
-      const told = rows[active]
-        .map((weight, j) => [weight, words[j]])
-        .filter(([weight]) => weight >= 0.05)
-        .sort((a, b) => b[0] - a[0])
-        .slice(0, 4)
-        .map(([weight, word]) => `${word} ${percent(weight)}`);
-      const looking = this.from.children[active].textContent;
-      this.said.textContent = `“${looking}” looks at ${told.join(", ")}.`;
-    }
-
-    move(event) {
-      const last = this.from.children.length - 1;
-      const next = {
-        ArrowDown: this.word + 1,
-        ArrowUp: this.word - 1,
-        Home: 0,
-        End: last,
-      }[event.key];
-      if (next === undefined) return;
-      event.preventDefault(); // the page would scroll
-      this.from.children[Math.min(last, Math.max(0, next))].focus();
+      this.picture.draw([{ rows }], 0.25);
+      const told = largest(rows[active], keys, 4);
+      this.said.textContent = `“${queries[active]}” looks at ${told}.`;
     }
   };
-
-  // The small picture: a row for each piece that looks, a column for each that is
-  // looked at.
-  function draw(picture, rows, [queries, keys]) {
-    picture.replaceChildren();
-    const viewBox = `0 0 ${keys.length} ${queries.length}`;
-    const svg = make(picture, "svg", {
-      viewBox,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    });
-    rows.forEach((row, y) => row.forEach((opacity, x) => {
-      if (opacity > 0.05)
-        make(svg, "rect", { x, y, width: 1, height: 1, opacity: opacity.toFixed(2) });
-    }));
-  }
 }

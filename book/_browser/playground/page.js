@@ -2,7 +2,8 @@
 // out.
 "use strict";
 {
-  const { make, button, writeMarked, nameOf, EOS, UNK } = Laboratory;
+  const { make, button } = aiayn;
+  const { writeMarked, nameOf, EOS, UNK } = Laboratory;
   const MOST = 60; // pieces: a picture of more cannot be read
   const TOO_LONG =
     `This sentence is too long: the page has room for ${MOST} pieces. ` +
