@@ -52,19 +52,18 @@ class Sweep:
     rows: str = "all"
     pair: str = "en-de"  # languages, source first
     seeds: int = 5  # how many times each row is trained; a verdict needs five
-    scale: float = 0.25  # of the paper's widths
-    depth: float = 1.0  # of the paper's numbers of layers
+    scale: float = 0.25  # share of the paper's widths
+    depth: float = 1.0  # share of the paper's numbers of layers
     # multiples of the learning rate, such as 0.5,1,2: each row's seeds take what does
     # best in a trial
     rates: str = ""
     recipe: str | None = None  # how to train; the corpus's own way unless given
-    workers: int | None = (
-        None  # trainings at a time; one for each processor unless given
-    )
-    workers_per_gpu: int | None = None  # the same for each GPU, instead
-    device: str | None = (
-        None  # cpu, cuda, cuda:1, …; a GPU if there is one unless given
-    )
+    # trainings at a time; one for each processor unless given
+    workers: int | None = None
+    # trainings at a time on each GPU, in place of `workers`
+    workers_per_gpu: int | None = None
+    # cpu, cuda, cuda:1, …; a GPU if there is one unless given
+    device: str | None = None
     # a row sets the shape, but for vocabulary_size and dropout, and the checkpoints
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 

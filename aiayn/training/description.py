@@ -51,9 +51,8 @@ class Description(BaseConfig):
     due: Annotated[bool, MAY_CHANGE] = True
     sums: Numbers = None  # of the meter
     scaler: Numbers = None  # state of the scaler of gradients
-    score: Annotated[FiniteFloat | None, MAY_CHANGE] = (
-        None  # of a model that is shipped
-    )
+    # of a model that is shipped
+    score: Annotated[FiniteFloat | None, MAY_CHANGE] = None
 
     @property
     def kind(self) -> Kind:

@@ -39,14 +39,15 @@ class VocabularyConfig(BaseConfig):
 class BatchConfig(BaseConfig):
     """What a step reads (section 5.1)."""
 
-    # of a batch on either side, padding counted, at most
+    # tokens of a batch on either side, padding counted, at most
     tokens: Annotated[int, Field(ge=1, le=10**8)] = 25_000
-    # of a batch, which workers share; one for each worker where None
+    # parts of a batch, which workers share; one for each worker where None
     pieces: Annotated[int | None, Field(ge=1, le=4096), MAY_CHANGE] = None
-    # tokens of a side; a longer sentence is refused, or left out with drop_too_long
+    # the longest side, in tokens; a longer one is refused, or left out with drop_too_long
     max_length: Annotated[int, Field(ge=1, le=10**6)] = 256
     drop_too_long: bool = False  # leave out pairs of which a side is longer
-    # of the tokens of a pair's sides, beyond which it is left out; any where None
+    # how many times as long as the other a side may be, or the pair is left out; in
+    # tokens; any where None
     max_ratio: Annotated[float | None, Field(ge=1, le=10**6)] = None
     bidirectional: Steps = 0  # first steps, in which half of the pairs are turned round
     # share of the merges that are skipped when a word is cut into pieces
@@ -60,13 +61,14 @@ class OptimizerConfig(BaseConfig):
 
     # steps in which the learning rate rises
     warmup: Annotated[int, Field(ge=1, le=10**9)] = 4000
-    # multiplies the learning rate
+    # multiplies the paper's learning rate
     rate_factor: Annotated[FiniteFloat, Field(gt=0)] = 1.0
-    cooldown: Steps = 0  # last steps, in which the rate falls from its peak to nothing
-    # taken by a training that this one goes on from: the rate falls on from there
+    # last steps, in which the rate falls from its peak to nothing
+    cooldown: Steps = 0
+    # steps of a training that this one goes on from: the rate falls on from there
     steps_before: Steps = 0
     muon: bool = False  # move the layers' matrices by Muon instead of Adam
-    # times the rate: what Muon's matrices lose in a step
+    # share of themselves, times the rate, that Muon's matrices lose in a step
     weight_decay: Annotated[FiniteFloat, Field(ge=0)] = 0.0
 
     def __post_init__(self) -> None:
@@ -80,15 +82,15 @@ class OptimizerConfig(BaseConfig):
 class CheckpointConfig(BaseConfig):
     """When a run is saved, and what is kept (section 6.1)."""
 
-    # from one to the next
+    # minutes from one checkpoint to the next
     minutes: Annotated[FiniteFloat, Field(ge=0), MAY_CHANGE] = 10.0
     # the same in steps, which count if they are given
     steps: Annotated[int | None, Field(ge=1, le=10**9), MAY_CHANGE] = None
-    # before the last `keep` of those steps, no checkpoint within `minutes`
+    # fewer checkpoints: before the last `keep`, at most one in so many `minutes`
     sparse: Annotated[bool, MAY_CHANGE] = False
-    # of the last checkpoints, so many stay
+    # how many of the last checkpoints stay
     keep: Annotated[int, Field(ge=1, le=10**6), MAY_CHANGE] = 20
-    # of the last checkpoints, so many are averaged for translating
+    # how many of the last checkpoints are averaged for translating
     average: Annotated[int, Field(ge=1, le=10**6), MAY_CHANGE] = 5
 
     def __post_init__(self) -> None:
@@ -111,16 +113,16 @@ class TrainingConfig(BaseConfig):
     batches: BatchConfig = BatchConfig()  # what a step reads
     optimizer: OptimizerConfig = OptimizerConfig()  # how the weights move
     checkpoints: CheckpointConfig = CheckpointConfig()  # when a run is saved
-    # after which the run ends
+    # steps after which the run ends
     steps: Annotated[int, Field(ge=1, le=10**9), MAY_CHANGE] = 100_000
-    # after which it ends in any case, those of earlier sessions included
+    # minutes after which it ends in any case, earlier sessions included
     minutes: Annotated[FiniteFloat | None, Field(gt=0), MAY_CHANGE] = None
     # checkpoints without a better validation loss, after which the run ends
     patience: Annotated[int | None, Field(ge=1, le=10**9), MAY_CHANGE] = None
     # share of a label that is spread over the vocabulary (section 5.4)
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     bfloat16: bool = False  # multiply in 16 bits on a processor, too
-    # of the weights, the order of batches, and dropout
+    # seed of the weights, the order of batches, and dropout
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @property
