@@ -89,8 +89,8 @@ aiayn prepare --data multi30k --recipe multi30k
 aiayn prepare --data wmt14 --recipe base --batches.drop-too-long
 aiayn train --data my/corpus --pair en-fr --recipe small --out runs/mine --minutes 30
 aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
-aiayn launch --data wmt14 --recipe base --batches.drop-too-long --out runs/base
-aiayn launch --data my/corpus --recipe big --out runs/big --slurm --hours 12 > big.sh
+aiayn launch --data my/corpus --recipe base --checkpoints.steps 1500 --out runs/base
+aiayn launch --data my/corpus --recipe big --out runs/big --slurm --workers 8 > big.sh
 aiayn translate runs/first < in.en > out.de
 echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
 aiayn evaluate runs/first --forms --json bleu.json

@@ -256,14 +256,15 @@ def prepare(job: Annotated[Preparation, tyro.conf.arg(name="")]) -> None:
 class Launch(Training):
     """What to train, and by how many workers."""
 
-    workers: int = 0  # on each machine; as many as there are GPUs unless given
-    machines: int = 1  # that take part; call the same command on each of them
+    # on each machine; as many as this one has GPUs unless given
+    workers: int | None = None
+    machines: int = 1  # how many take part; call the same command on each of them
     # where several machines meet: the name of one of them, perhaps with a port
     address: str | None = None
     # how often to go on from the last checkpoint after a worker has failed
     restarts: int = 3
     slurm: bool = False  # print a batch file for SLURM instead
-    hours: float = 24.0  # for which the batch file asks
+    hours: float = 24.0  # what the SLURM batch file asks for
 
 
 def launch(job: Annotated[Launch, tyro.conf.arg(name="")]) -> None:

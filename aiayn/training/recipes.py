@@ -43,7 +43,7 @@ class BatchConfig(BaseConfig):
     tokens: Annotated[int, Field(ge=1, le=10**8)] = 25_000
     # parts of a batch, which workers share; one for each worker where None
     pieces: Annotated[int | None, Field(ge=1, le=4096), MAY_CHANGE] = None
-    # the longest side, in tokens; a longer one is refused, or left out with drop_too_long
+    # longest side, in tokens; a longer one is refused, or left out with drop_too_long
     max_length: Annotated[int, Field(ge=1, le=10**6)] = 256
     drop_too_long: bool = False  # leave out pairs of which a side is longer
     # how many times as long as the other a side may be, or the pair is left out; in
