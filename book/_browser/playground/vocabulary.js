@@ -8,6 +8,12 @@ globalThis.Laboratory ??= {};
   const MARGIN =
     "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680" +
     "\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+  // What shows as a space, and what does not show at all (aiayn.data.text).
+  const BLANK =
+    /[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000▁]/u;
+  const HIDDEN =
+    /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]/u;
+  const UNSEEN = new RegExp(`${BLANK.source}|${HIDDEN.source}`, "gu");
   const WORD =
     /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
 
@@ -24,7 +30,7 @@ globalThis.Laboratory ??= {};
     // first, as long as any two neighbours make a piece. The tokens end with the end of
     // the sentence.
     encode(sentence) {
-      const parts = [...normalise(sentence)];
+      const parts = [...normalise(sentence, this.ids)];
       for (;;) {
         let [best, at] = [Infinity, -1];
         for (let i = 0; i + 1 < parts.length; i++) {
@@ -64,12 +70,19 @@ globalThis.Laboratory ??= {};
     }
   };
 
-  // What sentencepiece does before it looks at pieces: one space between words, and one
-  // before the first. The margins are cut as Python's strip() does it, which is not
-  // quite what trim() does.
-  function normalise(sentence) {
+  // What happens before pieces are looked at: letters are composed, what is no piece and
+  // cannot be seen is left out, and there is one space between words, and one before the
+  // first. The margins are cut as Python's strip() does it, which is not quite what
+  // trim() does.
+  function normalise(sentence, pieces) {
     const margins = new RegExp(`^${MARGIN}|${MARGIN}$`, "g");
-    const text = sentence.toWellFormed().replace(margins, "");
+    const seen = (sign) => (pieces.has(sign) ? sign : BLANK.test(sign) ? " " : "");
+    const text = sentence
+      .toWellFormed()
+      .replace(margins, "")
+      .normalize("NFC")
+      .replace(UNSEEN, seen)
+      .replace(/^ +| +$/g, "");
     return text && (SPACE + text.replace(/ +/g, SPACE)).replace(/▁+$/, "");
   }
 
