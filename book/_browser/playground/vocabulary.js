@@ -9,11 +9,12 @@ globalThis.Laboratory ??= {};
     "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680" +
     "\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
   // What shows as a space, and what does not show at all (aiayn.data.text).
-  const BLANK =
-    /[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000▁]/u;
+  const BLANK = new RegExp(MARGIN.replace("x20", "x1f").replace("]+", "\\u2800▁]"), "u");
   const HIDDEN =
-    /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]/u;
-  const UNSEEN = new RegExp(`${BLANK.source}|${HIDDEN.source}`, "gu");
+    "\\xad|\\u034f|\\u061c|[\\u115f-\\u1160\\u17b4-\\u17b5]|[\\u180b-\\u180f]|" +
+    "[\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f]|\\u3164|" +
+    "[\\ufe00-\\ufe0f]|\\ufeff|\\uffa0";
+  const UNSEEN = new RegExp(`${BLANK.source}|${HIDDEN}`, "gu");
   const WORD =
     /'s(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+(?:[-'’](?!s(?![\p{L}\p{N}]))\p{L}+)*|\S/gu;
 
