@@ -116,6 +116,7 @@ def differences(
     return {name: (a.get(name), b.get(name)) for name in names}
 
 
+# book/11-8-other-scores-and-kernels.ipynb, cell changed
 def changed(config: C, **changes: Any) -> C:
     """A copy with other values; a dictionary changes fields of a part.
 

@@ -48,6 +48,7 @@ def find_device(name: torch.device | str | None = None) -> torch.device:
     return device
 
 
+# book/11-7-many-workers.ipynb, cell training-dtype
 def training_dtype(device: torch.device, bfloat16: bool = False) -> torch.dtype:
     """The type in which training multiplies; `peak_flops` is of it.
 

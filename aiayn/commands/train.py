@@ -49,6 +49,7 @@ from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.training.workers import WorkerLost
 from aiayn.translation.learning import example, initial
 
+# book/09-launch.ipynb, cell pieces
 # Of a batch, at least, as the paper had GPUs: dropout depends on them, and so it does
 # not depend on whether 1, 2, 4 or 8 workers share them.
 PIECES = 8
@@ -95,6 +96,7 @@ class Job:
         return words
 
 
+# book/09-launch.ipynb, cell training
 @dataclass(frozen=True, kw_only=True)
 class Training(Job):
     """What to train, and how."""

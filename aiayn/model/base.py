@@ -61,6 +61,7 @@ class ModelConfig(BaseConfig):
             raise InputError(f"architecture={name!r:.60}: is not known; {advice}")
         return super(ModelConfig, ARCHITECTURES[name][0]).from_dict(known)
 
+    # book/11-8-other-scores-and-kernels.ipynb, cell model-lengths
     @property
     def longest(self) -> int | None:
         """Positions that such a model has, where it has no more than so many."""

@@ -79,10 +79,8 @@ class ConvolutionalConfig(ModelConfig):
         """Refuse what cannot be built."""
         super().__post_init__()
         if self.kernel % 2 == 0:
-            raise InputError(
-                f"kernel={self.kernel}: the encoder's layers are centred,"
-                " which takes an odd one"
-            )
+            fault = "the encoder's layers are centred, which takes an odd one"
+            raise InputError(f"kernel={self.kernel}: {fault}")
         if self.growth > 1 and self.growth ** (self.N - 1) >= self.max_length:
             raise InputError(
                 f"growth={self.growth}, N={self.N}: the last layer would skip over"

@@ -35,6 +35,7 @@ def sweep_recipe(data: str) -> TrainingConfig:
     return SWEEPS.get(data, SWEEPS["multi30k"])
 
 
+# book/11-12-sweeps-and-evidence.ipynb, cell sweep-row
 def sweep_config(
     row: Row, recipe: TrainingConfig, seed: int, scale: float = 0.25, depth: float = 1.0
 ) -> TrainingConfig:
@@ -88,6 +89,7 @@ class Job:
 key_of = itemgetter("row", "seed", "rate_factor")  # which run it is
 
 
+# book/11-12-sweeps-and-evidence.ipynb, cell plan-class
 @dataclass(frozen=True)
 class Plan:
     """What a sweep trains: rows with seeds; before, each rate to try, with seed 0."""

@@ -244,11 +244,8 @@ def sweep(
     load_pairs(data, pair, test)  # before hours of work, not after them
     settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
     settings |= {"steps": base.steps, "batch_tokens": base.batches.tokens}
-    settings |= {
-        name: getattr(base.optimizer, name) for name in ("warmup", "rate_factor")
-    }
-    model = "vocabulary_size", "dropout", "N"
-    settings |= {name: getattr(base.model, name) for name in model}
+    settings |= {n: getattr(base.optimizer, n) for n in ("warmup", "rate_factor")}
+    settings |= {n: getattr(base.model, n) for n in ("vocabulary_size", "dropout", "N")}
     with workplace(out) as work:
         record = open_record(out, settings)
         plan = Plan(chosen, data, pair, test, seeds, scale, depth, recipe, tried, work)

@@ -60,9 +60,8 @@ def save_checkpoint(
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
-    `description` says how the model was trained; with the `optimizer`, training can go
-    on from here. An `InputError` says if it cannot be written, or if another model
-    would come back: see `check_rebuilt`.
+    With the `optimizer`, training can go on from here. An `InputError` says if it
+    cannot be written, or if another model would come back (see `check_rebuilt`).
     """
     check_system()
     folder = Path(folder)
@@ -85,8 +84,7 @@ def save_checkpoint(
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        text = json.dumps(known.to_dict(), indent=1)
-        (part / "config.json").write_text(text, encoding="utf-8")
+        (part / "config.json").write_text(json.dumps(known.to_dict(), indent=1))
         if vocabulary is not None:
             (part / "vocabulary.model").write_bytes(vocabulary.model)
         for name, content in tensors.items():

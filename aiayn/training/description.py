@@ -29,6 +29,7 @@ def kind_of(pair: str | None) -> Kind:
     return "parsing" if (pair or "").endswith("-trees") else "translation"
 
 
+# book/11-1-runs-that-survive.ipynb, cell description-class
 @dataclass(frozen=True)
 class Description(BaseConfig):
     """What a checkpoint tells of its model, and of the training that led to it."""
@@ -54,17 +55,6 @@ class Description(BaseConfig):
     # of a model that is shipped
     score: Annotated[FiniteFloat | None, MAY_CHANGE] = None
 
-    @property
-    def kind(self) -> Kind:
-        """Whether it translates or parses."""
-        return kind_of(self.pair)
-
-    @property
-    def steps(self) -> int:
-        """How many steps its weights have seen, with those before its own training."""
-        before = self.training.optimizer.steps_before if self.training else 0
-        return (self.step or 0) + before
-
     def to_dict(self) -> dict[str, Any]:
         """What is known, as JSON can hold it; the model only once."""
         found = super().to_dict()
@@ -80,6 +70,18 @@ class Description(BaseConfig):
         if isinstance(training := found["training"], dict):
             found["model"] = training.get("model")
         return super().from_dict(found)
+
+    # book/11-1-runs-that-survive.ipynb, cell description-kind
+    @property
+    def kind(self) -> Kind:
+        """Whether it translates or parses."""
+        return kind_of(self.pair)
+
+    @property
+    def steps(self) -> int:
+        """How many steps its weights have seen, with those before its own training."""
+        before = self.training.optimizer.steps_before if self.training else 0
+        return (self.step or 0) + before
 
 
 # book/11-1-runs-that-survive.ipynb, cell read-description

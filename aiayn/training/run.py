@@ -172,6 +172,7 @@ class Run(RunFolder):
             job = os.fsencode(os.environ["TORCHELASTIC_RUN_ID"])
             write_atomically(self.folder / "job.txt", job)
 
+    # book/11-1-runs-that-survive.ipynb, cell run-save
     def save(
         self,
         step: int,
@@ -193,14 +194,9 @@ class Run(RunFolder):
         # Left by a program that was killed.
         for half in folder.parent.glob(".step-*.part"):
             discard(half)
-        described = replace(
-            self.description,
-            step=step,
-            minutes=minutes,
-            due=due,
-            scaler=scaler or None,
-            sums=sums,
-        )
+        found: dict[str, Any] = {"step": step, "minutes": minutes, "due": due}
+        found |= {"scaler": scaler or None, "sums": sums}
+        described = replace(self.description, **found)
         save_checkpoint(folder, model, self.vocabulary, described, optimizer)
         self.saved = step
         best = best_step(self.metrics.validations())

@@ -113,9 +113,8 @@ def training_step(
 ) -> dict[str, float]:
     """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
-    `scaler` is `gradient_scaler`'s. What `votes` gives comes back summed over all
-    workers: these wait for each other, and for a GPU, only once a step. `dtype` is what
-    products are computed in.
+    `scaler` is `gradient_scaler`'s, `dtype` that of products. What `votes` gives comes
+    back summed over all workers, which wait for each other, and for a GPU, only then.
 
     Raises
     ------
@@ -139,8 +138,7 @@ def training_step(
             f"step {step}: the loss is {loss}, the gradient {length},"
             f" on the pairs {pairs} …"
         )
-    rate = config.rate(step)
-    set_rate(optimizer, rate)
+    set_rate(optimizer, rate := config.rate(step))
     if finite:
         optimizer.step()
     scaler.update(None if finite else scaler.get_scale() / 2)

@@ -164,8 +164,7 @@ def train(
         languages, source first.
     valid
         Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of
-        the pairs, at most 1,000
-        sentences, held out.
+        the pairs, at most 1,000 sentences, held out.
     out, init
         A new folder for the run, a temporary one unless given; what to begin with: a
         run's folder, a `Translator`, a model, or a model with its vocabulary. Its shape
