@@ -140,15 +140,14 @@ class Parser:
     ) -> list[list[Parse]]:
         """Each sentence's `n` best parses, best first; none if it is empty or too long.
 
-        A sentence is a text, which is cut into words as well as `tokenise` can, or a
-        list of its words. Warnings count the sentences that came `before` these, too.
+        A sentence is a text, cut into words by `tokenise`, or a list of its words.
+        Warnings count the sentences that came `before` these, too.
         """
         model, vocabulary = self.translator.model, self.translator.vocabulary
         check_list(sentences)
         numbered = enumerate(sentences, start=before)
         texts = [words_of(each, vocabulary, number) for number, each in numbered]
-        search = replace(self.translator.search, n_best=n)
-        longest = search.max_length
+        longest = (search := replace(self.translator.search, n_best=n)).max_length
         # A tree has three tokens more, at least; learned positions have to suffice.
         if model.config.longest is not None:
             longest = min(longest, model.config.longest - 3)
@@ -160,8 +159,7 @@ class Parser:
             limits = [min(limit, model.config.longest or limit) for limit in limits]
             return WellFormed(self.trees, [len(texts[row]) for row in rows], limits)
 
-        usual = PARSING_SEARCH.beam
-        tokens = BATCH_TOKENS * usual // max(usual, search.beam)
+        tokens = int(BATCH_TOKENS / max(1, search.beam / PARSING_SEARCH.beam))
         found = search_in_batches(
             model,
             sources,

@@ -85,11 +85,11 @@ class Job:
         return self.config.steps * step_flops(self.config.model)
 
 
-# book/11-12-sweeps-and-evidence.ipynb, cell plan
+# book/11-12-sweeps-and-evidence.ipynb, cell plan-key
 key_of = itemgetter("row", "seed", "rate_factor")  # which run it is
 
 
-# book/11-12-sweeps-and-evidence.ipynb, cell plan-class
+# book/11-12-sweeps-and-evidence.ipynb, cell plan
 @dataclass(frozen=True)
 class Plan:
     """What a sweep trains: rows with seeds; before, each rate to try, with seed 0."""

@@ -225,8 +225,7 @@ def sweep(
     that failed is tried again. With `rates`, a run of seed 0 tries each multiple of the
     rate for each row, and the row's seeds get the one whose validation perplexity is
     least. The `recipe` is the corpus's unless given. See `choose_rows` for `rows`,
-    `sweep_config` for `scale` and `depth`, `places` for the others. An `InputError`
-    says what makes no sense.
+    `sweep_config` for `scale` and `depth`, `places` for the others.
     """
     check_script()
     find_device(device)

@@ -86,14 +86,13 @@ class Trainer:
     ) -> None:
         self.config, self.model, self.optimizer = config, model, optimizer
         self.run, self.workers, self.progress = run, workers, progress
-        self.dtype = dtype  # in which products are computed
+        self.dtype = dtype
         self.scaler = gradient_scaler(workers.device, dtype, run.scaler)
         self.meter = Meter(run.minutes, hardware_peak(workers, dtype), run.sums)
 
     def log(self, step: int, found: dict[str, float]) -> None:
         """Add a line to the metrics."""
-        rate, norm = found["rate"], found["gradient_norm"]
-        line = self.meter.line() | {"rate": rate, "gradient_norm": norm}
+        line = self.meter.line() | {k: found[k] for k in ("rate", "gradient_norm")}
         self.run.metrics.log(step, **line)
         self.progress.log(step, line)
         # Else the training ends here, and whoever goes on finishes the line.
@@ -102,9 +101,8 @@ class Trainer:
 
     def save(self, step: int, due: bool) -> None:
         """Write a checkpoint; one that is not `due` is for a training that stops."""
-        scaler, sums = self.scaler.state_dict(), self.meter.sums
-        parts = self.model, self.optimizer
-        self.run.save(step, self.meter.minutes, *parts, due, scaler, sums)
+        state = self.scaler.state_dict(), self.meter.sums
+        self.run.save(step, self.meter.minutes, self.model, self.optimizer, due, *state)
 
     def validate(self, step: int, batches: list[Batch]) -> float:
         """Measure the perplexity on the validation set and note it."""
@@ -112,10 +110,8 @@ class Trainer:
         loss = validation_loss(self.model, batches, self.workers, self.dtype)
         perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
-        source = batches[len(batches) // 2].source[0]
-        self.progress.checkpoint(
-            step, minutes, perplexity, self.model, self.run.vocabulary, source
-        )
+        parts = self.model, self.run.vocabulary, batches[len(batches) // 2].source[0]
+        self.progress.checkpoint(step, minutes, perplexity, *parts)
         self.meter.pause()
         return perplexity
 
@@ -180,17 +176,8 @@ class Trainer:
             for step, work in steps:
                 votes = partial(self.votes, step, signals, saved, end)
                 try:
-                    found = training_step(
-                        objective,
-                        self.optimizer,
-                        work,
-                        step,
-                        config,
-                        workers,
-                        self.scaler,
-                        votes,
-                        self.dtype,
-                    )
+                    how = config, workers, self.scaler, votes, self.dtype
+                    found = training_step(objective, self.optimizer, work, step, *how)
                 except NotFinite as error:
                     raise self.given_up(step, error) from None
                 meter.add(found, work, batch_flops(config.model, work.lengths))
@@ -405,9 +392,8 @@ def train_model(
         if start.init:
             model.load_state_dict(start.init.model.state_dict())
         dtype, its = training_dtype(workers.device, config.bfloat16), config.optimizer
-        optimizer = (
-            Muon(model, dtype, its.weight_decay) if its.muon else make_optimizer(model)
-        )
+        muon = its.muon and Muon(model, dtype, its.weight_decay)
+        optimizer = muon or make_optimizer(model)
         description = replace(description, **texts)
         run.begin(model, optimizer, corpus.vocabulary, description)
         for layer in model.layers() if compile else ():

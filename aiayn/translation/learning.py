@@ -23,7 +23,7 @@ from aiayn.errors import InputError
 from aiayn.fast_paths import find_device
 from aiayn.model.base import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
-from aiayn.training.loop import Initial, train_model
+from aiayn.training.loop import Initial, TrainingResult, train_model
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
@@ -183,23 +183,8 @@ def train(
     data, pair = texts(pairs, valid, pair, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
-        result = train_model(
-            config,
-            data,
-            pair,
-            folder,
-            resume=resume,
-            tensorboard=tensorboard,
-            compile=compile,
-            init=start,
-            device=device,
-            progress=shown,
-        )
-        if not result.ended:
-            shown.say(
-                f"interrupted after step {result.step:,};"
-                " with resume=True, a run that has a folder goes on"
-            )
+        how = resume, tensorboard, compile, start, device, shown
+        said_if_interrupted(train_model(config, data, pair, folder, *how), shown)
         return Translator.load(folder, device=device)
 
 
@@ -241,6 +226,15 @@ def checked(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig
             "out: name the folder of the run" + " that is to go on" * resume
         )
     return config
+
+
+def said_if_interrupted(result: TrainingResult, shown: Progress) -> None:
+    """Say so if a training was stopped before its end."""
+    if not result.ended:
+        shown.say(
+            f"interrupted after step {result.step:,};"
+            " with resume=True, a run that has a folder goes on"
+        )
 
 
 # book/11-3-your-own-text.ipynb, cell save
