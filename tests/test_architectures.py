@@ -316,7 +316,7 @@ def test_a_checkpoint_holds_all_of_it(model: EncoderDecoder, tmp_path: Path) -> 
     vocabulary = train_vocabulary(
         ["the cat sat on a small old mat and the dog saw it"], V
     )
-    save_checkpoint(tmp_path / "model", model, vocabulary, {"average": 1})
+    save_checkpoint(tmp_path / "model", model, vocabulary)
     loaded, _ = load_checkpoint([tmp_path / "model"])
     assert loaded.config == model.config and type(loaded) is type(model)
     assert same(dict(loaded.named_parameters()), dict(model.named_parameters()))

@@ -24,6 +24,8 @@ from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.model.base import StepByStep
 from aiayn.training.checkpoint import save_checkpoint
+from aiayn.training.description import Description
+from aiayn.training.recipes import CheckpointConfig, TrainingConfig
 from aiayn.translation import SearchConfig, Translator, beam_search, bleu
 from aiayn.translation.engine import engine_for
 from aiayn.translation.search import BLOCK, expand
@@ -702,14 +704,16 @@ Save = Callable[..., Path]
 def save(vocabulary: Vocabulary, tmp_path: Path) -> Save:
     """Leaves a run of some checkpoints, each with other weights."""
 
-    def save(steps: list[int], **training: Any) -> Path:
+    def save(steps: list[int], average: int = 1) -> Path:
         for step in steps:
             model = tiny(step, len(vocabulary)).float()
+            kept = CheckpointConfig(keep=5, average=average)
+            training = TrainingConfig(model.config, checkpoints=kept)
             save_checkpoint(
                 tmp_path / "run/checkpoints" / f"step-{step:07d}",
                 model,
                 vocabulary,
-                training,
+                Description(model.config, training),
             )
         return tmp_path / "run"
 
