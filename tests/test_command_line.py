@@ -145,9 +145,9 @@ def test_going_on_with_other_text(
         and f"begins with {run}, trained for 3 steps: the learning rate rises from"
         in errors
     )
-    assert {"init": str(run), "steps_before": 3, "d_model": 64}.items() <= described(
-        tmp_path / "more"
-    ).items()
+    said = described(tmp_path / "more")
+    assert said["init"] == str(run) and said["training"]["model"]["d_model"] == 64
+    assert said["training"]["optimizer"]["steps_before"] == 3
     code, _, errors = aiayn(*arguments, "--steps", 5, "--resume")
     assert code == 0 and "begins with" not in errors
     code, _, errors = aiayn(
@@ -257,10 +257,10 @@ def test_a_launch_that_is_stopped_says_what_is_saved(
 
     out = tmp_path / "new"
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
-    told = ["--data", sentences, "--config", "laboratory", "--out", out, "--steps", 9]
+    told = ["--data", sentences, "--recipe", "laboratory", "--out", out, "--steps", 9]
     usual = signal.getsignal(signal.SIGTERM)
     try:
-        code, output, errors = aiayn("launch", *told, "--vocabulary-size", 60)
+        code, output, errors = aiayn("launch", *told, "--model.vocabulary-size", 60)
     finally:
         signal.signal(signal.SIGTERM, usual)
     assert (code, output) == (130, "") and not (out / "bleu.json").exists()
@@ -376,7 +376,7 @@ def test_each_description_is_read_once(
         ("aiayn.translation.batches.beam_search", "evaluate RUN"),
         ("aiayn.laboratory.sample", "sample"),
         (
-            "aiayn.commands.train.recipe",
+            "aiayn.commands.train.find_recipe",
             "train --data laboratory --recipe base --out new",
         ),
         ("aiayn.__main__.run_sweep", "sweep --data laboratory --out table3.json"),
@@ -1014,7 +1014,7 @@ def test_the_verbs_have_a_line_each(
         code, output, errors = aiayn("--help")
         assert (code, errors) == (0, "")
         assert re.findall(r"^  (\w+) +\S", output, re.MULTILINE) == VERBS
-    assert "in every form." in output
+    assert "of the last checkpoints." in output
 
 
 def test_the_version(aiayn: Command) -> None:
@@ -1245,7 +1245,8 @@ def test_what_is_odd_about_a_score_is_one_line_each(
 def test_a_model_of_small_letters_is_scored_without_case_too(
     aiayn: Command, sentences: Path, tmp_path: Path
 ) -> None:
-    settings = recipe("laboratory", steps=2, vocabulary_size=60, lowercase=True)
+    small = {"vocabulary": {"lowercase": True}, "model": {"vocabulary_size": 60}}
+    settings = recipe("laboratory", steps=2, **small)
     train_model(settings, str(sentences), "en-de", tmp_path / "run")
     file = tmp_path / "scores.json"
     code, output, errors = aiayn("evaluate", tmp_path / "run", "--json", file)

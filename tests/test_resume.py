@@ -690,7 +690,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "cut configuration": (
         cut("config.json"),
-        "config.json: not the configuration of an aiayn model (",
+        "config.json: not a configuration (",
     ),
     "no weights": (
         lambda folder: (folder / "model.safetensors").unlink(),
@@ -698,9 +698,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "no training": (
         lambda folder: (folder / "config.json").write_text(
-            json.dumps(
-                {"model": json.loads((folder / "config.json").read_text())["model"]}
-            )
+            json.dumps({"model": WHOLE.model.to_dict()})
         ),
         "config.json: not the configuration of an aiayn model (",
     ),

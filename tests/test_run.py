@@ -188,7 +188,8 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     newest = newest_checkpoint(tmp_path)
     assert newest is not None and newest.name == "step-100000000"
     model = Transformer(TINY)
-    message = complaint(restore, newest, model, learned(model, 0), plan_of())
+    plan = plan_of(steps=10**9)
+    message = complaint(restore, newest, model, learned(model, 0), plan)
     assert message.endswith(f"Or remove {newest}, to go on from step-10000000")
     aiayn.training.run.clear_away(tmp_path, 1, None)
     assert kept(tmp_path) == steps[-1:]

@@ -387,7 +387,7 @@ def test_validation_needs_no_float64_of_the_device() -> None:
     [
         lambda translator: translator("one two"),
         lambda translator: translator.score(["one two"], ["two one"]),
-        lambda translator: attention_view(translator, "one two", "two").body(),
+        lambda translator: attention_view(translator, "one two", "two").parts()[1],
         lambda translator: attention_steps(translator, "one two", 0),
     ],
     ids=["translate", "score", "view", "steps"],

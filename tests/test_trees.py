@@ -362,7 +362,7 @@ def test_lines_that_are_no_linearised_trees_are_refused() -> None:
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.text(min_size=1)
+        st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1)
         | st.sampled_from(["⟦NP", "NP⟧", "⟦NN⟧", "▁⟦NP", "x⟦NP", "(NP", "NP"])
     )
 )

@@ -314,10 +314,10 @@ def test_a_run_that_fails_says_so_and_is_tried_again(
 ) -> None:
     counted, out = aiayn.table3.sweep.train_model, tmp_path / "table3.json"
 
-    def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> None:
+    def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> Any:
         if config.model.dropout == 0.0:
             raise MemoryError("no\nroom")
-        counted(config, *arguments, **options)
+        return counted(config, *arguments, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(aiayn.table3.sweep, "train_model", broken)

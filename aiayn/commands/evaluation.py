@@ -211,7 +211,8 @@ def unfinished(run: TrainedRun) -> bool:
     if not metrics.path.exists():  # it is a checkpoint alone
         return False
     with suppress(InputError):  # whoever resumes it will say what is damaged
-        return run.description.step not in metrics.validations()
+        step = run.description.step
+        return step is not None and step not in metrics.validations()
     return False
 
 

@@ -6,9 +6,8 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/03-model-architecture.ipynb, cell key-value-cache
-import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class KeyValueCache:
@@ -38,7 +37,8 @@ class KeyValueCache:
         capacity = self.buffers[0].shape[2]
         if end > capacity:  # doubling the room keeps copies rare
             spare = max(end, 2 * capacity) - capacity
-            self.buffers = [F.pad(full, (0, 0, 0, spare)) for full in self.buffers]
+            more = nn.ZeroPad2d((0, 0, 0, spare))
+            self.buffers = [more(buffer) for buffer in self.buffers]
         for buffer, new in zip(self.buffers, (keys, values), strict=True):
             buffer[:, :, start:end] = new
         return self.kept
