@@ -79,7 +79,7 @@ def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) ->
     """
     vocabulary = load_vocabulary(alone / "vocabulary.model")
     encoded = encode_corpus(
-        vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.max_length
+        vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.batches.max_length
     )
     batches = Batches(
         encoded, encoded.lengths, EIGHT.batches.tokens, EIGHT.seed, micro_batches=8
@@ -273,7 +273,7 @@ TWO = changed(EIGHT, batches={"pieces": 2})
         ),
         (
             replace(TWO, model=replace(TWO.model, dropout=0.3)),
-            "dropout=0.3, rank 0 dropout=0.1",
+            "model.dropout=0.3, rank 0 model.dropout=0.1",
         ),
     ],
 )

@@ -82,7 +82,7 @@ def test_it_says_what_it_learns_and_leaves_out(
     corpus: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "aiayn")
-    short = replace(QUICK, max_length=5)
+    short = changed(QUICK, batches={"max_length": 5})
     found = prepare(
         changed(short, batches={"drop_too_long": True}), str(corpus), "en-de"
     )

@@ -833,7 +833,7 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     )
     assert not out.exists()
     assert "max_length=3" in complaint(
-        train_model, replace(QUICK, max_length=3), str(copy), "en-de", out
+        train_model, changed(QUICK, batches={"max_length": 3}), str(copy), "en-de", out
     )
     train_model(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
@@ -861,7 +861,9 @@ def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(
 ) -> None:
     """That attempt got no further; the text may have been mended since."""
     out = tmp_path / "run"
-    complaint(train_model, replace(QUICK, max_length=3), corpus, "en-de", out)
+    complaint(
+        train_model, changed(QUICK, batches={"max_length": 3}), corpus, "en-de", out
+    )
     other = replace(QUICK, model=replace(TINY, vocabulary_size=50))
     train_model(other, corpus, "en-de", out)
     assert len(load_vocabulary(out / "vocabulary.model")) == 50
@@ -870,7 +872,7 @@ def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(
 
 
 def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
-    how = replace(QUICK, max_length=12)
+    how = changed(QUICK, batches={"max_length": 12})
     message = complaint(train_model, how, corpus, "en-de", tmp_path / "run")
     assert (
         ", line " in message

@@ -122,11 +122,11 @@ def test_without_a_network_no_worker_starts(tests: Path, tmp_path: Path) -> None
     (said,) = [line for line in errors.splitlines() if line.startswith("aiayn: ")]
     assert code == 2 and output == "" and not out.exists()
     assert said.startswith("aiayn: wmt14 en-de: cannot be fetched from Hugging Face (")
-    told = "aiayn prepare --data wmt14 --pair en-de --recipe laboratory"
-    flags = (
-        "--model.vocabulary-size 300 --batches.drop-too-long --batches.max-ratio 1.5"
-    )
-    assert f"or run `{told} {flags}` on a machine that has a network" in said
+    _, command, rest = said.split("`")
+    assert command.startswith("aiayn prepare --data wmt14 --recipe laboratory")
+    for flag in ("model.vocabulary-size 300", "batches.drop-too-long", "max-ratio 1.5"):
+        assert flag in command
+    assert rest.startswith(" on a machine that has a network")
 
 
 def test_prepare_launch_evaluate(hub: str, tests: Path, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_prepare_launch_evaluate(hub: str, tests: Path, tmp_path: Path) -> None:
     code, output, errors = aiayn(tmp_path, *words, **offline)
     assert code == 0 and kept(out) == [3], errors
     record = json.loads((out / "bleu.json").read_text())
-    assert record["precision"] == "float32" and list(record["bleu"]) == [
+    assert record["dtype"] == "float32" and list(record["bleu"]) == [
         "wmt14/full",
         "wmt14",
     ]
