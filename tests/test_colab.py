@@ -265,7 +265,11 @@ def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_re
         if path.is_file()
     }
     assert len(models) == 6
-    assert names == modules | results | models | {"aiayn/py.typed"}
+    scripts = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("static/*")
+    }
+    assert scripts
+    assert names == modules | results | models | scripts | {"aiayn/py.typed"}
 
 
 # One of each sort, of those that do not train for long; nightly, all.
