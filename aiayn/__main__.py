@@ -64,7 +64,8 @@ class Sweep:
     workers_per_gpu: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
-    # a row sets the shape, but for vocabulary_size and dropout, and the checkpoints
+    # a row sets the shape, but for vocabulary_size and dropout; the sweep sets the
+    # checkpoints, the label smoothing and the seeds
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod
@@ -81,6 +82,8 @@ class Sweep:
             part, _, last = name.rpartition(".")
             if part == "model" and last not in ("vocabulary_size", "dropout"):
                 raise InputError(f"--{name}: the rows set it; take scale or depth")
+            if part == "checkpoints" or name in ("label_smoothing", "seed"):
+                raise InputError(f"--{name}: the sweep sets it; leave it out")
 
 
 # book/09-launch.ipynb, cell sweep-verb

@@ -240,7 +240,7 @@ def prepare(job: Annotated[Preparation, tyro.conf.arg(name="")]) -> None:
 
     It needs no GPU. What it encodes is kept in the cache, the folder that AIAYN_CACHE
     names; the downloads that Hugging Face and sacreBLEU make are in their own. It takes
-    the flags of `train`, of which only those count that concern the text.
+    the recipe and its flags as `train` does; those count that concern the text.
     """
     if job.out is not None:
         check_folder(job.out, resume=False)

@@ -107,8 +107,8 @@ PRESETS = {
     "laboratory": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
     "parser": TransformerConfig(1500, 64, 0.0, N=2, d_ff=256, h=4),
 }
-# Both as in Tensor2Tensor's wsj-t2t. The paper chose them on section 22, and gives no
-# value: that wsj has the same, and wsj-semi, with more text, base's 0.1, is our choice.
+# Dropout as in Tensor2Tensor, also of attention. The paper chose its own on section 22
+# and gives no value: the same for wsj, and 0.1 for wsj-semi, which has more text.
 PRESETS |= {
     name: TransformerConfig(size, 1024, dropout, N=N, attention_dropout=dropout)
     for name, size, dropout, N in (
