@@ -482,6 +482,11 @@ def test_scores_in_every_form_and_in_a_file(
     assert list(record["bleu"]["test"]) == forms
 
 
+def test_only_a_parser_s_search_is_constrained(aiayn: Command, run: Path) -> None:
+    said = complaint(aiayn("evaluate", run, "--no-constrained"))
+    assert said.endswith("no parser; leave out --no-constrained")
+
+
 def test_a_score_says_in_which_type_it_was_computed(run: Path) -> None:
     greedy = SearchConfig(beam=1)
     with torch.autocast("cpu", torch.bfloat16):

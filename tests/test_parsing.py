@@ -450,7 +450,10 @@ def test_a_parser_is_evaluated_by_its_brackets(
     record = json.loads(file.read_text(encoding="utf-8"))
     assert (record["f1"], record["split"], record["beam"]) == (100, "test", 2)
     assert record["command"] == f"aiayn evaluate {out} --beam 2 --json {file}"
-    assert record["in_training"] == 12
+    assert record["in_training"] == 12 and record["constrained"]
+    code, _, errors = aiayn("evaluate", out, "--no-constrained", "--json", file)
+    assert code == 0, errors
+    assert not json.loads(file.read_text(encoding="utf-8"))["constrained"]
 
 
 def test_what_is_odd_about_a_parsers_score_names_the_file(

@@ -72,6 +72,7 @@ COUNTS: list[Field] = [
 ]
 PARSED = {
     "data": "ptb",
+    "constrained": False,
     "split": "test",
     "model": {"N": 4, "d_model": 1024},
     "f1": 91.4,

@@ -205,15 +205,15 @@ def training_of(run: TrainedRun) -> dict[str, Any]:
     }
 
 
-def unfinished(run: TrainedRun) -> bool:
-    """Whether a run's last checkpoint is not the last of its training, as it seems."""
-    metrics = Metrics(run.folder)
-    if not metrics.path.exists():  # it is a checkpoint alone
-        return False
+def unfinished(run: TrainedRun) -> str:
+    """What to say if a run's last checkpoint is not the last of its training."""
+    metrics, step = Metrics(run.folder), run.description.step
+    if step is None or not metrics.path.exists():  # it may be a checkpoint alone
+        return ""
     with suppress(InputError):  # whoever resumes it will say what is damaged
-        step = run.description.step
-        return step is not None and step not in metrics.validations()
-    return False
+        if step not in metrics.validations():
+            return f"step {step:,}, before the end of its training"
+    return ""
 
 
 def score_parser(
@@ -222,7 +222,7 @@ def score_parser(
     """`evaluate_parser`, with its warnings, and what else belongs to the record."""
     test = load_pairs(data, pair, split)
     with reporting(test.source_name):
-        scores = evaluate_parser(run, search, data, split, True, *how)
+        scores = evaluate_parser(run, search, data, split, *how)
     record = {"kind": run.kind, "dtype": dtype_of(how[-1]), **training_of(run)}
     return record | scores | {"in_training": trained_on(run, test, pair)}
 
@@ -239,6 +239,7 @@ def score(
     device: str | None = None,
     against: Path | None = None,
     compute: Compute = "float32",
+    constrained: bool = True,
 ) -> dict[str, Any]:
     """Translate a test set with the model of a run, and score it (section 6.1).
 
@@ -251,13 +252,12 @@ def score(
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
-        split = split or test_split(data)
-        return score_parser(run, search, data, pair, split, progress, device)
+        used = constrained, progress, device
+        return score_parser(run, search, data, pair, split or test_split(data), *used)
     language = pair.partition("-")[2]
     if forms:
         check_language(language)  # before hours of work, not after them
-    sets = load_test(data, pair, split)
-    test = next(iter(sets.values()))
+    test, *_ = (sets := load_test(data, pair, split)).values()
     theirs = others(against, search, test, progress, device) if against else None
     translator = Translator(*run.load(device), search, compute=compute)
     ours = translate_test(translator, test, progress)

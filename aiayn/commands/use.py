@@ -205,6 +205,7 @@ def evaluate(
     pair: str | None = None,
     forms: bool = False,
     against: Path | None = None,
+    constrained: bool = True,
     json: Path | None = None,
 ) -> None:
     """Print BLEU and chrF of a test set with 95% intervals; of a parser, labelled F1.
@@ -221,23 +222,24 @@ def evaluate(
         BLEU in every form that people quote; of newstest2014, also for filtered lines.
     against : Path, optional
         Another run, or translations in a file: print difference, interval and p-value.
+    constrained : bool
+        Of a parser: keep to what can become a tree, as the paper's search did not.
     json : Path, optional
-        A file to write the scores to, with all that belongs to them.
+        A file for the scores, with all that belongs to them.
     """
     run, search = model.read()
     if run.kind == "parsing" and (pair or forms or against or model.int8):
         advice = "leave out --pair, --forms, --against and --int8"
         raise InputError(f"{model.run}: a parser, which F1 is for; {advice}")
+    if run.kind != "parsing" and not constrained:
+        raise InputError(f"{model.run}: no parser; leave out --no-constrained")
     keep_heap()
-    bar = sys.stderr.isatty()
-    where = model.device, against, model.compute
-    record = score(run, search, data, pair, split, forms, bar, *where)
+    where = model.device, against, model.compute, constrained
+    record = score(run, search, data, pair, split, forms, sys.stderr.isatty(), *where)
     print(report(record))
     if unfinished(run):
-        told = f"step {run.description.step:,}, before the end of its training"
-        print(f"aiayn: {run.folder}: {told}", file=sys.stderr)
-    # A run from elsewhere may name any folder.
-    if data is None and record["data"] not in CORPORA:
+        print(f"aiayn: {run.folder}: {unfinished(run)}", file=sys.stderr)
+    if data is None and record["data"] not in CORPORA:  # it may name any folder
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
-    if json is not None:
+    if json:
         write_record(json, record)
