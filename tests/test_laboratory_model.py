@@ -47,9 +47,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     monkeypatch.setitem(data.LABORATORY_PAIRS, "val", 5)
     seeds, train = list[int](), module.train_model
 
-    def counted(config: TrainingConfig, *arguments: Any, **named: Any) -> None:
+    def counted(config: TrainingConfig, *arguments: Any, **named: Any) -> Any:
         seeds.append(config.seed)
-        train(config, *arguments, **named)
+        return train(config, *arguments, **named)
 
     monkeypatch.setattr(module, "train_model", counted)
     monkeypatch.setattr(module, "recipe", tiny)

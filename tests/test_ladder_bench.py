@@ -1,7 +1,6 @@
 """bench/ladder.py: what its rungs are; with a tiny recipe and corpus, its record."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import multi30k
 import pytest
 from small_runs import QUICK, write_corpus
 
-from aiayn.base_config import changed
+from aiayn.base_config import changed, settings
 from aiayn.data import load_pairs
 from aiayn.training import TrainingConfig, recipe, train_model
 
@@ -25,9 +24,9 @@ def test_each_rung_adds_its_part_and_the_last_is_the_recipe() -> None:
     for fields, below, above in zip(
         list(ladder.RUNGS.values())[1:], rungs, rungs[1:], strict=False
     ):
-        added = {field: getattr(above, field) for field in fields}
-        assert replace(below, **added) == above != below
-        assert all(getattr(below, field) == getattr(plain, field) for field in fields)
+        less, more, usual = (settings(each) for each in (below, above, plain))
+        assert less | {field: more[field] for field in fields} == more != less
+        assert all(less[field] == usual[field] for field in fields)
 
 
 def test_rungs_are_trained_apart_and_recorded_together(
@@ -45,7 +44,9 @@ def test_rungs_are_trained_apart_and_recorded_together(
         train_model(config, str(corpus), pair, out, resume=how.get("resume", False))
 
     found: dict[str, Any] = {}
-    monkeypatch.setattr(ladder, "RUNGS", {"plain": (), "cooldown": ("cooldown",)})
+    monkeypatch.setattr(
+        ladder, "RUNGS", {"plain": (), "cooldown": ("optimizer.cooldown",)}
+    )
     monkeypatch.setattr(ladder, "recipe", lambda _: few)
     monkeypatch.setattr(ladder, "train_model", train)
     monkeypatch.setattr(ladder, "pace", lambda name: 0.2 + len(name) / 100)

@@ -35,7 +35,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     few = changed(QUICK, checkpoints={"steps": 3, "average": 1}, steps=6)
 
     def tiny(name: str, **changes: Any) -> TrainingConfig:
-        assert name == "multi30k-wu" and changes.pop("muon") is True
+        assert name == "multi30k-wu" and changes.pop("optimizer.muon") is True
         return replace(few, **changes)
 
     def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:

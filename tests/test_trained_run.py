@@ -85,12 +85,12 @@ def test_a_short_runs_mean_does_not_reach_back(
 ) -> None:
     """The weights of its first steps are far from the last."""
     for step in (50, 80, 81, 100):
-        training = {"step": step, "average": 4}
+        description = plan_of(checkpoints={"keep": 9, "average": 4})
         save_checkpoint(
             tmp_path / "checkpoints" / f"step-{step}",
             Transformer(TINY),
             vocabulary,
-            training,
+            replace(description, step=step),
         )
     assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
         "step-81",
@@ -123,7 +123,7 @@ def test_a_checkpoint_that_is_not_averaged_may_be_damaged(
     (run[0] / "checkpoints" / "step-97" / "config.json").write_text("{")
     assert TrainedRun.read(run[0]).load()
     (run[0] / "checkpoints" / "step-100" / "config.json").write_text("{")
-    assert "step-100/config.json: not the configuration" in complaint(
+    assert "step-100/config.json: not a configuration" in complaint(
         TrainedRun.read, run[0]
     )
 
