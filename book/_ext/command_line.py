@@ -30,7 +30,7 @@ def help_of(*verb: str) -> str:
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with (
         patch.object(sys, "argv", ["aiayn", *verb, "--help"]),
-        patch.dict(os.environ, {"COLUMNS": "1000", "NO_COLOR": "1"}),
+        patch.dict(os.environ, {"COLUMNS": "120", "NO_COLOR": "1"}),
         contextlib.redirect_stdout(printed),
         contextlib.suppress(SystemExit),
     ):
@@ -47,10 +47,13 @@ def verbs() -> list[str]:
 def options(text: str) -> list[tuple[str, str]]:
     """Each option, what it takes, and its help: from the boxes of a verb's help."""
     found: list[tuple[str, str]] = []
+    # A box may begin with a sentence of its own, and a line below it.
+    text = re.sub(r"(?m)^│ .*│\n│ ─+ *│\n", "", text)
     for line in re.findall(r"^│ (.*?) *│$", text, re.MULTILINE):
         if line.startswith(" ") and found:
-            # The help of an option too long to stand beside it.
-            found[-1] = (found[-1][0], line.strip())
+            # The help of an option too long to stand beside it goes on.
+            head, told = found[-1]
+            found[-1] = head, f"{told} {line.strip()}".strip()
         else:
             head, _, told = line.partition("  ")
             found.append((head, told.strip()))
