@@ -325,6 +325,34 @@ def test_flags_that_would_do_nothing_beside_init_are_refused(
     assert resumed or not (tmp_path / "more").exists()
 
 
+def test_a_resumed_run_has_the_model_that_it_began_with(
+    aiayn: Command, sentences: Path, run: Path, tmp_path: Path
+) -> None:
+    told = ["train", "--data", sentences, "--recipe", "laboratory", "--resume"]
+    told += ["--out", tmp_path / "more", "--steps"]
+    assert aiayn(*told, 1, "--init", run)[0] == 0
+    assert aiayn(*told, 2, "--init", run)[0] == 0
+    said = complaint(aiayn(*told, 3, "--init", tmp_path / "other"))
+    assert f"more began with {run}; leave it out" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--hours", 12], "--hours: is for the batch file of --slurm"),
+        (["--address", "node1"], "--address node1: one machine needs none"),
+        (["--slurm", "--machines", 2, "--address", "node1"], "SLURM tells it"),
+        (["--checkpoints.sparse"], "sparse=True: leaves some of every `steps` out"),
+    ],
+)
+def test_flags_of_a_launch_that_would_do_nothing_are_refused(
+    aiayn: Command, sentences: Path, tmp_path: Path, flags: list[Any], said: str
+) -> None:
+    told = ["--data", sentences, "--recipe", "small", "--out", tmp_path / "run"]
+    assert said in complaint(aiayn("launch", *told, *flags))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_vocabulary_that_is_kept_is_described(
     aiayn: Command, sentences: Path, run: Path, tmp_path: Path
 ) -> None:

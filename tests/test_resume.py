@@ -650,6 +650,20 @@ def test_resume_with_other_pieces_is_the_same_but_for_rounding(
     torch.testing.assert_close(one, all_at_once, rtol=1e-9, atol=1e-9)
 
 
+def test_resume_keeps_the_pieces_of_the_run_unless_others_are_named(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """As `aiayn train` resumes what `aiayn launch` began; other pieces would drop other
+    numbers.
+    """
+    launched = changed(WHOLE, batches={"pieces": 3})
+    train_model(replace(launched, steps=10), str(corpus), "en-de", tmp_path / "run")
+    out = tmp_path / "run"
+    train_model(replace(WHOLE, steps=15), str(corpus), "en-de", out, resume=True)
+    train_model(replace(launched, steps=15), str(corpus), "en-de", tmp_path / "whole")
+    assert same_end(out, tmp_path / "whole")
+
+
 # Damaged
 
 

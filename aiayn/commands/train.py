@@ -136,8 +136,12 @@ def check_kept(job: Training, kept: TrainingConfig) -> None:
 def begin_with(job: Training, progress: Progress) -> Callable[[], Initial] | None:
     """What gives the model that a training begins with; it says what is kept of it."""
     last = newest_checkpoint(job.out) if job.resume else None
-    if last and (was := begun_description(last)).init and was.training:
+    was = begun_description(last) if last else None
+    if was and was.init and was.training:
         check_kept(job, was.training)
+        if job.init and str(job.init) != was.init:
+            fault = f"{job.out} began with {was.init}; leave it out"
+            raise InputError(f"--init {job.init}: {fault}")
     if job.init is None:
         return None
 
@@ -253,7 +257,7 @@ def prepare(job: Annotated[Preparation, tyro.conf.arg(name="")]) -> None:
     print("ready:", ", ".join(counts))
 
 
-# book/09-launch.ipynb, cell launch-verb
+# book/09-launch.ipynb, cell launch-job
 @dataclass(frozen=True, kw_only=True)
 class Launch(Training):
     """What to train, and by how many workers."""
@@ -266,11 +270,22 @@ class Launch(Training):
     # how often to go on from the last checkpoint after a worker has failed
     restarts: int = 3
     slurm: bool = False  # print a batch file for SLURM instead
-    hours: float = 24.0  # what the SLURM batch file asks for
+    hours: float | None = None  # what that file asks for; 24 unless given
 
 
+def check_used(job: Launch) -> None:
+    """Refuse a flag that would do nothing."""
+    if job.hours is not None and not job.slurm:
+        raise InputError("--hours: is for the batch file of --slurm; give that, too")
+    if job.address and (job.slurm or job.machines == 1):
+        where = "SLURM tells it" if job.slurm else "one machine needs none"
+        raise InputError(f"--address {job.address}: {where}; leave it out")
+
+
+# book/09-launch.ipynb, cell launch-verb
 def launch(job: Annotated[Launch, tyro.conf.arg(name="")]) -> None:
     """Train with several workers; score the mean of the last checkpoints."""
+    check_used(job)
     workers, machines = job.workers or max(1, torch.cuda.device_count()), job.machines
     together = max(1, workers * machines)
     pieces = job.config.batches.pieces or -(-PIECES // together) * together
@@ -279,7 +294,9 @@ def launch(job: Annotated[Launch, tyro.conf.arg(name="")]) -> None:
     if job.slurm:
         words = job.flags(Training)
         print(
-            slurm_script(words, job.out, workers, machines, job.hours, job.restarts),
+            slurm_script(
+                words, job.out, workers, machines, job.hours or 24.0, job.restarts
+            ),
             end="",
         )
         return

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from aiayn.base_config import settings
+from aiayn.base_config import changed, settings
 from aiayn.costs.hardware import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, check_shares
 from aiayn.data.corpora import Pairs
@@ -275,6 +275,9 @@ def beginning(
         config = start.adapt(config) if start else config
         return Beginning(config, init=start, name=start.name if start else None)
     was = begun_description(last)
+    if was.training and not config.batches.pieces:
+        # Others would drop other numbers.
+        config = changed(config, batches={"pieces": was.training.batches.pieces})
     if was.init is not None:
         assert was.training
         steps = was.training.optimizer.steps_before

@@ -95,6 +95,10 @@ class CheckpointConfig(BaseConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.sparse and self.steps is None:
+            raise InputError(
+                "sparse=True: leaves some of every `steps` out; give those"
+            )
         if self.average > self.keep:
             fault = f"more checkpoints than the keep={self.keep} that stay"
             raise InputError(f"average={self.average}: {fault}")
