@@ -78,6 +78,7 @@ class OptimizerConfig(BaseConfig):
             raise InputError(f"{given}: it is part of Muon; set muon, too")
 
 
+# book/11-1-runs-that-survive.ipynb, cell checkpoint-part
 @dataclass(frozen=True)
 class CheckpointConfig(BaseConfig):
     """When a run is saved, and what is kept (section 6.1)."""
@@ -96,9 +97,8 @@ class CheckpointConfig(BaseConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.sparse and self.steps is None:
-            raise InputError(
-                "sparse=True: leaves some of every `steps` out; give those"
-            )
+            advice = "leaves some of every `steps` out; give those"
+            raise InputError(f"sparse=True: {advice}")
         if self.average > self.keep:
             fault = f"more checkpoints than the keep={self.keep} that stay"
             raise InputError(f"average={self.average}: {fault}")
