@@ -106,7 +106,7 @@ class Training(Job):
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
     resume: bool = False  # go on with the run in the folder, if there is one
     tensorboard: bool = False  # write TensorBoard's files, too
-    # have torch compile the layers: takes minutes, and pays on a GPU
+    # have torch compile the layers: pays for wide models on a GPU
     compile: bool = False
 
 

@@ -132,8 +132,8 @@ def measure(
 ) -> dict[str, Measured]:
     """BLEU and chrF with intervals, or by how much they exceed those of `against`.
 
-    The p-value has two sides, as the interval; sacreBLEU's own, of absolute
-    differences, is smaller.
+    The p-value is two-sided, as the interval is; sacreBLEU's own compares absolute
+    differences, and is smaller.
 
     Raises
     ------

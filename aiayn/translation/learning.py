@@ -175,8 +175,8 @@ def train(
     resume : bool
         Go on with the run in `out`.
     tensorboard, compile : bool
-        Write TensorBoard's files, too; have torch compile the layers: takes minutes,
-        and pays on a GPU.
+        Write TensorBoard's files, too; have torch compile the layers, which
+        pays for wide models on a GPU.
     """
     config, shown = checked(recipe, out, resume), Progress(progress, on_log, example)
     start = None if init is None else begin_with(init, config, shown)
