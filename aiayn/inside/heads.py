@@ -223,7 +223,7 @@ def far(name: str, span: int, to_head: bool = False) -> Question:
 
     def question(pair: Pair) -> Iterable[tuple[int, int]]:
         for each, verb, end in pair.relations:
-            # its head is the first word, as in cheaper, or the second: more expensive
+            # its head is the first word, as in easier, or the second: more expensive
             if each == name and end - verb in (span + 1, span + 2):
                 two = verb, verb + span + 1
                 yield two[::-1] if to_head else two
