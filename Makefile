@@ -2,24 +2,24 @@
 SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf zip export notebooks models check test nightly serve address clean stage lint units colab tracked
+.PHONY: help setup book pdf zip export notebooks pretrained check test nightly serve set-url clean stage lint test-unit colab site
 
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 VENV := .venv/bin
 READY := .venv/.ready
 STAGE := _build/book
-TRACKED := _build/tracked
+SITE := _build/site
 
 # The chapters in reading order, the copies of them that `make book` runs, and what else the site is made of.
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
 # What takes longest begins first, so that no processor waits at the end.
-SLOW := $(foreach name,one-page 12 09 01 06-3 06-1 00-1,$(filter book/$(name)-% book/$(name).ipynb,$(CHAPTERS)))
+SLOW := $(foreach name,1-one-page 1-since-2017 1-launch 1-introduction 6-3-constituency-parsing \
+  6-1-machine-translation 3-synthetic-corpus,$(filter %/$(name).ipynb,$(CHAPTERS)))
 ORDER := $(SLOW) $(filter-out $(SLOW),$(CHAPTERS))
 RAN := $(ORDER:%=$(STAGE)/%)
-BROWSER := $(shell grep -l 'mark.browser\|pytestmark$$' tests/test_*.py)
-FOUND := $(shell find book -type f ! -name '*.ipynb' ! -path '*/__pycache__/*' ! -path '*/.*')
-PAGES := $(filter-out $(wildcard book/*.py),$(FOUND))
+BROWSER := $(shell grep -l 'mark.browser\|pytestmark$$' tests/*/test_*.py)
+PAGES := $(shell find book site -type f ! -name '*.ipynb' ! -path 'book/*.py' ! -path '*/__pycache__/*' ! -path '*/.*')
 
 # Multi30k and WMT: the folder named by AIAYN_DATA, else one beside the checkout (as in CI), else downloaded.
 AIAYN_DATA := $(or $(AIAYN_DATA),$(wildcard ../shared/data))
@@ -29,7 +29,7 @@ export AIAYN_DATA
 endif
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## Make the environment in .venv
 
@@ -44,28 +44,28 @@ $(READY): pyproject.toml constraints.txt
 book: _build/html/index.html ## Run every chapter that changed and build the site in _build/html
 	@echo "The book: _build/html/index.html"
 
-# A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in book/,
+# A chapter depends on its own text, on the package, and on the claims and results it reads. It runs in its folder,
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes. Which ones are due is
 # written down, and one process runs them: it imports once what all of them import.
-$(RAN): $(STAGE)/%: % $(READY) tools/run.py tools/kernels.py book/claims.yml \
-    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/inside/static/* aiayn/laboratory/trained/*/* book/runs/*) | stage
+$(RAN): $(STAGE)/%: % $(READY) tools/execute_notebooks.py tools/kernel_pool.py book/data/claims.yml \
+    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/visualization/static/* aiayn/weights/*/* book/runs/*) | stage
 	@rm -f $@ && echo $< >> $(STAGE)/due
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.
 # (Built in the repository itself, jupyter-book would read every Markdown file of .venv.)
 stage:
-	@mkdir -p $(STAGE)/book
+	@mkdir -p $(STAGE)
 	@rm -f $(STAGE)/due
 	@find $(STAGE) -type l -delete
-	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn} $(STAGE)
-	@find "$(CURDIR)/book" -mindepth 1 -maxdepth 1 ! -name '*.ipynb' ! -name '*.py' ! -name '.*' \
-	  -exec ln -s {} $(STAGE)/book \;
+	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,site} $(STAGE)
+	@for page in $(filter book/%,$(PAGES)); do \
+	  mkdir -p "$(STAGE)/$${page%/*}" && ln -s "$(CURDIR)/$$page" "$(STAGE)/$$page"; done
 
 # Always built whole: Sphinx repeats no warning of a page that it does not read again, so -W would pass then.
 _build/html/index.html: $(RAN) $(PAGES) _config.yml _toc.yml | stage
 	@rm -rf _build/html _build/.doctrees
 	@touch $(STAGE)/due
-	@OMP_NUM_THREADS=1 $(VENV)/python tools/run.py --to $(STAGE) --jobs $(JOBS) $$(cat $(STAGE)/due)
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/execute_notebooks.py --to $(STAGE) --jobs $(JOBS) $$(cat $(STAGE)/due)
 	@echo "All chapters ran; now their pages (a minute)"
 	@$(VENV)/python tools/site.py $(STAGE) .
 	@touch $@
@@ -81,16 +81,16 @@ zip: $(READY) ## Pack the notebooks as _build/aiayn-notebooks.zip
 export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 	@$(VENV)/python -m aiayn.book export
 
-notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/*.ipynb)
-	@OMP_NUM_THREADS=1 $(VENV)/python tools/run.py $(CHAPTERS)
+notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/)
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/execute_notebooks.py $(CHAPTERS)
 
-models: $(READY) ## Train the two models of the laboratory that the package carries, and put them into it
-	@OMP_NUM_THREADS=1 $(VENV)/python tools/models.py
+pretrained: $(READY) ## Train the two models of the synthetic corpus that the package carries, and put them into it
+	@OMP_NUM_THREADS=1 $(VENV)/python tools/train_pretrained.py
 
 lint: $(READY)
 	@printf '\n== Lint ==\n'
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check .
-	@$(VENV)/oxlint --deny-warnings aiayn book
+	@$(VENV)/oxlint --deny-warnings aiayn site
 	@printf '\n== Types ==\n'
 	@$(VENV)/mypy
 	@printf '\n== Imports ==\n'
@@ -98,46 +98,46 @@ lint: $(READY)
 	@printf '\n== The package is what the book says ==\n'
 	@$(VENV)/python -m aiayn.book export --check
 
-units: $(READY)
+test-unit: $(READY)
 	@printf '\n== Tests ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "not browser and not colab and not nightly" -n $(JOBS) --dist loadfile
 
-check: lint units ## Check all but the chapters' runs and the site: lint, types, imports, export, tests
+check: lint test-unit ## Check all but the chapters' runs and the site: lint, types, imports, export, tests
 
 # First, side by side, what has use for one core alone.
 test: $(READY) ## Check everything: also run every chapter, some as in Colab, and open the site in a browser
-	@$(MAKE) --no-print-directory -j$(JOBS) colab lint tracked
-	@$(MAKE) --no-print-directory units
+	@$(MAKE) --no-print-directory -j$(JOBS) colab lint site
+	@$(MAKE) --no-print-directory test-unit
 	@printf '\n== Chapters, run again and compared; beside them some alone, as Colab would run them ==\n'
 	@OMP_NUM_THREADS=1 $(VENV)/pytest --nbval --nbval-current-env --nbval-cell-timeout=600 \
 	  --nbval-sanitize-with tests/nbval.cfg -m "not nightly" -n $(JOBS) --dist loadscope --no-loadscope-reorder \
-	  tests/test_colab.py $(ORDER)
+	  tests/book/test_colab.py $(ORDER)
 	@printf '\n== Site in a browser ==\n'
-	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(SITE)/_build/html $(VENV)/pytest -m "browser and not nightly" -n $(JOBS) \
 	  --dist worksteal $(BROWSER)
 
-nightly: $(READY) tracked ## Check what takes long: every chapter in Colab, every page, processes that are killed
+nightly: $(READY) site ## Check what takes long: every chapter in Colab, every page, processes that are killed
 	@OMP_NUM_THREADS=1 $(VENV)/pytest -m "nightly and not browser and not colab" -n $(JOBS) --dist loadfile
-	@$(VENV)/pytest -m "colab and nightly" tests/test_colab.py
-	@OMP_NUM_THREADS=1 AIAYN_SITE=$(TRACKED)/_build/html $(VENV)/pytest -m "browser and nightly" -n $(JOBS) $(BROWSER)
-	@$(VENV)/python tools/models.py --check
+	@$(VENV)/pytest -m "colab and nightly" tests/book/test_colab.py
+	@OMP_NUM_THREADS=1 AIAYN_SITE=$(SITE)/_build/html $(VENV)/pytest -m "browser and nightly" -n $(JOBS) $(BROWSER)
+	@$(VENV)/python tools/train_pretrained.py --check
 
 # pip takes a minute to make the environment that stands in for Colab; the tests of chapters in it find it there.
 colab: $(READY)
 	@printf '\n== An environment like that of Colab ==\n'
-	@$(VENV)/pytest -m colab -k wheel tests/test_colab.py
+	@$(VENV)/pytest -m colab -k wheel tests/book/test_colab.py
 
-tracked: $(READY) ## Build the site from the chapters as they are, without running them
+site: $(READY) ## Build the site from the chapters as they are, without running them
 	@printf '\n== Site of the tracked chapters ==\n'
-	@rm -rf $(TRACKED) && mkdir -p $(TRACKED)
-	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book} $(TRACKED)
-	@$(VENV)/python tools/site.py $(TRACKED)
+	@rm -rf $(SITE) && mkdir -p $(SITE)
+	@ln -s "$(CURDIR)"/{_config.yml,_toc.yml,pyproject.toml,aiayn,book,site} $(SITE)
+	@$(VENV)/python tools/site.py $(SITE)
 
 serve: book ## Show the book at http://127.0.0.1:8000
 	@$(VENV)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
-address: $(READY) ## Write the repository's address everywhere: make address URL=https://github.com/o/r
-	@$(VENV)/python tools/address.py "$(URL)"
+set-url: $(READY) ## Write the repository's address everywhere: make set-url URL=https://github.com/o/r
+	@$(VENV)/python tools/set_url.py "$(URL)"
 
 clean: ## Remove what was built (.venv stays)
 	rm -rf _build .mypy_cache .ruff_cache

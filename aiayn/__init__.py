@@ -12,83 +12,86 @@
 which explains it; the command `aiayn --help` does the same from a shell.
 
 From "Conclusion" (paper, section 7):
-https://github.com/OWNER/aiayn/blob/main/book/07-conclusion.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/7-conclusion.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [
-    "laboratory",
+    "synthetic",
     "Pairs",
     "load_pairs",
     "Vocabulary",
     "load_vocabulary",
     "train_vocabulary",
+    "SearchConfig",
+    "beam_search",
     "InputError",
-    "attention_view",
+    "corpus_bleu",
     "TransformerConfig",
     "config",
     "register",
     "Transformer",
     "Parser",
+    "pretrained",
     "TrainingConfig",
     "recipe",
-    "bleu",
     "load",
     "save",
     "train",
-    "SearchConfig",
-    "beam_search",
     "Translator",
+    "attention_view",
 ]
 
 
-# book/07-conclusion.ipynb, cell public-names
+# book/1-paper/7-conclusion.ipynb, cell public-names
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aiayn import laboratory
+    from aiayn import synthetic
     from aiayn.data.corpora import Pairs, load_pairs
     from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+    from aiayn.decoding.beam_search import SearchConfig, beam_search
     from aiayn.errors import InputError
-    from aiayn.inside.view import attention_view
+    from aiayn.metrics.bleu import corpus_bleu
     from aiayn.model.configuration import TransformerConfig, config
     from aiayn.model.registry import register
     from aiayn.model.transformer import Transformer
     from aiayn.parsing.parser import Parser
+    from aiayn.shipped import pretrained
     from aiayn.training.recipes import TrainingConfig, recipe
-    from aiayn.translation.bleu_scores import bleu
-    from aiayn.translation.learning import load, save, train
-    from aiayn.translation.search import SearchConfig, beam_search
+    from aiayn.translation.api import load, save, train
     from aiayn.translation.translator import Translator
+    from aiayn.visualization.page import attention_view
 
 __version__ = "0.1.0"
 
 
-# book/07-conclusion.ipynb, cell first-use
+# book/1-paper/7-conclusion.ipynb, cell first-use
 # The module of each public name.
 _MODULES = {
-    "laboratory": "aiayn.laboratory",
+    "synthetic": "aiayn.synthetic",
     "Pairs": "aiayn.data.corpora",
     "load_pairs": "aiayn.data.corpora",
     "Vocabulary": "aiayn.data.vocabulary",
     "load_vocabulary": "aiayn.data.vocabulary",
     "train_vocabulary": "aiayn.data.vocabulary",
     "InputError": "aiayn.errors",
-    "attention_view": "aiayn.inside.view",
+    "attention_view": "aiayn.visualization.page",
     "TransformerConfig": "aiayn.model.configuration",
     "config": "aiayn.model.configuration",
     "register": "aiayn.model.registry",
     "Transformer": "aiayn.model.transformer",
     "Parser": "aiayn.parsing.parser",
+    "pretrained": "aiayn.shipped",
     "TrainingConfig": "aiayn.training.recipes",
     "recipe": "aiayn.training.recipes",
-    "bleu": "aiayn.translation.bleu_scores",
-    "load": "aiayn.translation.learning",
-    "save": "aiayn.translation.learning",
-    "train": "aiayn.translation.learning",
-    "SearchConfig": "aiayn.translation.search",
-    "beam_search": "aiayn.translation.search",
+    "corpus_bleu": "aiayn.metrics.bleu",
+    "load": "aiayn.translation.api",
+    "save": "aiayn.translation.api",
+    "train": "aiayn.translation.api",
+    "SearchConfig": "aiayn.decoding.beam_search",
+    "beam_search": "aiayn.decoding.beam_search",
     "Translator": "aiayn.translation.translator",
 }
 

@@ -1,11 +1,11 @@
 """The command aiayn.
 
 From "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/09-launch.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/09-launch.ipynb, cell imports
+# book/5-launch/1-launch.ipynb, cell imports
 import signal
 import sys
 import warnings
@@ -17,35 +17,34 @@ from typing import Annotated, Literal
 
 import tyro
 
-from aiayn import laboratory
+from aiayn import synthetic
+from aiayn.ablations.comparison import comparison_table, gains
+from aiayn.ablations.plan import sweep_recipe
+from aiayn.ablations.sweep import run_sweep
 from aiayn.base_config import differences
-from aiayn.commands.command_line import (
+from aiayn.cli.inference import convert, evaluate, parse, translate
+from aiayn.cli.parser import (
+    flushed_output,
     open_streams,
-    output_arrives,
     read_command,
     show_progress,
     value_of,
     with_defaults,
 )
-from aiayn.commands.train import launch, prepare, train
-from aiayn.commands.use import convert, evaluate, parse, translate
-from aiayn.costs.hardware import PAPER_RUNS, PlannedRun, plan_table
+from aiayn.cli.train import launch, prepare, train
+from aiayn.complexity.flops import PAPER_RUNS, PlannedRun, estimate_table
+from aiayn.device import check_system
 from aiayn.errors import InputError
-from aiayn.fast_paths import check_system
-from aiayn.table3.comparison import gains
-from aiayn.table3.comparison import report as comparison_report
-from aiayn.table3.plan import sweep_recipe
-from aiayn.table3.sweep import sweep as run_sweep
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as find_recipe
 
 
-# book/09-launch.ipynb, cell sweep-command
+# book/5-launch/1-launch.ipynb, cell sweep-command
 @dataclass(frozen=True, kw_only=True)
-class Sweep:
+class SweepOptions:
     """What is trained, and how."""
 
-    # laboratory, multi30k, wmt14, or a folder, scored on its val if it has no test
+    # synthetic, multi30k, wmt14, or a folder, scored on its val if it has no test
     data: str
     out: Path  # the record, a JSON file; what it has is not done again
     # all, groups or names, with commas between them, such as base,A or h=1,N=2
@@ -69,7 +68,7 @@ class Sweep:
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod
-    def usual(cls, words: list[str]) -> type:
+    def with_recipe_defaults(cls, words: list[str]) -> type:
         """This class, with the recipe that the words of a command name as default."""
         name, data = value_of("--recipe", words), value_of("--data", words)
         config = find_recipe(name) if name else sweep_recipe(data or "")
@@ -77,8 +76,8 @@ class Sweep:
 
     def check(self) -> None:
         """Raise an InputError if it changes a part of the shape that a row sets."""
-        usual = find_recipe(self.recipe) if self.recipe else sweep_recipe(self.data)
-        for name in differences(usual, self.config):
+        config = find_recipe(self.recipe) if self.recipe else sweep_recipe(self.data)
+        for name in differences(config, self.config):
             part, _, last = name.rpartition(".")
             if part == "model" and last not in ("vocabulary_size", "dropout"):
                 raise InputError(f"--{name}: the rows set it; take scale or depth")
@@ -86,41 +85,43 @@ class Sweep:
                 raise InputError(f"--{name}: the sweep sets it; leave it out")
 
 
-# book/09-launch.ipynb, cell sweep-verb
-def sweep(job: Annotated[Sweep, tyro.conf.arg(name="")]) -> None:
+# book/5-launch/1-launch.ipynb, cell sweep-verb
+def sweep(options: Annotated[SweepOptions, tyro.conf.arg(name="")]) -> None:
     """Train rows of Table 3 with several seeds, and say which are better than base."""
-    job.check()
+    options.check()
     try:
-        rates = [float(rate) for rate in job.rates.split(",") if job.rates]
+        rates = [float(rate) for rate in options.rates.split(",") if options.rates]
     except ValueError:
         fault = "must be numbers, such as 0.5,1,2"
-        raise InputError(f"rates={job.rates}: {fault}") from None
+        raise InputError(f"rates={options.rates}: {fault}") from None
     # The trainings are to hear of it, and save.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     record = run_sweep(
-        job.rows,
-        job.data,
-        job.out,
-        job.pair,
-        job.config,
-        job.seeds,
-        job.scale,
-        job.depth,
+        options.rows,
+        options.data,
+        options.out,
+        options.pair,
+        options.config,
+        options.seeds,
+        options.scale,
+        options.depth,
         rates,
-        job.workers,
-        job.workers_per_gpu,
+        options.workers,
+        options.workers_per_gpu,
         progress=sys.stderr.isatty(),
-        device=job.device,
+        device=options.device,
     )
-    print(f"{comparison_report(record)}\n\n{gains(record)}")
+    print(f"{comparison_table(record)}\n\n{gains(record)}")
     if failed := sum("error" in run for run in record["runs"]):
-        said = f"{failed} of {len(record['runs'])} runs failed; {job.out} says why"
-        print(f"aiayn: {said}", file=sys.stderr)
+        message = (
+            f"{failed} of {len(record['runs'])} runs failed; {options.out} says why"
+        )
+        print(f"aiayn: {message}", file=sys.stderr)
         sys.exit(1)
 
 
-# book/09-launch.ipynb, cell plan-verb
-def plan(
+# book/5-launch/1-launch.ipynb, cell estimate-verb
+def estimate(
     gpus: int,
     gpu: str,
     utilisation: float | None = None,
@@ -157,11 +158,11 @@ def plan(
     ]
     if steps is not None and not runs:
         raise InputError("--steps: those of Table 2 are the paper's; add --recipe")
-    print(plan_table(gpus, gpu, utilisation, watts, runs or PAPER_RUNS))
+    print(estimate_table(gpus, gpu, utilisation, watts, runs or PAPER_RUNS))
 
 
-# book/09-launch.ipynb, cell sample-command
-def sample(
+# book/5-launch/1-launch.ipynb, cell generate-corpus-command
+def generate_corpus(
     n: int = 10,
     seed: int = 1,
     split: Literal["train", "valid", "test", "long", "novel", "pronouns"] = "train",
@@ -169,7 +170,7 @@ def sample(
     with_tree: bool = False,
     with_alignment: bool = False,
 ) -> None:
-    """Print sentence pairs of the laboratory, with tabs between the columns.
+    """Print sentence pairs of the synthetic corpus, with tabs between the columns.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def sample(
         raise InputError(
             f"n={n}: must be at most 1,000,000; for more, take several seeds"
         )
-    for pair in laboratory.sample(n, seed, split, span):
+    for pair in synthetic.sample(n, seed, split, span):
         columns = [pair.source, pair.target]
         if with_tree:
             columns.append(pair.tree)
@@ -199,11 +200,11 @@ def sample(
         print(*columns, sep="\t")
 
 
-# book/09-launch.ipynb, cell main
+# book/5-launch/1-launch.ipynb, cell main
 def main() -> None:
     """The command `aiayn`; faulty input gets one line, and exit code 2."""
     with_a_model = (translate, evaluate, convert, parse)
-    verbs = (prepare, train, launch, *with_a_model, sweep, plan, sample)
+    verbs = (prepare, train, launch, *with_a_model, sweep, estimate, generate_corpus)
     # As standard input is, whatever the locale.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
@@ -212,7 +213,7 @@ def main() -> None:
         open_streams()
         with warnings.catch_warnings(action="default", category=UserWarning):
             show_progress()
-            with output_arrives():
+            with flushed_output():
                 read_command(verbs)()
     except (InputError, OSError) as error:
         with suppress(OSError):  # standard error may be full

@@ -1,11 +1,11 @@
 """Typed configurations in parts: fields that are checked, and JSON that reads back.
 
-From "Other scores, and what a kernel does" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/11-8-other-scores-and-kernels.ipynb
+From "Attention scores" (paper, section 3.2):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-8-other-scores-and-kernels.ipynb, cell base-config-imports
+# book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
 import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ def within(place: str) -> Iterator[None]:
         raise InputError(f"{place}{error}") from None
 
 
-# book/11-8-other-scores-and-kernels.ipynb, cell base-config
+# book/3-workshop/10-attention-scores.ipynb, cell base-config
 @dataclass(frozen=True)
 class BaseConfig:
     """A dataclass whose fields are checked, and which JSON gives back as it was.
@@ -90,21 +90,21 @@ class BaseConfig:
         return cls(**read)
 
 
-# book/11-8-other-scores-and-kernels.ipynb, cell settings
+# book/3-workshop/10-attention-scores.ipynb, cell settings
 def settings(config: BaseConfig, fixed: bool = False) -> dict[str, Any]:
     """All fields by their full names, such as `optimizer.warmup`.
 
     With `fixed`, only those that may not change when a run is resumed.
     """
-    found, hints = dict[str, Any](), get_type_hints(type(config), include_extras=True)
+    values, hints = dict[str, Any](), get_type_hints(type(config), include_extras=True)
     for name, value in config.to_dict().items():
-        part, hint = getattr(config, name, None), hints.get(name)
-        if isinstance(part, BaseConfig):
-            inner = settings(part, fixed)
-            found |= {f"{name}.{field}": value for field, value in inner.items()}
+        nested, hint = getattr(config, name, None), hints.get(name)
+        if isinstance(nested, BaseConfig):
+            inner = settings(nested, fixed)
+            values |= {f"{name}.{field}": value for field, value in inner.items()}
         elif not fixed or MAY_CHANGE not in getattr(hint, "__metadata__", ()):
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def differences(
@@ -116,7 +116,7 @@ def differences(
     return {name: (a.get(name), b.get(name)) for name in names}
 
 
-# book/11-8-other-scores-and-kernels.ipynb, cell changed
+# book/3-workshop/10-attention-scores.ipynb, cell changed
 def changed(config: C, **changes: Any) -> C:
     """A copy with other values; a dictionary changes fields of a part.
 

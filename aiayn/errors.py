@@ -1,11 +1,11 @@
 """InputError: what is wrong with a file, a field or a word, in one line.
 
-From "Reading text, and refusing it" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+From "Corpora" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-5-reading-text.ipynb, cell input-error
+# book/3-workshop/02-corpora.ipynb, cell input-error
 import difflib
 from collections.abc import Iterable
 
@@ -21,9 +21,9 @@ class NotFetched(InputError):
     """Something is to be had from a network only, and could not be fetched."""
 
 
-# book/11-5-reading-text.ipynb, cell did-you-mean
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+# book/3-workshop/02-corpora.ipynb, cell did-you-mean
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """What to say of an unknown `name`: the known one most like it, or all."""
-    names = list(known)
+    names = list(valid)
     near = difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"

@@ -23,12 +23,13 @@ from typing import Any
 import records
 
 from aiayn.data import load_pairs
-from aiayn.fast_paths import keep_heap
+from aiayn.decoding import SearchConfig
+from aiayn.device import keep_heap
+from aiayn.metrics.bleu import bootstrap_scores
 from aiayn.training import recipe, train_model
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
-from aiayn.translation import SearchConfig, Translator
-from aiayn.translation.bleu_scores import measure
+from aiayn.translation import Translator
 
 STEPS, APART, LAST = 1800, 60, 5
 RECORD = records.RUNS / "averaging-and-beam.json"
@@ -54,16 +55,19 @@ def effects_of(run: Path) -> dict[str, Any]:
             ]
     systems = {
         name: {
-            "test": measure(texts[:n], german[:n])["BLEU"].value,
-            **{metric: found.value for metric, found in measure(texts, german).items()},
+            "test": bootstrap_scores(texts[:n], german[:n])["BLEU"].value,
+            **{
+                metric: found.value
+                for metric, found in bootstrap_scores(texts, german).items()
+            },
         }
         for name, texts in answers.items()
     }
     effects = {
         name: {
             metric: asdict(found)
-            for metric, found in measure(
-                answers[one], german, against=answers[other]
+            for metric, found in bootstrap_scores(
+                answers[one], german, baseline=answers[other]
             ).items()
         }
         for name, (one, other) in EFFECTS.items()

@@ -39,7 +39,7 @@ def counted(pairs: Pairs, size: int, drawn: int | None = None) -> dict[str, Any]
         words, places = [], []
         for step in range(1, batches.steps_per_epoch + 1):
             work = batches[step]
-            seen.update(work.numbers.tolist())
+            seen.update(work.indices.tolist())
             sides = [(batch.source, batch.labels) for batch in work.micro_batches]
             words.append(
                 [sum(int((s[k] != PAD_ID).sum()) for s in sides) for k in (0, 1)]

@@ -30,24 +30,26 @@ import records
 import torch
 from filelock import FileLock, Timeout
 
+from aiayn.ablations.rows import parameters
 from aiayn.base_config import changed
 from aiayn.data import Pairs, encode_pairs
 from aiayn.data.batching import Batch, Batches, lengths_of
-from aiayn.data.files import write_atomically
-from aiayn.fast_paths import keep_heap
-from aiayn.laboratory import Pair, sample
-from aiayn.model.base import EncoderDecoder
+from aiayn.data.io import write_atomically
+from aiayn.decoding import SearchConfig
+from aiayn.device import keep_heap
+from aiayn.metrics.bleu import corpus_bleu
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.registry import build
-from aiayn.table3.rows import parameters
+from aiayn.synthetic import Pair, sample
 from aiayn.training import TrainingConfig, recipe
+from aiayn.training.distributed import Workers
+from aiayn.training.loader import training_batches, validation_batches
 from aiayn.training.optimizer import make_optimizer
-from aiayn.training.preparation import Corpus, prepare
+from aiayn.training.preprocess import Corpus, prepare_corpus
 from aiayn.training.step import NotFinite, Objective, training_step, validation_loss
-from aiayn.training.supply import training_batches, validation_batches
-from aiayn.training.workers import Workers
-from aiayn.translation import SearchConfig, Translator, bleu
+from aiayn.translation import Translator
 
-MODELS = ["rnn-additive", "conv", "laboratory"]
+MODELS = ["rnn-additive", "conv", "synthetic"]
 # At the peak, and the steps until it is reached.
 RATES, WARMUPS = [0.002, 0.005, 0.0125, 0.03], [100, 400]
 TRIAL, STEPS = 600, 2400  # steps of a run of the grid, and of the race
@@ -59,7 +61,7 @@ SENTENCES = 300  # translated of each split at the end
 LENGTHS = [(1, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, 21), (22, 24)]
 TURNS, ROUNDS = 12, 3  # batches that are timed for each seed, and how often each
 # Raced besides, with the first seed: the peak and the warm-up of the recipe.
-AGAIN = [("laboratory", 0.00625, 400)]
+AGAIN = [("synthetic", 0.00625, 400)]
 WORK = records.RUNS.parent.parent / "runs" / "comparison"
 
 
@@ -81,8 +83,8 @@ class Setting:
 
 @cache
 def corpus() -> Corpus:
-    """The laboratory: all models share its vocabulary."""
-    return prepare(recipe("laboratory"), "laboratory", "en-de")
+    """The synthetic corpus: all models share its vocabulary."""
+    return prepare_corpus(recipe("synthetic"), "synthetic", "en-de")
 
 
 @cache
@@ -216,7 +218,7 @@ def steps_to(curve: list[list[float]], goal: float) -> float | None:
 def quality(translator: Translator, pairs: list[Pair]) -> float:
     """BLEU on these pairs."""
     return round(
-        bleu(
+        corpus_bleu(
             translator([pair.source for pair in pairs]), [pair.target for pair in pairs]
         )[0],
         2,
@@ -243,11 +245,11 @@ def joined_batches(seed: int) -> Batches:
         for side in ("source", "target")
     )
     examples = encode_pairs(
-        corpus().vocabulary, Pairs(source, target), 100, drop_too_long=True
+        corpus().vocabulary, Pairs(source, target), 100, skip_long=True
     )
     examples = [example for example in examples if len(example[0]) >= 60]
     return Batches(
-        examples, lengths_of(examples), recipe("laboratory").batches.tokens, seed
+        examples, lengths_of(examples), recipe("synthetic").batches.tokens, seed
     )
 
 
@@ -267,7 +269,7 @@ def timing(seed: int) -> dict[str, Any]:
         )
     found: dict[str, Any] = {"seed": seed}
     sources = {
-        "short": training_batches(corpus(), recipe("laboratory", seed=seed), Workers())
+        "short": training_batches(corpus(), recipe("synthetic", seed=seed), Workers())
     }
     for kind, batches in (sources | {"long": joined_batches(seed)}).items():
         spent = {name: 0.0 for name in MODELS}

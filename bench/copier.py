@@ -17,7 +17,7 @@ from torch import nn
 from aiayn.model import MultiHeadAttention
 
 SEEDS, STEPS, RATE = [0, 1], 16_000, 3e-3
-CHAPTER = records.RUNS.parent / "02-background.ipynb"
+CHAPTER = records.RUNS.parent / "1-paper/2-background.ipynb"
 
 
 def chapter() -> dict[str, Any]:

@@ -42,14 +42,15 @@ from decoding_torch import random_model
 from programs import Answer, Program, take_turns
 from training import SHAPES
 
-from aiayn.commands import score
+from aiayn.cli import score
 from aiayn.data import Vocabulary, load_pairs, train_vocabulary
-from aiayn.data.files import write_atomically
+from aiayn.data.io import write_atomically
+from aiayn.decoding import SearchConfig
+from aiayn.decoding.quantization import has_vnni
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.training.trained_run import TrainedRun
-from aiayn.translation import SearchConfig, Translator
+from aiayn.translation import Translator
 from aiayn.translation.ctranslate2 import write_ctranslate2
-from aiayn.translation.products import has_vnni
 
 LENGTH = 40  # tokens of each translation
 SENTENCES = {1: 8, 8: 32, 32: 64, 128: 128}  # by size of the batch
@@ -207,7 +208,7 @@ def bleu_by_numbers(run: Path) -> dict[str, float]:
     found = {}
     for compute in ("float32", "int8"):
         how: dict[str, Any] = {"split": "test_2016_flickr", "compute": compute}
-        record = score(TrainedRun.read(run), search, forms=True, **how)
+        record = score(TrainedRun.read(run), search, bleu_variants=True, **how)
         (forms,) = record["bleu"].values()
         found[compute] = round(forms["tokenised-lowercased"]["value"], 2)
     return found

@@ -19,12 +19,13 @@ from training import TorchTransformer, marian_model
 
 from aiayn.data.batching import pad
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
-from aiayn.fast_paths import fast_products, keep_heap
+from aiayn.decoding import SearchConfig, beam_search
+from aiayn.decoding.beam_search import expand
+from aiayn.decoding.fast_decoder import FastDecoder
+from aiayn.decoding.quantization import Compute
+from aiayn.device import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.translation import SearchConfig, Translator, beam_search
-from aiayn.translation.engine import Engine
-from aiayn.translation.products import Compute
-from aiayn.translation.search import expand
+from aiayn.translation import Translator
 
 # Of a batch of sources, with so many beams, so many tokens for each.
 Decode = Callable[[Tensor, int, int], list[list[int]]]
@@ -48,7 +49,7 @@ def random_model(config: TransformerConfig) -> Endless:
 
 def aiayn(config: TransformerConfig, compute: Compute = "float32") -> Decode:
     """This package."""
-    model = Engine(random_model(config), compute)
+    model = FastDecoder(random_model(config), compute)
 
     def decode(source: Tensor, beams: int, length: int) -> list[list[int]]:
         # A limit for all sentences, however long they are.

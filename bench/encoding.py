@@ -4,7 +4,7 @@ python bench/encoding.py [--pairs 5000000] [--vocabulary 8000]
 python bench/encoding.py --data wmt14 --pair en-de --vocabulary 37000
 
 The second writes encoding-wmt14-en-de.json. Without --data the pairs are made, each of
-two of the laboratory's; text and cache go to a temporary folder. Linux only: memory is
+two synthetic ones; text and cache go to a temporary folder. Linux only: memory is
 read from /proc. "anonymous" memory is what a process has to hold; the rest of what is
 "resident" are pages of files, which the system can drop at any time.
 """
@@ -26,8 +26,8 @@ import numpy as np
 import records
 
 from aiayn.data import Batches, Vocabulary, load_pairs, train_vocabulary
-from aiayn.data.encoded import Encoded, encode_corpus
-from aiayn.laboratory import sample
+from aiayn.data.tokenized import Encoded, encode_corpus
+from aiayn.synthetic import sample
 
 TOKENS, STEPS = 25_000, 200
 
@@ -95,7 +95,7 @@ def watched(stages: dict[str, dict[str, float]], name: str) -> Iterator[None]:
 
 
 def write_made(folder: Path, pairs: int) -> None:
-    """Write `train.en` and `train.de`, each pair two of the laboratory's in one."""
+    """Write `train.en` and `train.de`, each pair two synthetic ones in one."""
     drawn = sample(20_000)
     generator = np.random.default_rng(1)
     with (

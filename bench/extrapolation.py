@@ -16,7 +16,9 @@ import records
 import aiayn.model.positions as positions
 
 CHAPTER = (
-    Path(__file__).resolve().parent.parent / "book" / "03-5-positional-encoding.ipynb"
+    Path(__file__).resolve().parent.parent
+    / "book"
+    / "1-paper/3-5-positional-encoding.ipynb"
 )
 CELLS = ["word-model", "train", "two-back", "long-models"]
 RECORD = records.RUNS / "extrapolation.json"

@@ -34,9 +34,9 @@ import records
 import torch
 from gpu_runs import FULL, TINY, Job, base, decoding, launch, table3
 
-from aiayn.data.files import write_atomically
+from aiayn.data.io import write_atomically
+from aiayn.device import find_device
 from aiayn.errors import InputError
-from aiayn.fast_paths import find_device
 
 
 def equality(job: Job) -> dict[str, Any]:

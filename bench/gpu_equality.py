@@ -12,16 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.data import load_pairs
-from aiayn.laboratory_model import laboratory_model
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.model.attention import Attention, causal_mask, padding_mask
-from aiayn.model.kernels import attention_kernel
 from aiayn.model.positions import RelativeAttention, RelativePositions
+from aiayn.model.scores import make_attention
+from aiayn.shipped import pretrained
 from aiayn.training import TrainingConfig
+from aiayn.training.distributed import Workers
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.recipes import OptimizerConfig
-from aiayn.training.step import Objective, add_gradients, gradient_scaler, training_step
-from aiayn.training.workers import Workers
+from aiayn.training.step import (
+    Objective,
+    accumulate_gradients,
+    gradient_scaler,
+    training_step,
+)
 from aiayn.translation import Translator
 
 # A unit in the last place is 1e-7 in float32, 8e-3 in bfloat16, 1e-3 in float16.
@@ -43,12 +48,12 @@ def difference(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).norm() / expected.norm())
 
 
-def kernels() -> dict[str, Attention]:
+def attention_functions() -> dict[str, Attention]:
     """Every way in which the package computes attention."""
     scores = ("unscaled", "general", "additive")
-    found = {score: attention_kernel(score, HEADS, WIDTH) for score in scores}
+    found = {score: make_attention(score, HEADS, WIDTH) for score in scores}
     relative = RelativeAttention(RelativePositions(WIDTH, WIDTH))
-    fused = attention_kernel("scaled", HEADS, WIDTH)
+    fused = make_attention("scaled", HEADS, WIDTH)
     return {"fused": fused, "written out": Attention(), **found, "relative": relative}
 
 
@@ -65,24 +70,28 @@ def masks() -> dict[str, tuple[Tensor | None, bool]]:
 
 
 def attention_differences(device: torch.device, dtype: torch.dtype) -> dict[str, float]:
-    """By kernel and mask, the largest difference of output and gradients."""
+    """By function and mask, the largest difference of output and gradients."""
     generator = torch.Generator().manual_seed(1)
     shape = (BATCH, HEADS, QUERIES, WIDTH)
     inputs = [torch.randn(shape, generator=generator).to(dtype) for _ in range(3)]
     found = {}
-    for kernel_name, kernel in kernels().items():
-        kernel = kernel.to(dtype)  # so that both sides have the same weights
-        for mask_name, (visible, causal) in masks().items():
+    for function_name, attention_function in attention_functions().items():
+        attention_function = attention_function.to(
+            dtype
+        )  # so that both sides have the same weights
+        for mask_name, (mask, causal) in masks().items():
             results = []
             for where, kind in (("cpu", torch.float64), (device, dtype)):
                 Q, K, V = (x.detach().to(where, kind).requires_grad_() for x in inputs)
-                mask = visible.to(where) if visible is not None else None
-                heads = deepcopy(kernel).to(where, kind)(Q, K, V, mask, causal)
+                moved_mask = mask.to(where) if mask is not None else None
+                heads = deepcopy(attention_function).to(where, kind)(
+                    Q, K, V, moved_mask, causal
+                )
                 heads.square().sum().backward()
                 results.append([heads, Q.grad, K.grad, V.grad])
             pairs = zip(results[1], results[0], strict=True)
             worst = max(difference(ours, expected) for ours, expected in pairs)
-            found[f"{kernel_name}, {mask_name}"] = worst
+            found[f"{function_name}, {mask_name}"] = worst
     return found
 
 
@@ -101,7 +110,7 @@ def step_differences(device: torch.device, dtype: torch.dtype) -> dict[str, floa
         optimizer = make_optimizer(model)
         scaler = gradient_scaler(workers.device, kind)
         work = gpu_steps.global_batch(pairs, 1, workers.device)
-        add_gradients(objective, work, 1, config, workers, scaler, kind)
+        accumulate_gradients(objective, work, 1, config, workers, scaler, kind)
         scaler.unscale_(optimizer)
         gradient = nn.utils.parameters_to_vector(p.grad for p in model.parameters())
         scaler.update(scaler.get_scale())
@@ -120,8 +129,8 @@ def translations(
     device: torch.device | str, dtype: torch.dtype, sentences: int
 ) -> list[str]:
     """What the small model that ships makes of the first sentences of its test set."""
-    model, vocabulary = laboratory_model()
-    lines = load_pairs("laboratory", "en-de", "test").source[:sentences]
+    model, vocabulary = pretrained("synthetic-en-de")
+    lines = load_pairs("synthetic", "en-de", "test").source[:sentences]
     return list(Translator(deepcopy(model).to(device, dtype), vocabulary)(lines))
 
 

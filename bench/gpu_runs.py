@@ -19,16 +19,17 @@ import gpu_steps
 import torch
 from safetensors.torch import load_file
 
+from aiayn.ablations.sweep import run_sweep
 from aiayn.data import load_pairs
+from aiayn.decoding import SearchConfig
 from aiayn.errors import InputError
+from aiayn.metrics.bleu_variants import bleu_by_variant
 from aiayn.model import config
-from aiayn.table3.sweep import sweep
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.checkpoint import list_checkpoints
-from aiayn.training.metrics import Metrics
+from aiayn.training.metrics_log import Metrics
 from aiayn.training.trained_run import TrainedRun, test_split
-from aiayn.translation import SearchConfig, Translator
-from aiayn.translation.bleu_forms import bleu_in_every_form
+from aiayn.translation import Translator
 from aiayn.translation.ctranslate2 import write_ctranslate2
 
 ROWS = "base,D,E"
@@ -52,29 +53,29 @@ FULL = Sizes(
     base=recipe(
         "base",
         model={"vocabulary_size": 8000, "dropout": 0.3},
-        batches={"tokens": 8192, "drop_too_long": True},
+        batches={"tokens": 8192, "skip_long": True},
         optimizer={"warmup": 1000, "cooldown": 1500},
         checkpoints={"steps": 250},
         steps=4000,
     ),
     sweep={"scale": 0.5},
 )
-_SMALL = config("laboratory", vocabulary_size=60)
+_SMALL = config("synthetic", vocabulary_size=60)
 TINY = Sizes(
     sentences=8,
     steps=gpu_steps.Sizes({"base": _SMALL}, tokens=200, steps=2, rounds=1, product=64),
     launch=["--steps", "40", "--checkpoints.steps", "10"],
     base=recipe(
-        "laboratory",
+        "synthetic",
         model={"vocabulary_size": 60},
-        batches={"drop_too_long": True},
+        batches={"skip_long": True},
         checkpoints={"steps": 2},
         steps=6,
     ),
     sweep={
         "scale": 0.125,
         "recipe": recipe(
-            "laboratory",
+            "synthetic",
             model={"vocabulary_size": 60},
             batches={"tokens": 200},
             optimizer={"rate_factor": 0.5},
@@ -124,7 +125,7 @@ def launch(job: Job) -> dict[str, Any]:
     """Part (c): CUDA's sums are not ordered, so two undisturbed runs differ, too; a run
     that was killed may be three times as far from one of them as they are apart.
     """
-    words = ["launch", "--workers", "1", "--data", job.data, "--recipe", "laboratory"]
+    words = ["launch", "--workers", "1", "--data", job.data, "--recipe", "synthetic"]
     words += [*job.sizes.launch, "--device", job.device.type]
     if job.sizes is TINY:
         words += ["--model.vocabulary-size", "60", "--batches.tokens", "200"]
@@ -198,7 +199,7 @@ def base(job: Job) -> dict[str, Any]:
     trained = TrainedRun.read(run)
     test = load_pairs(job.data, "en-de", test_split(job.data))
     ours = list(Translator(*trained.load(job.device))(test.source, batch_tokens=20_000))
-    forms = bleu_in_every_form(ours, test.target, "de").values()
+    forms = bleu_by_variant(ours, test.target, "de").values()
     names = "steps label_smoothing seed"
     return {
         "data": job.data,
@@ -219,8 +220,8 @@ def base(job: Job) -> dict[str, Any]:
         "curve": [
             [step, round(p, 4)] for step, p in Metrics(run).validations().items()
         ],
-        "bleu": {each.form: round(each.value, 2) for each in forms},
-        "signatures": {each.form: each.signature for each in forms},
+        "bleu": {each.variant: round(each.value, 2) for each in forms},
+        "signatures": {each.variant: each.signature for each in forms},
     }
 
 
@@ -243,7 +244,7 @@ def table3(job: Job) -> None:
     places = {"workers_per_gpu": job.together} if gpu else {"workers": 1}
     with interrupted_after(job.left - 40.0 * gpu):
         seeds = 1 if job.sizes is TINY else 5
-        sweep(
+        run_sweep(
             "base,E" if job.sizes is TINY else ROWS,
             job.data,
             path,

@@ -18,7 +18,7 @@ import torch
 import training
 from torch import nn
 
-from aiayn.costs.hardware import (
+from aiayn.complexity.flops import (
     PAPER_RUNS,
     batch_flops,
     measured_peak,
@@ -26,12 +26,12 @@ from aiayn.costs.hardware import (
 )
 from aiayn.data import make_batch
 from aiayn.data.batching import GlobalBatch
-from aiayn.fast_paths import training_dtype
+from aiayn.device import training_dtype
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.training import TrainingConfig
+from aiayn.training.distributed import Workers
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.step import Objective, gradient_scaler, training_step
-from aiayn.training.workers import Workers
 
 MEAN_LENGTH, SPREAD = 27, 0.6
 Pairs = list[tuple[list[int], list[int]]]

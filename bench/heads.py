@@ -2,7 +2,7 @@
 
 python bench/heads.py [--seeds 1 2 3 4 5] [--steps 2400] [--again]
 
-The model is the laboratory's. A training takes the first 2,400 of the recipe's 4,400
+The recipe is `synthetic`. A training takes the first 2,400 of the recipe's 4,400
 steps, 5 to 8 minutes of one core. A model that is in the cache is not trained again,
 and a seed that is in the record is left out unless it is asked for with --again: the
 script may be stopped at any time.
@@ -17,35 +17,41 @@ import records
 import torch
 from filelock import FileLock
 
-from aiayn.data import Vocabulary
-from aiayn.data.files import cache_folder
-from aiayn.fast_paths import keep_heap
-from aiayn.inside.heads import (
-    SPANS,
-    WAYS,
-    Example,
+from aiayn.analysis.attention_maps import AttentionKind, Head
+from aiayn.analysis.head_roles import agreement, assign_roles
+from aiayn.analysis.probes import (
+    DISTANCES,
+    DISTANT_RELATIONS,
+    AttentionExample,
+    accuracy_by_distance,
     antecedent,
-    ask,
     best_head,
     chance,
     entropy,
-    examples_of,
-    far_shares,
     from_target,
-    nearest_before,
+    head_accuracy,
+    nearest_baseline,
     nouns,
     pair_batch,
-    pronoun_place,
-    share_right,
+    pronoun_position,
+    read_examples,
+    relation_cases,
 )
-from aiayn.inside.pruning import all_heads, averaged, mean_outputs, silenced
-from aiayn.inside.sentence import Head, Kind
-from aiayn.inside.tasks import agreement, tasks_of
-from aiayn.laboratory import Pair, sample
-from aiayn.laboratory_model import cached_model
+from aiayn.analysis.pruning import (
+    all_heads,
+    mean_ablation,
+    mean_head_outputs,
+    zero_ablation,
+)
+from aiayn.data import Vocabulary
+from aiayn.data.io import cache_folder
+from aiayn.device import keep_heap
+from aiayn.metrics.bleu import corpus_bleu
 from aiayn.model import Transformer
+from aiayn.shipped import cached_model
+from aiayn.synthetic import Pair, sample
 from aiayn.training import recipe
-from aiayn.translation import Translator, bleu
+from aiayn.translation import Translator
 
 TASKS, FAR, PRONOUNS = 500, 30, 200  # sentences to choose by, and as many to score on
 TRANSLATED = 300
@@ -53,11 +59,11 @@ STEPS = 2400  # of the 4,400 of the recipe
 
 
 def tasks(model: Translator) -> dict[str, Any]:
-    """What the heads of the encoder do, and those that look across; whether they
+    """What the heads of the encoder do, and cross-attention heads; whether they
     differ.
     """
     choose, score = (
-        examples_of(model, sample(TASKS, 5, split)) for split in ("valid", "test")
+        read_examples(model, sample(TASKS, 5, split)) for split in ("valid", "test")
     )
     found: dict[str, Any] = {"asked": {}, "agreement": {}}
     for kind in ("encoder", "cross"):
@@ -70,7 +76,7 @@ def tasks(model: Translator) -> dict[str, Any]:
                 "alike": round(task.alike, 4),
                 "done": task.done,
             }
-            for task in tasks_of(choose, score, kind)
+            for task in assign_roles(choose, score, kind)
         ]
     return found
 
@@ -87,19 +93,19 @@ class Far(NamedTuple):
 
 
 def attending(
-    choose: dict[int, list[Example]],
-    score: dict[int, list[Example]],
+    choose: dict[int, list[AttentionExample]],
+    score: dict[int, list[AttentionExample]],
     name: str,
     untrained: float = 0.0,
 ) -> Far:
     """From the verb; `untrained` is the share of an untrained model's best head."""
     means, clear = [], []
     for found in (choose, score):
-        each = far_shares(found, name)
+        each = accuracy_by_distance(found, name)
         share = torch.stack([*each.values()]).mean(dim=0)
-        others = torch.stack([*far_shares(found, name, others=True).values()]).mean(
-            dim=0
-        )
+        others = torch.stack(
+            [*accuracy_by_distance(found, name, others=True).values()]
+        ).mean(dim=0)
         means.append((share, others))
         clear.append(share - others.clamp(min=max(untrained, 1 / len(each))) >= 0.1)
     layer = int((clear[0].sum(dim=1) + means[0][0].mean(dim=1)).argmax())
@@ -118,7 +124,7 @@ def attending(
 def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
     """Which heads attend to the far end, and how often the best finds it, both ways."""
     choose, score = (
-        {span: examples_of(model, sample(FAR, 1, split, span)) for span in SPANS}
+        {span: read_examples(model, sample(FAR, 1, split, span)) for span in DISTANCES}
         for split in ("valid", "test")
     )
     found: dict[str, Any] = {}
@@ -135,9 +141,9 @@ def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
             "best": list(seen.best[1:]),
             **rounded,
         }
-    for way, (name, back) in WAYS.items():
+    for way, (name, back) in DISTANT_RELATIONS.items():
         means = [
-            torch.stack([*far_shares(some, name, back).values()]).mean(dim=0)
+            torch.stack([*accuracy_by_distance(some, name, back).values()]).mean(dim=0)
             for some in (choose, score)
         ]
         found[way] = round(float(means[1][best_head(means[0], "encoder")[1:]]), 4)
@@ -145,17 +151,20 @@ def far(model: Translator, untrained: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def at_pronouns(
-    kind: Kind, choose: list[Example], score: list[Example]
+    kind: AttentionKind, choose: list[AttentionExample], score: list[AttentionExample]
 ) -> tuple[Head, dict[str, Any]]:
     """What the best head of that kind looks at where the pronoun is read or written."""
-    question = antecedent if kind == "encoder" else from_target(antecedent)
-    head = best_head(share_right(ask(choose, question, kind, nouns)), kind)
-    asked, everywhere = ask(score, question, kind, nouns), ask(score, question, kind)
+    relation = antecedent if kind == "encoder" else from_target(antecedent)
+    head = best_head(head_accuracy(relation_cases(choose, relation, kind, nouns)), kind)
+    asked, everywhere = (
+        relation_cases(score, relation, kind, nouns),
+        relation_cases(score, relation, kind),
+    )
     bits = torch.stack([entropy(case.weights[head[1:]]) for case in everywhere]).mean()
     found = {
         "head": list(head[1:]),
-        "nouns": round(float(share_right(asked)[head[1:]]), 4),
-        "words": round(float(share_right(everywhere)[head[1:]]), 4),
+        "nouns": round(float(head_accuracy(asked)[head[1:]]), 4),
+        "words": round(float(head_accuracy(everywhere)[head[1:]]), 4),
         "bits": round(float(bits), 4),
     }
     return head, found
@@ -165,7 +174,7 @@ def right(model: Transformer, vocabulary: Vocabulary, pairs: list[Pair]) -> floa
     """The share of pronouns that are written right, the words before them given."""
     batch, places = (
         pair_batch(vocabulary, pairs),
-        [pronoun_place(vocabulary, pair) for pair in pairs],
+        [pronoun_position(vocabulary, pair) for pair in pairs],
     )
     with torch.no_grad():
         guesses = model(batch.source, batch.target).argmax(dim=-1)
@@ -182,23 +191,23 @@ def pronouns(model: Translator) -> dict[str, Any]:
     network, vocabulary = model.model, model.vocabulary
     assert isinstance(network, Transformer)
     choose, score = (
-        examples_of(model, sample(PRONOUNS, seed, "pronouns")) for seed in (6, 7)
+        read_examples(model, sample(PRONOUNS, seed, "pronouns")) for seed in (6, 7)
     )
-    cases = ask(score, antecedent, candidates=nouns)
+    cases = relation_cases(score, antecedent, candidates=nouns)
     found: dict[str, Any] = {
         "chance": round(chance(cases), 4),
-        "nearest": round(nearest_before(cases), 4),
+        "nearest": round(nearest_baseline(cases), 4),
     }
     _, found["encoder"] = at_pronouns("encoder", choose, score)
     finder, found["cross"] = at_pronouns("cross", choose, score)
     pairs = [example.pair for example in score]
-    means = mean_outputs(network, pair_batch(vocabulary, sample(200, 5, "valid")))
+    means = mean_head_outputs(network, pair_batch(vocabulary, sample(200, 5, "valid")))
     encoder = [head for head in all_heads(network) if head.kind == "encoder"]
     found["right"] = {"whole": right(network, vocabulary, pairs)}
     for name, heads in (("finder", [finder]), ("encoder", encoder)):
-        with silenced(network, heads):
+        with zero_ablation(network, heads):
             found["right"][f"{name} zero"] = right(network, vocabulary, pairs)
-        with averaged(network, heads, means):
+        with mean_ablation(network, heads, means):
             found["right"][f"{name} mean"] = right(network, vocabulary, pairs)
     return found
 
@@ -218,12 +227,12 @@ def measured(
 def run(seed: int, steps: int) -> dict[str, Any]:
     """A training and an untrained model of the same shape."""
     network, vocabulary = cached_model(
-        replace(recipe("laboratory", seed=seed), steps=steps), "en-de"
+        replace(recipe("synthetic", seed=seed), steps=steps), "en-de"
     )
     assert isinstance(network, Transformer)
     translator = Translator(network, vocabulary)
     pairs = sample(TRANSLATED, split="test")
-    score = bleu(
+    score = corpus_bleu(
         translator([pair.source for pair in pairs]), [pair.target for pair in pairs]
     )[0]
     torch.manual_seed(seed)

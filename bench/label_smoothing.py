@@ -8,7 +8,7 @@ python bench/label_smoothing.py --seeds 1 --steps 60   # a trial: printed, not w
 The other data have records of their own, label-smoothing-multi30k.json and
 label-smoothing-variants.json.
 
-`variants` is the laboratory with several right translations: where a German word has a
+`variants` is synthetic, with several right translations: where a German word has a
 synonym, that one stands in two cases of five, by chance. 40,000 pairs, dropout 0.1,
 2800 steps unless given, five seeds; accuracy on 5000 unseen sentences. Written run by
 run; what the record has is not run again. A record of other steps is to be moved away.
@@ -36,16 +36,17 @@ import torch
 from aiayn.data import Pairs, Vocabulary, encode_pairs, load_pairs, make_batch
 from aiayn.data.batching import group_by_length, lengths_of
 from aiayn.data.vocabulary import PAD_ID
-from aiayn.fast_paths import keep_heap
-from aiayn.laboratory.corpus import sample
-from aiayn.model.base import EncoderDecoder
+from aiayn.device import keep_heap
+from aiayn.metrics.bleu import corpus_bleu
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.synthetic.corpus import sample
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.loss import label_smoothed_loss
 from aiayn.training.progress import Progress
-from aiayn.translation import Translator, bleu
+from aiayn.translation import Translator
 
 EPSILONS = 0.0, 0.1
-# Words that may stand for each other in every sentence of the laboratory, form by form.
+# Words that may stand for each other in every synthetic sentence, form by form.
 SYNONYMS = dict(
     pair.split("=")
     for pair in """weil=da Weil=Da schon=bereits sehr=überaus jetzt=nun Warum=Wieso
@@ -72,13 +73,11 @@ SYNONYMS |= {
 }
 SHARE = 0.4  # of the cases in which the synonym stands
 SIZES = {"train": 40_000, "valid": 1000, "test": 5000}
-TESTS = {"laboratory": ["test", "novel", "long"], "multi30k": ["test_2016_flickr"]}
+TESTS = {"synthetic": ["test", "novel", "long"], "multi30k": ["test_2016_flickr"]}
 
 
 def drawn(split: str) -> Pairs:
-    """The laboratory's pairs, where each word that has a synonym gave way to it by
-    chance.
-    """
+    """Synthetic pairs, where each word that has a synonym gave way to it by chance."""
     chance = Random(f"{split} variants").random
     german = []
     pairs = sample(SIZES[split], split=split)
@@ -123,7 +122,7 @@ def run(config: TrainingConfig, data: str) -> dict[str, float]:
     found = {"perplexity": perplexity, "accuracy": accuracy}
     for split in TESTS[data]:
         pairs = load_pairs(data, "en-de", split)
-        found[f"bleu_{split}"] = bleu(
+        found[f"bleu_{split}"] = corpus_bleu(
             translator(list(pairs.source)), list(pairs.target)
         )[0]
     settings = {
@@ -149,7 +148,9 @@ def run_variants(config: TrainingConfig, pairs: dict[str, Pairs]) -> dict[str, A
     perplexity, accuracy, tokens = teacher_forced(
         translator.model, translator.vocabulary, test
     )
-    score = bleu(translator(list(test.source[:1000])), list(test.target[:1000]))[0]
+    score = corpus_bleu(translator(list(test.source[:1000])), list(test.target[:1000]))[
+        0
+    ]
     found = {"perplexity": perplexity, "accuracy": accuracy, "bleu_test": score}
     settings = {
         "seed": config.seed,
@@ -178,7 +179,7 @@ def variants(seeds: list[int], epsilons: list[float], steps: int) -> None:
         # Those of an earlier form do not say whether a run was still learning.
         return [run for run in record["runs"] if "validated" in run]
 
-    shape = recipe("laboratory")
+    shape = recipe("synthetic")
     config = replace(shape, model=replace(shape.model, dropout=0.1), steps=steps)
     about = {
         "data": "variants",
@@ -202,7 +203,7 @@ def main() -> None:
     """Write the record, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+")
-    parser.add_argument("--data", choices=[*TESTS, "variants"], default="laboratory")
+    parser.add_argument("--data", choices=[*TESTS, "variants"], default="synthetic")
     parser.add_argument(
         "--steps", type=int, help="of variants; else so few, for a trial"
     )
@@ -226,7 +227,7 @@ def main() -> None:
     }
     if arguments.steps is not None:
         print(json.dumps(findings, indent=1))
-    elif arguments.data == "laboratory":
+    elif arguments.data == "synthetic":
         records.write("label-smoothing", findings)
     else:
         records.write(f"label-smoothing-{arguments.data}", findings)

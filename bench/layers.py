@@ -26,8 +26,8 @@ import records
 import torch
 from torch import Tensor, nn
 
-from aiayn.costs.layers import SelfAttention
-from aiayn.fast_paths import keep_heap
+from aiayn.complexity.table1 import SelfAttention
+from aiayn.device import keep_heap
 from aiayn.model import MultiHeadAttention
 from aiayn.model.cache import KeyValueCache
 

@@ -33,16 +33,17 @@ import records
 import sacrebleu
 
 from aiayn.data import load_pairs
-from aiayn.data.files import write_atomically
-from aiayn.fast_paths import find_device, keep_heap
+from aiayn.data.io import write_atomically
+from aiayn.decoding import SearchConfig
+from aiayn.device import find_device, keep_heap
+from aiayn.metrics.bleu import bootstrap_resample
+from aiayn.metrics.bleu_variants import bleu_by_variant, tokenize_like_multi30k
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.checkpoint import save_checkpoint
-from aiayn.training.description import Description
+from aiayn.training.checkpoint_metadata import Description
 from aiayn.training.progress import Progress
 from aiayn.training.trained_run import TrainedRun
-from aiayn.translation import SearchConfig, Translator
-from aiayn.translation.bleu_forms import bleu_in_every_form, prepare_as_multi30k
-from aiayn.translation.bleu_scores import resampled
+from aiayn.translation import Translator
 
 PARTIAL = Path(__file__).resolve().parent / "partial"
 SPLIT, FORM = "test_2016_flickr", "tokenised-lowercased"
@@ -64,7 +65,7 @@ def spread(value: float, drawn: Any) -> dict[str, float]:
 
 def interval(metric: Any, ours: list[str], references: list[str]) -> dict[str, Any]:
     """A score, and what 95 of 100 test sets drawn from this one would give."""
-    found = spread(*resampled(metric, ours, references))
+    found = spread(*bootstrap_resample(metric, ours, references))
     return found | {"signature": str(metric.get_signature())}
 
 
@@ -77,11 +78,11 @@ def translator(run: Path, alpha: float) -> Translator:
 def bleu_on_val(run: Path, pair: str) -> dict[str, float]:
     """BLEU on the validation set, in the published form, with each alpha."""
     valid = load_pairs("multi30k", pair, "val")
-    references = prepare_as_multi30k(list(valid.target), pair[-2:])
+    references = tokenize_like_multi30k(list(valid.target), pair[-2:])
     found = {}
     for alpha in ALPHAS:
         ours = list(translator(run, alpha)(valid.source))
-        prepared = prepare_as_multi30k(ours, pair[-2:])
+        prepared = tokenize_like_multi30k(ours, pair[-2:])
         score = as_published().corpus_score(prepared, [references])
         found[str(alpha)] = round(score.score, 2)
     return found
@@ -99,12 +100,14 @@ def scores(run: Path, pair: str, alpha: float) -> dict[str, Any]:
     """
     test, language = load_pairs("multi30k", pair, SPLIT), pair[-2:]
     ours = list(translator(run, alpha)(test.source))
-    forms = bleu_in_every_form(ours, test.target, language).values()
-    prepared = [prepare_as_multi30k(lines, language) for lines in (ours, test.target)]
+    forms = bleu_by_variant(ours, test.target, language).values()
+    prepared = [
+        tokenize_like_multi30k(lines, language) for lines in (ours, test.target)
+    ]
     chrf = sacrebleu.metrics.CHRF(lowercase=True)
     return {
-        "bleu": {each.form: round(each.value, 2) for each in forms},
-        "signatures": {each.form: each.signature for each in forms},
+        "bleu": {each.variant: round(each.value, 2) for each in forms},
+        "signatures": {each.variant: each.signature for each in forms},
         "measured": {
             FORM: interval(as_published(), *prepared),
             "chrF": interval(chrf, ours, list(test.target)),

@@ -3,7 +3,7 @@
 python bench/parsing.py --record [--seeds 1 2 3]  # a quarter of an hour on two cores
 python bench/parsing.py --seeds 1 --steps 100     # a trial: printed, not written
 
-All learn by the recipe `parser` from the laboratory's trees, the same sentences in the
+All learn by the recipe `parser` from synthetic trees, the same sentences in the
 same order, as many steps. A process has one thread, and there is one for each core.
 What is done stays in runs/parsing until the record is whole: called again after an
 interruption, it goes on.
@@ -22,14 +22,14 @@ from typing import Any
 import records
 import torch
 
-from aiayn.data.encoded import available_cpus
-from aiayn.data.files import write_atomically
+from aiayn.ablations.rows import parameters
+from aiayn.data.io import write_atomically
+from aiayn.data.tokenized import available_cpus
 from aiayn.data.trees import read_tree
-from aiayn.fast_paths import keep_heap
-from aiayn.laboratory import sample
+from aiayn.device import keep_heap
+from aiayn.metrics.evalb import bracket_scores, strict_bracket_scores
 from aiayn.parsing import Parser
-from aiayn.parsing.evalb import evalb, strict
-from aiayn.table3.rows import parameters
+from aiayn.synthetic import sample
 from aiayn.training import TrainingConfig, recipe, train_model
 from aiayn.training.progress import Progress
 
@@ -56,11 +56,14 @@ def measured(
             for pair in sample(10 if trial else sentences, split=split)
         ]
         parses = parser([tree.words() for tree in gold])
-        scores, trees = evalb(gold, parses), sum(parse is not None for parse in parses)
+        scores, trees = (
+            bracket_scores(gold, parses),
+            sum(parse is not None for parse in parses),
+        )
         found[split] = {
             "f1": round(scores.f1, 3),
             "skipped": scores.skipped,
-            "strict_f1": round(strict(gold, parses).f1, 3),
+            "strict_f1": round(strict_bracket_scores(gold, parses).f1, 3),
             "complete_match": round(scores.complete_match, 3),
             "trees": round(100 * trees / len(parses), 3),
         }
@@ -77,7 +80,7 @@ def run(name: str, seed: int, steps: int | None, folder: Path) -> dict[str, Any]
     keep_heap()
     config, trial = configuration(name, seed, steps), steps is not None
     train_model(
-        config, "laboratory", "en-trees", folder, resume=True, progress=Progress()
+        config, "synthetic", "en-trees", folder, resume=True, progress=Progress()
     )
     perplexities = records.validations(folder)
     found = {

@@ -17,15 +17,15 @@ import records
 import torch
 import torch.nn.functional as F
 
-from aiayn.data.files import write_atomically
+from aiayn.data.io import write_atomically
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.model.recurrent import RecurrentConfig, RecurrentModel
+from aiayn.model.baselines.recurrent import RecurrentConfig, RecurrentModel
 from aiayn.training.optimizer import make_optimizer, set_rate
 
 SEEDS = [1, 2, 3, 4, 5]
 # Each with so many facts.
 GAMES = [("Transformer", 4), ("RNN with attention", 4), ("RNN", 4), ("RNN", 1)]
-CHAPTER = records.RUNS.parent / "01-introduction.ipynb"
+CHAPTER = records.RUNS.parent / "1-paper/1-introduction.ipynb"
 WORK = records.RUNS.parent.parent / "runs" / "recall"
 NEEDED: list[Any] = [
     torch,

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from aiayn.data.files import write_atomically
-from aiayn.training.metrics import Metrics
-from aiayn.training.provenance import provenance
+from aiayn.data.io import write_atomically
+from aiayn.training.metrics_log import Metrics
+from aiayn.training.provenance import current_provenance
 from aiayn.training.trained_run import TrainedRun
 
 RUNS = Path(__file__).resolve().parent.parent / "book" / "runs"
@@ -46,8 +46,10 @@ def check_peers() -> None:
         )
 
 
-# When the program starts: commits may come while it runs.
-START = provenance(["python", *sys.argv])
+# When the program starts: commits may come while it runs. `command` is kept as it was
+# typed; `command_today` is changed when a script or an option gets another name.
+MADE = current_provenance(["python", *sys.argv])
+START = {"command": MADE["command"], "command_today": MADE["command"]} | MADE
 
 
 def machine() -> str:

@@ -1,4 +1,4 @@
-"""Train the models of the chapter "Since 2017" in the laboratory, with five seeds.
+"""Train the models of the chapter "Since 2017" on the synthetic corpus, for five seeds.
 
 python bench/since_2017.py [--workers 2]    # about 80 minutes on two quiet cores
 
@@ -28,21 +28,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn import one_page, since_2017
 from aiayn.data.batching import Example, group_by_length, lengths_of, make_batch
 from aiayn.data.corpora import load_pairs
-from aiayn.data.files import write_atomically
+from aiayn.data.io import write_atomically
 from aiayn.data.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from aiayn.laboratory import sample
+from aiayn.metrics.bleu import corpus_bleu
+from aiayn.minimal import language_model
+from aiayn.minimal import transformer as minimal
+from aiayn.synthetic import sample
 from aiayn.training.optimizer import learning_rate, make_optimizer, set_rate
-from aiayn.translation.bleu_scores import bleu
 
 SEEDS, RATES = [1, 2, 3, 4, 5], [0.5, 1.0, 2.0]
 TRAINING = {"steps": 2400, "batch_tokens": 1000, "warmup": 400, "vocabulary": 2000}
 SHAPE = {"N": 2, "d_model": 64, "d_ff": 256, "h": 4, "dropout": 0.0}
 SPLITS = ("test", "novel", "long")
 SENTENCES = 1000
-CHAPTER = records.RUNS.parent / "12-since-2017.ipynb"
+CHAPTER = records.RUNS.parent / "2-since-2017/1-since-2017.ipynb"
 CELLS = ("design", "layer", "encoder-decoder", "encoder-decoder-passes")
 CELLS += ("unbiased", "rotary-attention", "steps")
 WORK = records.RUNS.parent.parent / "runs" / "since-2017"
@@ -53,7 +54,7 @@ def chapter() -> dict[str, Any]:
     cells = {
         cell.id: cell.source for cell in nbformat.read(CHAPTER, as_version=4).cells
     }
-    found: dict[str, Any] = dict(vars(since_2017))
+    found: dict[str, Any] = dict(vars(language_model))
     for name in CELLS:
         exec(compile(cells[name], f"cell {name}", "exec"), found)
     return found
@@ -62,7 +63,7 @@ def chapter() -> dict[str, Any]:
 @cache
 def corpus() -> tuple[Vocabulary, dict[str, list[Example]], dict[str, list[str]]]:
     """The vocabulary, and by split the examples and the German sentences."""
-    train = load_pairs("laboratory", "en-de", "train")
+    train = load_pairs("synthetic", "en-de", "train")
     sides = {"train": (train.source, train.target)}
     for split in ("valid", *SPLITS):
         pairs = sample(SENTENCES, split=split)
@@ -80,8 +81,8 @@ def logits_and_labels(
     model: nn.Module, examples: list[Example]
 ) -> tuple[Tensor, Tensor]:
     """What a model says of some pairs, (positions, vocabulary), and what is right."""
-    if isinstance(model, since_2017.LanguageModel):
-        texts, labels = since_2017.joined(
+    if isinstance(model, language_model.LanguageModel):
+        texts, labels = language_model.concatenate_pairs(
             [(list(source), list(target)) for source, target in examples]
         )
         return model(texts).flatten(0, 1), labels.flatten()
@@ -106,9 +107,9 @@ def perplexity(model: nn.Module, examples: list[Example]) -> float:
     for first in range(0, len(examples), 100):
         logits, labels = logits_and_labels(model, examples[first : first + 100])
         total += F.cross_entropy(
-            logits, labels, ignore_index=one_page.PAD, reduction="sum"
+            logits, labels, ignore_index=minimal.PAD, reduction="sum"
         ).item()
-        tokens += int((labels != one_page.PAD).sum())
+        tokens += int((labels != minimal.PAD).sum())
     return math.exp(total / tokens)
 
 
@@ -120,12 +121,12 @@ def translations(model: nn.Module, examples: list[Example]) -> list[list[int]]:
     found: dict[int, list[int]] = {}
     for length, places in by_length.items():
         source = torch.tensor([list(examples[k][0]) for k in places])
-        if isinstance(model, since_2017.LanguageModel):
-            start = torch.full_like(source[:, :1], one_page.BOS)
+        if isinstance(model, language_model.LanguageModel):
+            start = torch.full_like(source[:, :1], minimal.BOS)
             prompts = torch.cat([source, start], dim=1)
-            rows = since_2017.write(model, prompts, longest=60)[:, length + 1 :]
+            rows = language_model.generate(model, prompts, longest=60)[:, length + 1 :]
         else:
-            rows = one_page.translate(model, source, longest=60)[:, 1:]
+            rows = minimal.translate(model, source, longest=60)[:, 1:]
         for k, row in zip(places, rows.tolist(), strict=True):
             found[k] = row[: row.index(EOS_ID)] if EOS_ID in row else row
     return [found[k] for k in range(len(examples))]
@@ -143,7 +144,7 @@ def train(build: Callable[..., nn.Module], step: str, rate: float, seed: int) ->
         set_rate(optimizer, learning_rate(number, SHAPE["d_model"], warmup, rate))
         logits, labels = logits_and_labels(model, next(supply))
         loss = F.cross_entropy(
-            logits, labels, ignore_index=one_page.PAD, label_smoothing=0.1
+            logits, labels, ignore_index=minimal.PAD, label_smoothing=0.1
         )
         optimizer.zero_grad()
         loss.backward()
@@ -159,7 +160,7 @@ def train(build: Callable[..., nn.Module], step: str, rate: float, seed: int) ->
         for split in SPLITS:
             texts = vocabulary.decode(translations(model, examples[split]))
             found["perplexity"][split] = round(perplexity(model, examples[split]), 4)
-            found["bleu"][split] = round(bleu(texts, german[split])[0], 2)
+            found["bleu"][split] = round(corpus_bleu(texts, german[split])[0], 2)
     return found
 
 

@@ -27,7 +27,7 @@ from torch import nn
 
 from aiayn.data import Batch, encode_pairs, load_pairs, make_batch, train_vocabulary
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
-from aiayn.fast_paths import fast_products, keep_heap
+from aiayn.device import fast_products, keep_heap
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.training.step import batch_loss

@@ -16,13 +16,13 @@ import hypothesis
 import pytest
 import torch
 from jaxtyping import install_import_hook
-from kernels import fork_kernels
+from kernel_pool import fork_kernels
 
 # From here on importing the package makes it check the shapes in its annotations. As
-# for mypy, an int will do where a float is asked for. The laboratory has no tensors; it
-# would draw sentences twenty times as slowly.
+# for mypy, an int will do where a float is asked for. The synthetic
+# corpus has no tensors; it would draw sentences twenty times as slowly.
 PACKAGE = Path(__file__).parent.parent / "aiayn"
-ROOMS = {path.stem for path in PACKAGE.glob("[!_.]*")} - {"laboratory"}
+ROOMS = {path.stem for path in PACKAGE.glob("[!_.]*")} - {"synthetic"}
 install_import_hook(
     [f"aiayn.{room}" for room in sorted(ROOMS)],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
@@ -61,7 +61,7 @@ def one_thread(fresh_state: None) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def measured_once() -> Iterator[None]:
     """Each training measures how fast the machine is; here the first one, for all."""
-    import aiayn.training.loop as loop
+    import aiayn.training.trainer as loop
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "measured_peak", functools.cache(loop.measured_peak))

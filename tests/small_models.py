@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from aiayn.model import TransformerConfig, build
-from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.convolutional import ConvolutionalConfig
-from aiayn.model.recurrent import Looks, RecurrentConfig
+from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
+from aiayn.model.baselines.recurrent import AttentionScore, RecurrentConfig
+from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 
 V = 40
 TRANSFORMER = TransformerConfig(V, N=2, d_model=32, d_ff=48, h=4, dropout=0.0)
@@ -57,7 +57,7 @@ SHAPES: dict[str, ModelConfig] = {
     },
     **{
         f"recurrent-{looks}": replace(RECURRENT, attention=looks)
-        for looks in get_args(Looks)
+        for looks in get_args(AttentionScore)
     },
 }
 

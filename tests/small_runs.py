@@ -18,13 +18,13 @@ import pytest
 import safetensors.torch
 import torch
 
-import aiayn.training.loop
+import aiayn.training.trainer
 from aiayn.base_config import changed
 from aiayn.errors import InputError
 from aiayn.model import TransformerConfig
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.checkpoint import list_checkpoints
-from aiayn.training.description import Description
+from aiayn.training.checkpoint_metadata import Description
 from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfig
 
 TINY = TransformerConfig(vocabulary_size=60, N=1, d_model=16, d_ff=32, h=2, dropout=0.1)
@@ -145,7 +145,7 @@ def same_end(one: Path, other: Path) -> bool:
 
 forks = multiprocessing.get_context("forkserver")
 forks.set_forkserver_preload(
-    ["__main__", "aiayn.training.loop", "pytest", "torch._dynamo"]
+    ["__main__", "aiayn.training.trainer", "pytest", "torch._dynamo"]
 )
 
 
@@ -216,8 +216,8 @@ def small_train(
     """`train` with a line of metrics every five steps, and without measuring how fast
     the machine is.
     """
-    aiayn.training.loop.LOG_STEPS = 5
-    aiayn.training.loop.hardware_peak = lambda *_: 1e9
+    aiayn.training.trainer.LOG_STEPS = 5
+    aiayn.training.trainer.hardware_peak = lambda *_: 1e9
     train_model(config, str(corpus), "en-de", out, **options)
 
 

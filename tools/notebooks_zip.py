@@ -9,12 +9,15 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 
-import address
+import set_url
 
-ROOT = address.ROOT
+ROOT = set_url.ROOT
 TOP = "aiayn-notebooks"
+PAGE = re.compile(rb"(?<=\]\()[\w./-]+\.md")  # Markdown that is linked
 README = """\
 # Attention Is All You Need, as a book you can run: the notebooks
 
@@ -23,15 +26,16 @@ Needs Python 3.11 or newer. In this folder:
     python -m venv .venv
     . .venv/bin/activate            (on Windows: work in WSL)
     pip install "aiayn[book] @ git+{address}" jupyterlab
-    jupyter lab 00-how-this-book-works.ipynb
+    jupyter lab 0-start/1-one-page.ipynb
 
 On Linux without a GPU, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 before pip, and it leaves out gigabytes of CUDA. The first chapter that looks into the
 trained model trains it, in some five minutes.
 
-- `*.ipynb`: the chapters, with their outputs, numbered as the paper's sections, and the
-  how-to pages
-- `_static/`: their drawings
+- `0-start/` to `5-launch/`: the chapters, with their outputs; those of `1-paper/` are
+  numbered as the paper's sections
+- `how-to/`: the how-to pages
+- `figures/`: drawings
 - `runs/`: results of long runs, which chapters read
 
 The book as a site, its tests and its history: {address}
@@ -48,24 +52,29 @@ def tracked(*patterns: str) -> list[str]:
     except (OSError, subprocess.CalledProcessError):
         sys.exit(
             "the notebooks are packed from a git checkout:"
-            f" git clone {address.current()}"
+            f" git clone {set_url.current()}"
         )
     return sorted(filter(None, names.split("\0")))
 
 
+def online(name: str, link: re.Match[bytes]) -> bytes:
+    """A page that is not in the archive, where the repository has it."""
+    path = normpath(PurePosixPath("book", name).parent / link[0].decode())
+    return f"{set_url.current()}/blob/main/{path}".encode()
+
+
 def contents() -> dict[str, bytes]:
     """The archive's files."""
-    found = tracked("book/*.ipynb", "book/_static/*.svg", "book/runs/*.json")
+    found = tracked("book/*.ipynb", "book/figures/*.svg", "book/runs/*.json")
     files = {
         str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes()
         for name in found
     }
     for name in files:  # the site's other pages are not in the archive
         if name.endswith(".ipynb"):
-            page = rb"](%b/blob/main/book/\1.md" % address.current().encode()
-            files[name] = re.sub(rb"\]\((\w+)\.md", page, files[name])
+            files[name] = PAGE.sub(partial(online, name), files[name])
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    files["README.md"] = README.format(address=address.current()).encode()
+    files["README.md"] = README.format(address=set_url.current()).encode()
     return dict(sorted(files.items()))
 
 

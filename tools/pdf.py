@@ -3,7 +3,7 @@
 Chromium opens every page as a reader would, so that charts are drawn and formulas
 typeset by the scripts of the site. What it then shows is put together into one long
 page without scripts, whose links lead to places on itself, and printed.
-book/_static/print.css says how paper looks; what only a whole book has (title page,
+site/static/print.css says how paper looks; what only a whole book has (title page,
 contents, running heads) is said here.
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import address
 import pikepdf
+import set_url
 import yaml
 from browser import NoBrowser, chromium
 from playwright.sync_api import Browser
@@ -154,7 +154,7 @@ class Entry:
     @property
     def name(self) -> str:
         """What its places in the book begin with."""
-        return self.page.rpartition("/")[2]
+        return self.page.removeprefix("book/").replace("/", "-")
 
 
 def entries() -> list[Entry]:
@@ -181,7 +181,7 @@ def settings() -> dict[str, Any]:
 
 def online() -> str:
     """Where the site is published."""
-    owner, name = address.current().removeprefix("https://github.com/").split("/")
+    owner, name = set_url.current().removeprefix("https://github.com/").split("/")
     return f"https://{owner}.github.io/{name}/"
 
 
@@ -235,7 +235,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
         f'<h1>{html.escape(title)}</h1><p class="under">{html.escape(under)}</p>'
         f'<div class="rule"></div><p class="foot">{html.escape(settings()["author"])},'
         f" {settings()['copyright']}"
-        f'<br>To run: <a href="{address.current()}">{address.current()}</a>'
+        f'<br>To run: <a href="{set_url.current()}">{set_url.current()}</a>'
         f'<br>To read online: <a href="{online()}">{online()}</a></p>'
     )
     return (

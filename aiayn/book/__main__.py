@@ -1,19 +1,19 @@
 """The command python -m aiayn.book.
 
-From "From cells to a package":
-https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+From "The exporter":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-4-from-cells-to-a-package.ipynb, cell main-imports
+# book/3-workshop/01-exporter.ipynb, cell main-imports
 import argparse
 from pathlib import Path
 
 from aiayn.book.cells import BookError
-from aiayn.book.export import export
+from aiayn.book.export import export_book
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell project
+# book/3-workshop/01-exporter.ipynb, cell project
 def project(start: Path) -> Path:
     """The project that `start` lies in.
 
@@ -29,7 +29,7 @@ def project(start: Path) -> Path:
     raise BookError(f"{start}: {fault}")
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell main
+# book/3-workshop/01-exporter.ipynb, cell main
 def main() -> None:
     """`python -m aiayn.book export [--check]`.
 
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help=about)
     arguments = parser.parse_args()
     try:
-        result = export(project(Path.cwd().resolve()), arguments.check)
+        result = export_book(project(Path.cwd().resolve()), arguments.check)
     except (BookError, OSError) as error:
         parser.exit(2, f"aiayn.book: {error}\n")
     print("\n".join(result) or "the package is what the book says")
@@ -52,7 +52,7 @@ def main() -> None:
         parser.exit(1, f"aiayn.book: {fault}\n")
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell run
+# book/3-workshop/01-exporter.ipynb, cell run
 # A notebook, too, is __main__, but in no package.
 if __name__ == "__main__" and __package__:
     main()

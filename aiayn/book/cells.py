@@ -1,11 +1,11 @@
 """Reads the exported cells of a chapter.
 
-From "From cells to a package":
-https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+From "The exporter":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-4-from-cells-to-a-package.ipynb, cell cells-imports
+# book/3-workshop/01-exporter.ipynb, cell cells-imports
 import ast
 import difflib
 import json
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell piece
+# book/3-workshop/01-exporter.ipynb, cell piece
 class BookError(Exception):
     """Something in a chapter that its author has to put right: where, and how."""
 
 
 @dataclass(frozen=True)
-class Piece:
+class ExportedCell:
     """One exported cell."""
 
     notebook: Path  # the chapter it stands in
@@ -37,7 +37,7 @@ class Piece:
         return f"{self.notebook.as_posix()}, cell {self.cell}"
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell read-notebook
+# book/3-workshop/01-exporter.ipynb, cell read-notebook
 def read_notebook(root: Path, path: Path) -> dict[str, Any]:
     """Read a chapter, with each cell's source as one string, its tags, and metadata.
 
@@ -64,7 +64,7 @@ def read_notebook(root: Path, path: Path) -> dict[str, Any]:
     return notebook
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell tags
+# book/3-workshop/01-exporter.ipynb, cell tags
 KNOWN_TAGS = [
     *("export", "export:", "claim:", "raises-exception", "skip-execution"),
     *("remove-cell", "remove-input", "remove-output", "remove-stdout", "remove-stderr"),
@@ -84,8 +84,8 @@ def check_tags(tags: list[str], origin: str) -> None:
             raise BookError(f"{origin}: unknown tag {tag!r}; did you mean {near[0]!r}?")
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell target
-def target(tags: list[str], module: str | None, origin: str) -> str | None:
+# book/3-workshop/01-exporter.ipynb, cell target
+def target_module(tags: list[str], module: str | None, origin: str) -> str | None:
     """The module a cell with these tags goes to; None if it stays in the chapter."""
     exports = [tag for tag in tags if tag == "export" or tag.startswith("export:")]
     if not exports:
@@ -100,8 +100,8 @@ def target(tags: list[str], module: str | None, origin: str) -> str | None:
     return name
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell pieces
-def pieces(root: Path, path: Path) -> Iterator[Piece]:
+# book/3-workshop/01-exporter.ipynb, cell pieces
+def exported_cells(root: Path, path: Path) -> Iterator[ExportedCell]:
     """The exported cells of one chapter, in its order.
 
     Raises
@@ -113,7 +113,7 @@ def pieces(root: Path, path: Path) -> Iterator[Piece]:
     for cell in notebook["cells"]:
         origin = f"{path.relative_to(root).as_posix()}, cell {cell['id']}"
         check_tags(cell["tags"], origin)
-        name = target(cell["tags"], notebook["aiayn"].get("module"), origin)
+        name = target_module(cell["tags"], notebook["aiayn"].get("module"), origin)
         if name is None:
             continue
         if (kind := cell["cell_type"]) != "code":
@@ -125,10 +125,10 @@ def pieces(root: Path, path: Path) -> Iterator[Piece]:
             fault = f"line {error.lineno}: does not parse: {error.msg}"
             raise BookError(f"{origin}, {fault}") from None
         source = cell["source"].strip("\n")
-        yield Piece(path.relative_to(root), cell["id"], name, source)
+        yield ExportedCell(path.relative_to(root), cell["id"], name, source)
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell bound-names
+# book/3-workshop/01-exporter.ipynb, cell bound-names
 _Named = ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
@@ -157,7 +157,7 @@ def bound_names(source: str) -> list[str]:
     return list(dict.fromkeys(visit(ast.parse(source))))
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell used-names
+# book/3-workshop/01-exporter.ipynb, cell used-names
 def used_names(source: str) -> set[str]:
     """The global names that `source` reads, inside its functions and classes too."""
 

@@ -1,11 +1,11 @@
 """Checks claims of the paper, and reads the records of long runs.
 
-From "From cells to a package":
-https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+From "The exporter":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-4-from-cells-to-a-package.ipynb, cell claims-imports
+# book/3-workshop/01-exporter.ipynb, cell claims-imports
 import html
 import json
 import math
@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from aiayn.errors import InputError
 
-# book/11-4-from-cells-to-a-package.ipynb, cell states
-State = Literal[
+# book/3-workshop/01-exporter.ipynb, cell states
+Verdict = Literal[
     "holds", "does not hold", "does not hold here", "undecided", "not yet run"
 ]
 Evidence = Literal[
@@ -28,10 +28,10 @@ Evidence = Literal[
     "simulation",
     "timing",
     "toy",
-    "laboratory",
+    "synthetic corpus",
     "real text",
 ]
-_MARKS: dict[State, str] = {
+_MARKS: dict[Verdict, str] = {
     "holds": "✓",
     "does not hold": "✗",
     "does not hold here": "✗",
@@ -40,7 +40,7 @@ _MARKS: dict[State, str] = {
 }
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell claim
+# book/3-workshop/01-exporter.ipynb, cell claim
 def claim(
     identifier: str,
     holds: bool | None = None,
@@ -50,7 +50,7 @@ def claim(
     expected: bool | None = True,
     run: str = "",
 ) -> None:
-    """Check a claim of the paper (an id of `book/claims.yml`) and show one quiet line.
+    """Check a claim of the paper (an id of `claims.yml`) and show one quiet line.
 
     Parameters
     ----------
@@ -71,47 +71,49 @@ def claim(
     AssertionError
         If what was found is not what the book says.
     """
-    failed: State = "does not hold" if evidence == "proof" else "does not hold here"
-    state: State = "holds" if holds else failed
-    state = "undecided" if holds is None else state
-    state = "not yet run" if run else state
-    found = f"{state} ({evidence})" + (f": {figure}" if figure else "")
-    found += f"; the command is {run}" if run else ""
+    failed: Verdict = "does not hold" if evidence == "proof" else "does not hold here"
+    verdict: Verdict = "holds" if holds else failed
+    verdict = "undecided" if holds is None else verdict
+    verdict = "not yet run" if run else verdict
+    result = f"{verdict} ({evidence})" + (f": {figure}" if figure else "")
+    result += f"; the command is {run}" if run else ""
     if not run and (None if holds is None else bool(holds)) is not expected:
-        raise AssertionError(f"Claim {identifier} {found}; the book says otherwise")
-    record = {"claim": identifier, "state": state, "evidence": evidence}
+        raise AssertionError(f"Claim {identifier} {result}; the book says otherwise")
+    record = {"claim": identifier, "state": verdict, "evidence": evidence}
     record |= {"figure": figure} | ({"run": run} if run else {})
-    _show_claim(_MARKS[state], f"Claim {identifier}", found, record)
+    _show_claim(_MARKS[verdict], f"Claim {identifier}", result, record)
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell show-claim
-def _show_claim(mark: str, name: str, found: str, record: dict[str, str]) -> None:
+# book/3-workshop/01-exporter.ipynb, cell show-claim
+def _show_claim(mark: str, name: str, result: str, record: dict[str, str]) -> None:
     """One line under the cell, with the record in its metadata; printed elsewhere."""
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
         from IPython.display import display
 
-        text = f"{mark} <b>{html.escape(name)}</b> {html.escape(found)}"
+        text = f"{mark} <b>{html.escape(name)}</b> {html.escape(result)}"
         bundle = {
-            "text/plain": f"{mark} {name} {found}",
+            "text/plain": f"{mark} {name} {result}",
             "text/html": f'<div class="aiayn-claim">{text}</div>',
         }
         display(bundle, raw=True, metadata={"aiayn": record})
     else:
-        print(f"{mark} {name} {found}")
+        print(f"{mark} {name} {result}")
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell record-path
+# book/3-workshop/01-exporter.ipynb, cell record-path
 def record_path(name: str) -> Path:
-    """Where the result of a long run is: `runs` beside the chapter, or the package.
+    """Where the result of a long run is: the book's folder `runs`, or the package.
 
-    Where there is none, it is the place beside the chapter: nothing was recorded yet.
+    A chapter finds that folder above its own. Where there is no such result, this is a
+    path on which nothing lies: nothing was recorded yet.
     """
-    beside = Path("runs", name)
+    here, above = Path("runs", name), Path("..", "runs", name)
     packaged = Path(str(files("aiayn")), "runs", name)  # for Colab
-    return packaged if packaged.exists() and not beside.exists() else beside
+    places = (here, above, packaged)
+    return next((place for place in places if place.exists()), here)
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell record
+# book/3-workshop/01-exporter.ipynb, cell record
 @dataclass(frozen=True)
 class Record:
     """A record of a long run, or a part of it; a field is checked when it is read.
@@ -149,9 +151,9 @@ class Record:
 
     def require(self, *names: str, **fields: Any) -> None:
         """Refuse a record of something else: these fields of a field must be so."""
-        for name, wanted in fields.items():
-            if (found := self.get(*names, name)) != wanted:
-                fault = f"must be {wanted!r}, not {reprlib.repr(found)}"
+        for name, expected in fields.items():
+            if (value := self.get(*names, name)) != expected:
+                fault = f"must be {expected!r}, not {reprlib.repr(value)}"
                 raise self._wrong(fault, *names, name)
 
     def _wrong(self, fault: str, *names: str) -> InputError:
@@ -159,7 +161,7 @@ class Record:
         return InputError(f"{self.file}: field {field} {fault}")
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell read-record
+# book/3-workshop/01-exporter.ipynb, cell read-record
 def read_record(name: str) -> Record | None:
     """The record NAME.json of a long run; None if it has not been made."""
     path = record_path(f"{name}.json")

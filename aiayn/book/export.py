@@ -1,38 +1,40 @@
 """Writes the package from the exported cells of the chapters.
 
-From "From cells to a package":
-https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+From "The exporter":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-4-from-cells-to-a-package.ipynb, cell imports
+# book/3-workshop/01-exporter.ipynb, cell imports
 import difflib
 from pathlib import Path
 
-from aiayn.book.cells import BookError, Piece, pieces
+from aiayn.book.cells import BookError, ExportedCell, exported_cells
 from aiayn.book.modules import GENERATED, check_names, module_source
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell build
-def read_book(root: Path) -> dict[str, list[Piece]]:
-    """The pieces of every module of the book.
+# book/3-workshop/01-exporter.ipynb, cell build
+def read_book(root: Path) -> dict[str, list[ExportedCell]]:
+    """The exported cells of every module of the book.
 
     Raises
     ------
     BookError
         If a chapter has a fault, or two chapters export one module.
     """
-    modules: dict[str, list[Piece]] = {}
-    paths = (root / "book").glob("*.ipynb")
-    for path in sorted(each for each in paths if not each.name.startswith(".")):
-        for piece in pieces(root, path):
-            module = modules.setdefault(piece.module, [])
-            if module and module[0].notebook != piece.notebook:
+    modules: dict[str, list[ExportedCell]] = {}
+    book = root / "book"
+    for path in sorted(path.relative_to(book) for path in book.rglob("*.ipynb")):
+        if any(part[0] in "._" for part in path.parts):
+            continue  # hidden, or built
+        for exported in exported_cells(root, book / path):
+            module = modules.setdefault(exported.module, [])
+            if module and module[0].notebook != exported.notebook:
                 raise BookError(
-                    f"{piece.origin}: exports to aiayn.{piece.module}, as "
+                    f"{exported.origin}: exports to aiayn.{exported.module}, as "
                     f"{module[0].origin} does; one module comes from one chapter"
                 )
-            module.append(piece)
+            module.append(exported)
     return modules
 
 
@@ -53,8 +55,8 @@ def build(root: Path) -> dict[Path, str]:
     }
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell present
-def present(root: Path) -> dict[Path, str]:
+# book/3-workshop/01-exporter.ipynb, cell present
+def package_modules(root: Path) -> dict[Path, str]:
     """Every module that the package has now; a BookError if one was made by hand."""
     modules = {}
     paths = (root / "aiayn").rglob("*.py")
@@ -69,15 +71,15 @@ def present(root: Path) -> dict[Path, str]:
     return modules
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell difference
-def difference(path: Path, old: str, new: str) -> str:
+# book/3-workshop/01-exporter.ipynb, cell difference
+def unified_diff(path: Path, old: str, new: str) -> str:
     """How the package's module differs from the book's, as a unified diff."""
     lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
     return "".join(difflib.unified_diff(*lines, path.as_posix(), "the book"))
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell export
-def export(root: Path, check: bool = False) -> list[str]:
+# book/3-workshop/01-exporter.ipynb, cell export
+def export_book(root: Path, check: bool = False) -> list[str]:
     """Write the package that the book describes; with `check`, only compare.
 
     Returns
@@ -85,11 +87,11 @@ def export(root: Path, check: bool = False) -> list[str]:
     list of str
         The paths written or removed; with `check`, one unified diff for each of them.
     """
-    new, old = build(root), present(root)
+    new, old = build(root), package_modules(root)
     paths = sorted(new.keys() | old.keys())
     changed = [path for path in paths if new.get(path) != old.get(path)]
     if check:
-        return [difference(p, old.get(p, ""), new.get(p, "")) for p in changed]
+        return [unified_diff(p, old.get(p, ""), new.get(p, "")) for p in changed]
     for path in changed:
         if path not in new:
             (root / path).unlink()

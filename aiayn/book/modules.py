@@ -1,11 +1,11 @@
-"""Puts the text of a module together from its pieces.
+"""Puts the text of a module together from its exported cells.
 
-From "From cells to a package":
-https://github.com/OWNER/aiayn/blob/main/book/11-4-from-cells-to-a-package.ipynb
+From "The exporter":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-4-from-cells-to-a-package.ipynb, cell modules-imports
+# book/3-workshop/01-exporter.ipynb, cell modules-imports
 import ast
 import builtins
 import re
@@ -13,26 +13,32 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from aiayn.book.cells import BookError, Piece, bound_names, read_notebook, used_names
-from aiayn.book.classes import join_classes, split
+from aiayn.book.cells import (
+    BookError,
+    ExportedCell,
+    bound_names,
+    read_notebook,
+    used_names,
+)
+from aiayn.book.patch import join_classes, split
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell check-names
-def check_names(module: list[Piece]) -> None:
-    """Raise a BookError for a name that no piece of the module defines or imports."""
-    parts = [(piece, *split(piece)) for piece in module]
-    known = {*dir(builtins)}.union(*(bound_names(rest) for _, rest, _ in parts))
-    for piece, rest, methods in parts:
+# book/3-workshop/01-exporter.ipynb, cell check-names
+def check_names(module: list[ExportedCell]) -> None:
+    """Raise a BookError for a name that no cell of the module defines or imports."""
+    parts = [(exported, *split(exported)) for exported in module]
+    available = {*dir(builtins)}.union(*(bound_names(rest) for _, rest, _ in parts))
+    for exported, rest, methods in parts:
         used = used_names(rest).union(*(used_names(each.source) for each in methods))
-        for name in sorted(used - known):
+        for name in sorted(used - available):
             raise BookError(
-                f"{piece.origin}: uses {name!r}, which no exported cell of "
-                f"aiayn.{piece.module} defines or imports; import it in an exported "
+                f"{exported.origin}: uses {name!r}, which no exported cell of "
+                f"aiayn.{exported.module} defines or imports; import it in an exported "
                 "cell, or export the cell that defines it"
             )
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell blank-lines
+# book/3-workshop/01-exporter.ipynb, cell blank-lines
 def blank_lines(before: str, after: str) -> int:
     """The blank lines that ruff wants below part of a module.
 
@@ -46,13 +52,13 @@ def blank_lines(before: str, after: str) -> int:
     return 1 if begins and not defines else 2
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell opening
+# book/3-workshop/01-exporter.ipynb, cell opening
 GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
-DESCRIPTION = Path("book", "package.toml")
+DESCRIPTION = Path("book", "data", "package.toml")
 
 
-def sentence(root: Path, module: list[Piece]) -> str:
-    """What the module is for, as `book/package.toml` says.
+def module_sentence(root: Path, module: list[ExportedCell]) -> str:
+    """What the module is for, as `book/data/package.toml` says.
 
     Raises
     ------
@@ -73,8 +79,10 @@ def sentence(root: Path, module: list[Piece]) -> str:
     )
 
 
-def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
-    """The docstring with which the first cell begins, if any; the pieces without it."""
+def split_docstring(
+    module: list[ExportedCell],
+) -> tuple[str | None, list[ExportedCell]]:
+    """The docstring with which the first cell begins, if any; the cells without it."""
     first, *others = module
     tree = ast.parse(first.source)
     about = ast.get_docstring(tree)
@@ -84,17 +92,19 @@ def opening(module: list[Piece]) -> tuple[str | None, list[Piece]]:
     return about, [first, *others]
 
 
-# book/11-4-from-cells-to-a-package.ipynb, cell module-source
-def public_names(module: list[Piece]) -> list[str]:
+# book/3-workshop/01-exporter.ipynb, cell module-source
+def public_names(module: list[ExportedCell]) -> list[str]:
     """The names that an `__init__` imports from the package's other modules."""
-    nodes = [node for piece in module for node in ast.walk(ast.parse(piece.source))]
+    nodes = [
+        node for exported in module for node in ast.walk(ast.parse(exported.source))
+    ]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     ours = [each for each in imports if f"{each.module}.".startswith("aiayn.")]
     return [alias.asname or alias.name for node in ours for alias in node.names]
 
 
-def module_source(root: Path, module: list[Piece]) -> str:
-    """The text of a module: its docstring, then the pieces.
+def module_source(root: Path, module: list[ExportedCell]) -> str:
+    """The text of a module: its docstring, then the cells.
 
     The docstring is that of the module's first cell, or else its sentence, and leads to
     the chapter.
@@ -113,12 +123,12 @@ def module_source(root: Path, module: list[Piece]) -> str:
     width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
     module = join_classes(module, width)
     names = public_names(module) if module[0].module.endswith("__init__") else []
-    about, module = opening(module)
-    about = about or sentence(root, module)
+    about, module = split_docstring(module)
+    about = about or module_sentence(root, module)
     text = f'"""{about}\n\nFrom {chapter}:\n{address}\n{GENERATED}\n"""\n'
     if names:
         text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
-    for piece in module:
-        gap = "\n" * blank_lines(text, piece.source)
-        text += f"{gap}# {piece.origin}\n{piece.source}\n"
+    for exported in module:
+        gap = "\n" * blank_lines(text, exported.source)
+        text += f"{gap}# {exported.origin}\n{exported.source}\n"
     return text

@@ -1,7 +1,7 @@
 """Corpora, vocabularies and batches.
 
 From "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-# book/05-1-data-and-batching.ipynb, cell data-front
+# book/1-paper/5-1-data-and-batching.ipynb, cell data-front
 # The names that a program needs first.
 from aiayn.data.batching import Batch as Batch
 from aiayn.data.batching import Batches as Batches

@@ -1,11 +1,11 @@
 """Batches of sentences of similar length, the same for any number of workers.
 
 From "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-1-data-and-batching.ipynb, cell batch
+# book/1-paper/5-1-data-and-batching.ipynb, cell batch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -46,7 +46,7 @@ class Batch:
         return Batch(*(side.to(device, non_blocking=True) for side in pinned))
 
 
-# book/05-1-data-and-batching.ipynb, cell make-batch
+# book/1-paper/5-1-data-and-batching.ipynb, cell make-batch
 Tokens = list[int] | np.ndarray
 Example = tuple[Tokens, Tokens]
 
@@ -69,9 +69,9 @@ def pad(sequences: Sequence[Tokens], multiple: int = 1) -> Int[Tensor, "batch n"
     return torch.from_numpy(rows)
 
 
-# book/05-1-data-and-batching.ipynb, cell encode-pairs
+# book/1-paper/5-1-data-and-batching.ipynb, cell encode-pairs
 def encode_pairs(
-    vocabulary: Vocabulary, pairs: Pairs, max_length: int, drop_too_long: bool = False
+    vocabulary: Vocabulary, pairs: Pairs, max_length: int, skip_long: bool = False
 ) -> list[Example]:
     """Tokens of every pair, in memory; each side ends in the end-of-sentence token.
 
@@ -85,15 +85,15 @@ def encode_pairs(
     for number, (source, target) in enumerate(zip(*sides, strict=True), start=1):
         if max(len(source), len(target)) <= max_length:
             examples.append((source, target))
-        elif not drop_too_long:
-            raise too_long(pairs, number, len(source), len(target), max_length)
+        elif not skip_long:
+            raise too_long_error(pairs, number, len(source), len(target), max_length)
     if not examples:
         at_most = f"no pairs of at most max_length={max_length} tokens"
         raise InputError(f"{pairs.source_name}: {at_most}; raise it")
     return examples
 
 
-def too_long(
+def too_long_error(
     pairs: Pairs,
     line: int,
     source: int,
@@ -105,11 +105,11 @@ def too_long(
     return InputError(
         f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
         f"{source if at_source else target} tokens, more than max_length={max_length}; "
-        "split the sentence, or drop such pairs (drop_too_long)"
+        "split the sentence, or skip such pairs (skip_long)"
     )
 
 
-# book/05-1-data-and-batching.ipynb, cell order-by-length
+# book/1-paper/5-1-data-and-batching.ipynb, cell order-by-length
 def lengths_of(examples: Sequence[Example]) -> Int[np.ndarray, "examples 2"]:
     """Tokens of either side of every example."""
     lengths = [(len(source), len(target)) for source, target in examples]
@@ -129,7 +129,7 @@ def order_by_length(
     return np.lexsort([turning, longer])
 
 
-# book/05-1-data-and-batching.ipynb, cell group-by-length
+# book/1-paper/5-1-data-and-batching.ipynb, cell group-by-length
 def group_by_length(
     lengths: Integer[np.ndarray, "examples 2"],
     tokens: int,
@@ -163,13 +163,13 @@ def group_by_length(
     return groups
 
 
-# book/05-1-data-and-batching.ipynb, cell batches
+# book/1-paper/5-1-data-and-batching.ipynb, cell batches
 class Batches:
     """The global batch of any step, by its number: 1, 2, 3 and on for ever.
 
     What is learned from in a step depends on `examples`, whose `lengths` `lengths_of`
     or `Encoded` gives, on `tokens` a side, `seed` and the step, and on nothing else. It
-    is cut into `micro_batches` pieces for `world_size` workers, of which this is number
+    is cut into `micro_batches` for `world_size` workers, of which this is number
     `rank`, or an InputError says why not. Widths are multiples of `multiple`.
     """
 
@@ -208,51 +208,51 @@ class Batches:
 
     def __getitem__(self, step: int) -> "GlobalBatch":
         group = self.group(step)
-        return shared_out(self, group, self.examples, self.lengths[group])
+        return shard_batch(self, group, self.examples, self.lengths[group])
 
 
-# book/05-1-data-and-batching.ipynb, cell global-batch
+# book/1-paper/5-1-data-and-batching.ipynb, cell global-batch
 @dataclass(frozen=True)
 class GlobalBatch:
     """What all workers learn from in one step, and the share of one of them."""
 
     micro_batches: list[Batch]
     """This worker's share, to be computed one after another."""
-    words: int
+    target_tokens: int
     """Target tokens of the whole global batch, of all workers, without padding."""
     tokens: int
     """Source and target tokens of the whole global batch, without padding."""
     positions: int
     """The same with padding."""
-    numbers: np.ndarray
+    indices: np.ndarray
     """Which examples they are, counted from 0."""
     lengths: Integer[np.ndarray, "examples 2"]
     """Tokens of source and target of each of them."""
 
 
-def shared_out(
+def shard_batch(
     batches: Batches,
     group: np.ndarray,
     examples: "Examples",
     lengths: Integer[np.ndarray, "examples 2"],
 ) -> GlobalBatch:
-    """A group of examples as a global batch, in pieces of neighbours in length.
+    """A group of examples as a global batch, cut into runs of neighbours in length.
 
     `lengths` are those of the group, `examples` have their numbers in the corpus.
     """
     number, multiple = batches.micro_batches, batches.multiple
-    mine = np.array_split(group, number)[batches.rank :: batches.world_size]
-    shares = [micro_batch(examples, piece, group, multiple) for piece in mine]
-    filled = [piece for piece in np.array_split(lengths, number) if len(piece)]
-    positions = sum(padded_positions(piece, multiple) for piece in filled)
-    words, tokens = int(lengths[:, 1].sum()), int(lengths.sum())
-    return GlobalBatch(shares, words, tokens, positions, group, lengths)
+    own_parts = np.array_split(group, number)[batches.rank :: batches.world_size]
+    micro_batches = [micro_batch(examples, part, group, multiple) for part in own_parts]
+    nonempty = [part for part in np.array_split(lengths, number) if len(part)]
+    positions = sum(padded_positions(part, multiple) for part in nonempty)
+    target_tokens, tokens = int(lengths[:, 1].sum()), int(lengths.sum())
+    return GlobalBatch(micro_batches, target_tokens, tokens, positions, group, lengths)
 
 
-# book/05-1-data-and-batching.ipynb, cell micro-batch
+# book/1-paper/5-1-data-and-batching.ipynb, cell micro-batch
 @runtime_checkable
 class Examples(Protocol):
-    """Examples by number: a list of them, or `aiayn.data.encoded.Encoded`."""
+    """Examples by number: a list of them, or `aiayn.data.tokenized.Encoded`."""
 
     def __len__(self) -> int: ...
 
@@ -260,12 +260,12 @@ class Examples(Protocol):
 
 
 def micro_batch(
-    examples: Examples, piece: np.ndarray, group: np.ndarray, multiple: int
+    examples: Examples, part: np.ndarray, group: np.ndarray, multiple: int
 ) -> Batch:
-    """The examples of a piece; of an empty one, a pair with nothing to predict."""
-    chosen = piece if len(piece) else group[:1]
+    """The examples of a part; of an empty one, a pair with nothing to predict."""
+    chosen = part if len(part) else group[:1]
     batch = make_batch([examples[index] for index in chosen.tolist()], multiple)
-    if len(piece):
+    if len(part):
         return batch
     return replace(batch, labels=torch.full_like(batch.labels, PAD_ID))
 
@@ -277,7 +277,7 @@ def padded_positions(lengths: Integer[np.ndarray, "examples 2"], multiple: int) 
 
 
 def check_shares(micro_batches: int, world_size: int) -> None:
-    """Raise an InputError if workers cannot have equal numbers of pieces."""
+    """Raise an InputError if workers cannot have equal numbers of micro-batches."""
     if micro_batches % world_size:
         ways = [str(n) for n in range(1, micro_batches + 1) if micro_batches % n == 0]
         raise InputError(

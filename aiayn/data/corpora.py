@@ -1,11 +1,11 @@
 """Parallel corpora, by name or by folder.
 
-From "Reading text, and refusing it" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+From "Corpora" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-5-reading-text.ipynb, cell imports
+# book/3-workshop/02-corpora.ipynb, cell imports
 import hashlib
 import os
 import urllib.request
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
-from aiayn.data.files import cache_folder, read_bytes, write_atomically
-from aiayn.data.text import Lines, check_filled, sentence_list, unpacked
+from aiayn.data.io import cache_folder, read_bytes, write_atomically
+from aiayn.data.lines import Lines, check_not_blank, decompressed, sentence_list
 from aiayn.data.trees import (
     SECTIONS,
     IllFormed,
@@ -28,10 +28,10 @@ from aiayn.data.trees import (
 )
 from aiayn.data.wmt import wmt14_files
 from aiayn.errors import InputError, NotFetched
-from aiayn.laboratory.corpus import sample
+from aiayn.synthetic.corpus import sample
 
 
-# book/11-5-reading-text.ipynb, cell pairs
+# book/3-workshop/02-corpora.ipynb, cell pairs
 @dataclass(frozen=True)
 class Pairs:
     """Sentences and their translations.
@@ -58,7 +58,7 @@ class Pairs:
         for name, lines in sides:
             if not isinstance(lines, Lines):  # which have been checked
                 sentence_list(lines, f"{name}, line")
-                check_filled(lines, name)
+                check_not_blank(lines, name)
                 broken = (k for k, line in enumerate(lines, start=1) if "\n" in line)
                 if k := next(broken, 0):
                     place = f"{name}, line {k}"
@@ -71,8 +71,8 @@ class Pairs:
         return f"Pairs({len(self):,}: {self.source_name}, {self.target_name})"
 
 
-# book/11-5-reading-text.ipynb, cell overlap
-SEARCHED = 1_000_000  # pairs of a training text that is searched for others
+# book/3-workshop/02-corpora.ipynb, cell overlap
+MAX_SEARCHED_PAIRS = 1_000_000  # pairs of a training text that is searched for others
 
 
 def overlap(train: Pairs, other: Pairs) -> int:
@@ -81,9 +81,9 @@ def overlap(train: Pairs, other: Pairs) -> int:
     return sum(source in shared for source in other.source)
 
 
-def oddities(train: Pairs, other: Pairs) -> Iterator[str]:
+def corpus_warnings(train: Pairs, other: Pairs) -> Iterator[str]:
     """What may be wrong with two texts, although each of their lines is well."""
-    if len(train) > SEARCHED or not (len(train) and len(other)):
+    if len(train) > MAX_SEARCHED_PAIRS or not (len(train) and len(other)):
         return
     if number := overlap(train, other):
         among = f"{number:,} of {len(other):,} sentences are in {train.source_name}"
@@ -95,22 +95,22 @@ def oddities(train: Pairs, other: Pairs) -> Iterator[str]:
             yield f"{sides}: {same:,} of {len(pairs):,} lines are the same"
 
 
-# book/11-5-reading-text.ipynb, cell load-pairs
+# book/3-workshop/02-corpora.ipynb, cell load-pairs
 def load_pairs(name: str, pair: str, split: str) -> Pairs:
     """Parallel sentences, by the name of a corpus or of a folder.
 
     Parameters
     ----------
     name : str
-        `multi30k`, `wmt14`, `laboratory`, `ptb` (the Penn Treebank), or a folder with
+        `multi30k`, `wmt14`, `synthetic`, `ptb` (the Penn Treebank), or a folder with
         files such as `train.en` and `train.de`, plain or .gz.
     pair : str
         Languages, source first: `en-de`; `en-trees` for sentences and their trees.
     split : str
         `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013`
         (its `val`), `newstest2014` (its `test`) and `newstest2014-filtered`; of the
-        laboratory `test`, `long`, `novel`, `pronouns`, of the treebank `test`; in a
-        folder, whatever its files are called.
+        synthetic corpus `test`, `long`, `novel`, `pronouns`, of the treebank `test`;
+        in a folder, whatever its files are called.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
         give = "give two languages, source first, such as en-de"
         raise InputError(f"pair {pair!r}: {give}")
-    if name == "laboratory":
-        return laboratory_pairs(pair, split)
+    if name == "synthetic":
+        return synthetic_pairs(pair, split)
     if name == "ptb":
         return treebank_pairs(pair, split)
     if name == "wmt14":
@@ -132,12 +132,12 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         if name == "multi30k":  # before anything is fetched
             multi30k_checksums(split, languages)
         paths = [find(name, split, language) for language in languages]
-    source, target = (Lines(unpacked(path), str(path)) for path in paths)
+    source, target = (Lines(decompressed(path), str(path)) for path in paths)
     return Pairs(source, target, *map(str, paths))
 
 
-# book/11-5-reading-text.ipynb, cell laboratory
-LABORATORY_PAIRS = {
+# book/3-workshop/02-corpora.ipynb, cell synthetic
+SYNTHETIC_PAIRS = {
     "train": 100_000,
     "val": 1000,
     "test": 1000,
@@ -147,27 +147,27 @@ LABORATORY_PAIRS = {
 }
 
 
-def laboratory_pairs(pair: str, split: str) -> Pairs:
-    """The laboratory's corpus, drawn now; about ten seconds for `train`.
+def synthetic_pairs(pair: str, split: str) -> Pairs:
+    """The synthetic corpus, drawn now; about ten seconds for `train`.
 
     Raises
     ------
     InputError
         If it has no such languages or split.
     """
-    if pair not in ("en-de", "de-en", "en-trees") or split not in LABORATORY_PAIRS:
+    if pair not in ("en-de", "de-en", "en-trees") or split not in SYNTHETIC_PAIRS:
         raise InputError(
-            f"laboratory has no {pair} {split}: languages are en-de and de-en, "
-            f"or en-trees, splits {', '.join(LABORATORY_PAIRS)}"
+            f"synthetic has no {pair} {split}: languages are en-de and de-en, "
+            f"or en-trees, splits {', '.join(SYNTHETIC_PAIRS)}"
         )
-    drawn = sample(LABORATORY_PAIRS[split], split="valid" if split == "val" else split)
+    drawn = sample(SYNTHETIC_PAIRS[split], split="valid" if split == "val" else split)
     if pair == "en-trees":
-        return tree_pairs([read_tree(each.tree) for each in drawn], "laboratory")
+        return tree_pairs([read_tree(each.tree) for each in drawn], "synthetic")
     english, german = [each.source for each in drawn], [each.target for each in drawn]
     return Pairs(english, german) if pair == "en-de" else Pairs(german, english)
 
 
-# book/11-5-reading-text.ipynb, cell tree-pairs
+# book/3-workshop/02-corpora.ipynb, cell tree-pairs
 def tree_pairs(trees: list[Tree], name: str) -> Pairs:
     """Trees as text, and their words, with spaces between all of them."""
     sources = [" ".join(map(plain, tree.words())) for tree in trees]
@@ -184,8 +184,8 @@ def treebank_pairs(pair: str, split: str) -> Pairs:
         If there is no such folder or split, or a file is at fault.
     """
     if pair != "en-trees" or split not in SECTIONS:
-        known = f"the pair is en-trees, splits are {', '.join(SECTIONS)}"
-        raise InputError(f"ptb has no {pair} {split}: {known}")
+        available = f"the pair is en-trees, splits are {', '.join(SECTIONS)}"
+        raise InputError(f"ptb has no {pair} {split}: {available}")
     folder = os.environ.get("AIAYN_PTB", "")
     if not os.path.isdir(folder):
         name_it = "let it name the folder that holds the Penn Treebank"
@@ -212,7 +212,7 @@ def trees_of(pairs: Pairs) -> Iterator[Tree]:
             ) from None
 
 
-# book/11-5-reading-text.ipynb, cell multi30k
+# book/3-workshop/02-corpora.ipynb, cell multi30k
 MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 _CHECKSUMS = """\
 train.en d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f
@@ -228,7 +228,7 @@ test_2016_flickr.fr 6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c
 MULTI30K_SHA256 = dict(line.split() for line in _CHECKSUMS.splitlines())
 
 
-# book/11-5-reading-text.ipynb, cell checked-download
+# book/3-workshop/02-corpora.ipynb, cell checked-download
 def check_sha256(content: bytes, expected: str, name: str) -> None:
     """Refuse content that is not what was published.
 
@@ -237,9 +237,9 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
     InputError
         If the checksum differs.
     """
-    found = hashlib.sha256(content).hexdigest()
-    if found != expected:
-        wrong = f"{name}: SHA-256 is {found}, not {expected}"
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != expected:
+        wrong = f"{name}: SHA-256 is {actual}, not {expected}"
         raise InputError(f"{wrong}; delete it and fetch it again")
 
 
@@ -262,7 +262,7 @@ def download(url: str, path: Path, sha256: str) -> None:
     write_atomically(path, content)
 
 
-# book/11-5-reading-text.ipynb, cell find-files
+# book/3-workshop/02-corpora.ipynb, cell find-files
 def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
     """Checksums of a split in some languages.
 
@@ -275,8 +275,8 @@ def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
     missing = [name for name in names if name not in MULTI30K_SHA256]
     if missing:
         splits = dict.fromkeys(key.rpartition(".")[0] for key in MULTI30K_SHA256)
-        known = f"splits are {', '.join(splits)}; languages en, de, fr"
-        raise InputError(f"multi30k has no {missing[0]}: {known}")
+        available = f"splits are {', '.join(splits)}; languages en, de, fr"
+        raise InputError(f"multi30k has no {missing[0]}: {available}")
     return [MULTI30K_SHA256[name] for name in names]
 
 
@@ -300,6 +300,6 @@ def folder_file(name: str, split: str, language: str) -> Path:
         if os.path.exists(path) and not os.path.isdir(path):
             return path
     raise InputError(
-        f"{name}: neither the name of a corpus (multi30k, wmt14, laboratory, ptb) "
+        f"{name}: neither the name of a corpus (multi30k, wmt14, synthetic, ptb) "
         f"nor a folder with {split}.{language} or {split}.{language}.gz"
     )

@@ -1,11 +1,11 @@
 """What happens to text before it is tokenized: nothing, or lower case.
 
-From "Little text" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+From "Low-resource training" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-13-little-text.ipynb, cell normalization
+# book/3-workshop/06-low-resource.ipynb, cell normalization
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 
 @contextmanager
-def normalization(lowercase: bool) -> Iterator[str]:
+def normalization_rules(lowercase: bool) -> Iterator[str]:
     """A file that tells sentencepiece to make letters small; no name if it must not."""
     if not lowercase:
         yield ""

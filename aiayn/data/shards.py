@@ -1,11 +1,11 @@
 """The files of a tokenized corpus, written one part at a time.
 
-From "Encoded once" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-6-encoded-once.ipynb
+From "Tokenized data" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/03-tokenized-data.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-6-encoded-once.ipynb, cell shards-imports
+# book/3-workshop/03-tokenized-data.ipynb, cell shards-imports
 import contextlib
 import io
 import json
@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 from aiayn.data.corpora import Pairs
-from aiayn.data.files import atomic_file, open_file, write_atomically
-from aiayn.data.text import BLOCK
+from aiayn.data.io import atomic_file, open_file, write_atomically
+from aiayn.data.lines import BLOCK_BYTES
 from aiayn.data.vocabulary import UNK_ID, Vocabulary
 from aiayn.errors import InputError
 
-FILES = ("tokens", "lengths", "starts")  # of an encoded corpus
-AT_ONCE = 5000  # pairs whose tokens are lists, which take much more room than arrays
+FILE_NAMES = ("tokens", "lengths", "starts")  # of an encoded corpus
+PAIRS_AT_ONCE = 5000  # pairs whose tokens are lists, which are larger than arrays
 
 
-# book/11-6-encoded-once.ipynb, cell number-types
+# book/3-workshop/03-tokenized-data.ipynb, cell number-types
 def token_type(number: int) -> str:
     """The type of number for tokens of a vocabulary of this size."""
     return "uint16" if number <= 1 << 16 else "uint32"
@@ -36,10 +36,10 @@ def token_type(number: int) -> str:
 def number_types(vocabulary_size: int, max_length: int) -> dict[str, str]:
     """The types of the numbers in the files of an encoded corpus."""
     types = (token_type(vocabulary_size), token_type(max_length + 1), "int64")
-    return dict(zip(FILES, types, strict=True))
+    return dict(zip(FILE_NAMES, types, strict=True))
 
 
-# book/11-6-encoded-once.ipynb, cell encode-shard
+# book/3-workshop/03-tokenized-data.ipynb, cell encode-shard
 def encode_shard(
     path: Path,
     vocabulary: Vocabulary,
@@ -63,17 +63,18 @@ def encode_shard(
     types = number_types(len(vocabulary), max_length)
     tokens, lengths = list[np.ndarray](), list[tuple[int, int]]()
     left_out = list[tuple[int, int, int]]()
-    for first in range(start, stop, AT_ONCE):
-        part, kept = slice(first, min(first + AT_ONCE, stop)), list[list[int]]()
+    for first in range(start, stop, PAIRS_AT_ONCE):
+        part = slice(first, min(first + PAIRS_AT_ONCE, stop))
+        rows = list[list[int]]()
         sides = (vocabulary.encode(side[part]) for side in (pairs.source, pairs.target))
         for line, (source, target) in enumerate(zip(*sides, strict=True), first + 1):
-            short, long = sorted(both := (len(source), len(target)))
+            short, long = sorted((len(source), len(target)))
             if long > max_length or long > max_ratio * short:
-                left_out.append((line, *both))
+                left_out.append((line, len(source), len(target)))
             else:
-                kept += source, target
-                lengths.append(both)
-        tokens.append(np.fromiter(chain.from_iterable(kept), types["tokens"]))
+                rows += source, target
+                lengths.append((len(source), len(target)))
+        tokens.append(np.fromiter(chain.from_iterable(rows), types["tokens"]))
     shard = io.BytesIO()
     np.savez(
         shard,
@@ -85,7 +86,7 @@ def encode_shard(
     return next((row for row in left_out if max(row[1:]) > max_length), None)
 
 
-# book/11-6-encoded-once.ipynb, cell read-shard
+# book/3-workshop/03-tokenized-data.ipynb, cell read-shard
 def read_shard(
     path: Path,
     types: dict[str, str],
@@ -100,12 +101,12 @@ def read_shard(
     except Exception:  # damaged files make numpy and zipfile raise almost anything
         return None
     parts = [tokens, lengths, left_out]
-    found = [(part.dtype, part.shape) for part in parts]
+    actual = [(part.dtype, part.shape) for part in parts]
     expected = zip([types["tokens"], types["lengths"], "int64"], shapes, strict=True)
-    return dict(zip(names, parts, strict=True)) if found == list(expected) else None
+    return dict(zip(names, parts, strict=True)) if actual == list(expected) else None
 
 
-# book/11-6-encoded-once.ipynb, cell join-shards
+# book/3-workshop/03-tokenized-data.ipynb, cell join-shards
 def join_shards(
     folder: Path,
     shards: dict[Path, int],
@@ -119,8 +120,10 @@ def join_shards(
     """
     end, left_out, unknown = 0, list[list[int]](), 0
     with contextlib.ExitStack() as stack:
-        opened = (stack.enter_context(atomic_file(folder / name)) for name in FILES)
-        files = dict(zip(FILES, opened, strict=True))
+        opened = (
+            stack.enter_context(atomic_file(folder / name)) for name in FILE_NAMES
+        )
+        files = dict(zip(FILE_NAMES, opened, strict=True))
         for path, pairs in shards.items():
             parts = read_shard(path, types, pairs)
             if parts is None:
@@ -134,9 +137,9 @@ def join_shards(
             end += int(sizes.sum())
             unknown += int((parts["tokens"] == UNK_ID).sum())
     dropped = [row for row in left_out if max(row[1:]) > max_length]
-    seen = {name: size_and_time(folder / name) for name in FILES}
+    seen = {name: size_and_time(folder / name) for name in FILE_NAMES}
     report = {
-        "files": {k: [types[k], seen[k][0], crc_of(folder / k)] for k in FILES},
+        "files": {k: [types[k], seen[k][0], crc_of(folder / k)] for k in FILE_NAMES},
         "seen": seen,
         "dropped": len(dropped),
         "first_dropped": dropped[0] if dropped else None,
@@ -149,17 +152,17 @@ def join_shards(
     return report
 
 
-# book/11-6-encoded-once.ipynb, cell size-and-crc
+# book/3-workshop/03-tokenized-data.ipynb, cell size-and-crc
 def size_and_time(path: Path) -> list[int]:
     """Bytes, and when they were written: who changes a file changes one of the two."""
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns]
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def crc_of(path: Path) -> int:
     """The CRC-32 of a file."""
     crc = 0
     with open_file(path) as file:
-        while block := file.read(BLOCK):
+        while block := file.read(BLOCK_BYTES):
             crc = zlib.crc32(block, crc)
     return crc

@@ -1,11 +1,11 @@
 """Trees in Penn Treebank brackets, and their form as a sequence of tokens.
 
-From "Trees in and out" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+From "Trees and parsing" (paper, section 6.3):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-9-trees-in-and-out.ipynb, cell trees-imports
+# book/3-workshop/11-trees-and-parsing.ipynb, cell trees-imports
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from aiayn.data.files import read_bytes
-from aiayn.data.text import decode_lines
+from aiayn.data.io import read_bytes
+from aiayn.data.lines import decode_lines
 from aiayn.errors import InputError
 
 
-# book/11-9-trees-in-and-out.ipynb, cell tree
+# book/3-workshop/11-trees-and-parsing.ipynb, cell tree
 class Leaf(NamedTuple):
     """A word and its part of speech."""
 
@@ -60,9 +60,9 @@ class Tree:
         return [leaf.word for leaf in self.leaves()]
 
 
-# book/11-9-trees-in-and-out.ipynb, cell read-trees
+# book/3-workshop/11-trees-and-parsing.ipynb, cell read-trees
 # So many brackets may be open at once; Python, which counts its calls, allows some 240.
-DEEPEST = 100
+MAX_DEPTH = 100
 
 
 def read_trees(text: str, name: str) -> list[Tree]:
@@ -80,10 +80,10 @@ def read_trees(text: str, name: str) -> list[Tree]:
         for token in re.findall(r"[()]|[^\s()]+", line):
             if token == "(":
                 pending.append((number, []))
-                if len(pending) > DEEPEST:
+                if len(pending) > MAX_DEPTH:
                     raise InputError(
                         f"{name}, line {pending[0][0]}: this bracket is not closed"
-                        f" where {DEEPEST} more are open; mend the file"
+                        f" where {MAX_DEPTH} more are open; mend the file"
                     )
             elif not pending:
                 raise InputError(
@@ -107,7 +107,7 @@ def read_trees(text: str, name: str) -> list[Tree]:
     return trees
 
 
-# book/11-9-trees-in-and-out.ipynb, cell constituent
+# book/3-workshop/11-trees-and-parsing.ipynb, cell constituent
 def constituent(
     parts: list[str | Leaf | Tree], outermost: bool, place: str
 ) -> Tree | Leaf:
@@ -145,7 +145,7 @@ def read_tree(text: str) -> Tree:
     return trees[0]
 
 
-# book/11-9-trees-in-and-out.ipynb, cell linearise
+# book/3-workshop/11-trees-and-parsing.ipynb, cell linearise
 LEFT, RIGHT = "⟦", "⟧"
 
 
@@ -183,7 +183,7 @@ def tree_tokens(lines: Iterable[str], name: str) -> list[str]:
     return sorted(tokens)
 
 
-# book/11-9-trees-in-and-out.ipynb, cell delinearise
+# book/3-workshop/11-trees-and-parsing.ipynb, cell delinearise
 class IllFormed(ValueError):
     """No tree: brackets do not match, or hold nothing."""
 
@@ -213,8 +213,8 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
             stack[-1][1].append(Leaf(label, next(given)))
         elif token == f"{LEFT}{label}":
             stack.append((label, []))
-            if len(stack) > DEEPEST:  # with that of a word
-                raise IllFormed(f"{DEEPEST} brackets are open at once")
+            if len(stack) > MAX_DEPTH:  # with that of a word
+                raise IllFormed(f"{MAX_DEPTH} brackets are open at once")
         elif len(stack) > 1 and token == f"{stack[-1][0]}{RIGHT}" and stack[-1][1]:
             _, children = stack.pop()
             stack[-1][1].append(Tree(label, tuple(children)))
@@ -231,7 +231,7 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
     return roots[0]
 
 
-# book/11-9-trees-in-and-out.ipynb, cell cleaned
+# book/3-workshop/11-trees-and-parsing.ipynb, cell cleaned
 OUTER = ("", "TOP", "ROOT", "S1")
 
 
@@ -257,7 +257,7 @@ def cleaned(tree: Tree) -> Tree | None:
     return None
 
 
-# book/11-9-trees-in-and-out.ipynb, cell treebank
+# book/3-workshop/11-trees-and-parsing.ipynb, cell treebank
 SECTIONS = {"train": range(2, 22), "val": range(22, 23), "test": range(23, 24)}
 
 

@@ -1,11 +1,11 @@
 """A byte-pair encoding that source and target language share.
 
 From "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/05-1-data-and-batching.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-1-data-and-batching.ipynb, cell vocabulary-imports
+# book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary-imports
 import io
 import operator
 import re
@@ -16,18 +16,23 @@ from unicodedata import normalize
 
 import sentencepiece
 
-from aiayn.data.files import open_file, write_atomically
-from aiayn.data.normalization import normalization
-from aiayn.data.text import LONGEST, checked_sentences, sentence_list, with_spaces
+from aiayn.data.io import open_file, write_atomically
+from aiayn.data.lines import (
+    MAX_LINE_BYTES,
+    checked_sentences,
+    normalize_spaces,
+    sentence_list,
+)
+from aiayn.data.normalization import normalization_rules
 from aiayn.errors import InputError
 
-SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
+MAX_SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # of a sentence: its start and its end
-LARGEST = 1 << 24  # of vocabularies, in pieces: more than anybody uses
+MAX_VOCABULARY = 1 << 24  # of vocabularies, in pieces: more than anybody uses
 
 
-# book/05-1-data-and-batching.ipynb, cell vocabulary
+# book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary
 class Vocabulary:
     """Pieces of words and their numbers, shared by both languages (section 5.1).
 
@@ -57,7 +62,7 @@ class Vocabulary:
         if isinstance(sentences, str):
             return self.encode([sentences])[0]
         lines = sentence_list(sentences, "sentence")
-        texts = [with_spaces(each, self.processor) for each in lines]
+        texts = [normalize_spaces(each, self.processor) for each in lines]
         return list(self.processor.Encode(texts, add_eos=True))  # on all threads
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
@@ -75,7 +80,7 @@ class Vocabulary:
         write_atomically(Path(path), self.model)
 
 
-# book/05-1-data-and-batching.ipynb, cell train-vocabulary
+# book/1-paper/5-1-data-and-batching.ipynb, cell train-vocabulary
 def train_vocabulary(
     sentences: Iterable[str],
     size: int,
@@ -87,25 +92,25 @@ def train_vocabulary(
 
     A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
     pieces are bytes, for letters that are not in the text; with `lowercase` all letters
-    become small. Of more than `SENTENCES` sentences so many are drawn,
+    become small. Of more than `MAX_SENTENCES` sentences so many are drawn,
     always the same; the rest is read and forgotten, so an iterator will do. Too few
     pieces or too many letters are an `InputError`.
     """
     check_size(size)
     model, faults = io.BytesIO(), list[BaseException]()
     try:
-        with normalization(lowercase) as rules:
+        with normalization_rules(lowercase) as rules:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=learned_from(sentences, faults),
+                sentence_iterator=training_sentences(sentences, faults),
                 model_writer=model,
                 model_type="bpe",
                 vocab_size=size,
-                input_sentence_size=SENTENCES,
+                input_sentence_size=MAX_SENTENCES,
                 shuffle_input_sentence=True,  # otherwise it would take the first
                 character_coverage=1.0,
                 normalization_rule_name="identity",  # what is read is what is scored
                 normalization_rule_tsv=rules,
-                max_sentence_length=LONGEST,  # longer ones would be left out silently
+                max_sentence_length=MAX_LINE_BYTES,  # else left out silently
                 pad_id=PAD_ID,
                 unk_id=UNK_ID,
                 bos_id=BOS_ID,
@@ -117,13 +122,13 @@ def train_vocabulary(
     except RuntimeError as error:
         if faults:
             raise faults[0] from None
-        why = f"cannot be learned: {why_not(str(error))}"
+        why = f"cannot be learned: {explain_error(str(error))}"
         raise InputError(f"a vocabulary_size of {size} {why}") from None
     return Vocabulary(model.getvalue())
 
 
-# book/05-1-data-and-batching.ipynb, cell learned-from
-def learned_from(
+# book/1-paper/5-1-data-and-batching.ipynb, cell learned-from
+def training_sentences(
     sentences: Iterable[str], faults: list[BaseException]
 ) -> Iterator[str]:
     """Sentences for sentencepiece, which keeps an error's message; `faults` has it."""
@@ -144,11 +149,11 @@ def token_lists(sequences: Iterable[Iterable[int]]) -> list[list[int]]:
     try:
         return [list(map(operator.index, each)) for each in sequences]
     except TypeError:
-        wanted = "a list of tokens for each of several sentences"
-        raise TypeError(f"decode wants {wanted}: put one into a list") from None
+        expected = "a list of tokens for each of several sentences"
+        raise TypeError(f"decode wants {expected}: put one into a list") from None
 
 
-# book/05-1-data-and-batching.ipynb, cell processor
+# book/1-paper/5-1-data-and-batching.ipynb, cell processor
 def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     """The program in a serialised sentencepiece model.
 
@@ -184,18 +189,18 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     return processor
 
 
-# book/05-1-data-and-batching.ipynb, cell load-vocabulary
+# book/1-paper/5-1-data-and-batching.ipynb, cell load-vocabulary
 def check_size(size: int) -> None:
     """Refuse vocabularies that nobody can use."""
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
         few = "the special tokens alone are four; ask for more"
         raise InputError(f"a vocabulary of {size}: {few}")
-    if size > LARGEST:
-        many = f"{LARGEST} pieces are the most; ask for fewer"
+    if size > MAX_VOCABULARY:
+        many = f"{MAX_VOCABULARY} pieces are the most; ask for fewer"
         raise InputError(f"a vocabulary of {size}: {many}")
 
 
-def why_not(error: str) -> str:
+def explain_error(error: str) -> str:
     """What sentencepiece means, in words for people."""
     if most := re.search(r"value <= (\d+)", error):
         holds = f"the text holds {most[1]} pieces at most"

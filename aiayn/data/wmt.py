@@ -1,11 +1,11 @@
 """The training text of WMT14 and the newstest sets.
 
-From "Reading text, and refusing it" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-5-reading-text.ipynb
+From "Corpora" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-5-reading-text.ipynb, cell wmt-imports
+# book/3-workshop/02-corpora.ipynb, cell wmt-imports
 import contextlib
 import hashlib
 import json
@@ -20,17 +20,17 @@ import sacrebleu
 from jaxtyping import Bool
 from tqdm import tqdm
 
-from aiayn.data.files import (
+from aiayn.data.io import (
     atomic_file,
     cache_folder,
     cache_lock,
     open_file,
     write_atomically,
 )
-from aiayn.data.text import LONGEST, check_filled
+from aiayn.data.lines import MAX_LINE_BYTES, check_not_blank
 from aiayn.errors import InputError, NotFetched
 
-# book/11-5-reading-text.ipynb, cell wmt-files
+# book/3-workshop/02-corpora.ipynb, cell wmt-files
 WMT14 = {"en-de": "de-en", "en-fr": "fr-en"}  # our name of a pair, and Hugging Face's
 REVISION = "b199e406369ec1b7634206d3ded5ba45de2fe696"  # of that archive
 # our name of a split, the beginning of its file's name, and sacrebleu's name
@@ -71,7 +71,7 @@ def wmt14_files(pair: str, split: str) -> list[Path]:
     return newstest_files(name, pair, here)
 
 
-# book/11-5-reading-text.ipynb, cell newstest
+# book/3-workshop/02-corpora.ipynb, cell newstest
 def newstest_files(name: str, pair: str, here: list[Path]) -> list[Path]:
     """A test set through sacrebleu, which keeps it in ~/.sacrebleu.
 
@@ -98,7 +98,7 @@ def one_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
-# book/11-5-reading-text.ipynb, cell wmt-train
+# book/3-workshop/02-corpora.ipynb, cell wmt-train
 def train_folder(pair: str) -> Path:
     """The folder with WMT14's training text; the first call fetches it, gigabytes.
 
@@ -126,35 +126,35 @@ def write_train(folder: Path, pair: str) -> None:
         paths = {side: folder / f"train.{side}" for side in pair.split("-")}
         files = {side: stack.enter_context(atomic_file(paths[side])) for side in paths}
         for batch in fetch_train(pair):
-            texts = {side: one_line_each(batch[side]) for side in files}
-            whole = np.logical_and.reduce([good for _, good in texts.values()])
+            texts = {side: as_lines(batch[side]) for side in files}
+            usable = np.logical_and.reduce([good for _, good in texts.values()])
             for side, (lines, _) in texts.items():
-                chosen = [*lines.filter(whole).to_pylist(), ""]
+                chosen = [*lines.filter(usable).to_pylist(), ""]
                 files[side].write("\n".join(chosen).encode())
-            kept, dropped = kept + int(whole.sum()), dropped + int((~whole).sum())
+            kept, dropped = kept + int(usable.sum()), dropped + int((~usable).sum())
     origin = {"corpus": "wmt/wmt14", "revision": REVISION, "pair": pair}
     report = json.dumps(origin | {"pairs": kept, "dropped": dropped}, indent=1) + "\n"
     write_atomically(folder / "report.json", report.encode())
 
 
-# book/11-5-reading-text.ipynb, cell wmt-lines
-def one_line_each(texts: Any) -> tuple[Any, Bool[np.ndarray, " texts"]]:
+# book/3-workshop/02-corpora.ipynb, cell wmt-lines
+def as_lines(texts: Any) -> tuple[Any, Bool[np.ndarray, " texts"]]:
     """An array of texts as lines, and which of them `Lines` does not refuse."""
     import pyarrow.compute as pc
 
     ended = pc.replace_substring_regex(texts.fill_null(""), r"[\n\r\x00]", " ")
     lines = pc.utf8_trim_whitespace(ended)
-    found = pc.match_substring_regex(lines, "[0-9A-Za-z]")
-    good = np.array(found.to_numpy(zero_copy_only=False))
+    has_letters = pc.match_substring_regex(lines, "[0-9A-Za-z]")
+    good = np.array(has_letters.to_numpy(zero_copy_only=False))
     for number in np.flatnonzero(~good).tolist():
         with contextlib.suppress(InputError):
-            check_filled([lines[number].as_py()], "")
+            check_not_blank([lines[number].as_py()], "")
             good[number] = True
-    short = pc.less_equal(pc.binary_length(lines), LONGEST)
+    short = pc.less_equal(pc.binary_length(lines), MAX_LINE_BYTES)
     return lines, good & short.to_numpy(zero_copy_only=False)
 
 
-# book/11-5-reading-text.ipynb, cell wmt-fetch
+# book/3-workshop/02-corpora.ipynb, cell wmt-fetch
 def fetch_train(pair: str) -> Iterator[dict[str, Any]]:
     """WMT14's training text, in parts: arrays of texts by language.
 
@@ -180,7 +180,7 @@ def fetch_train(pair: str) -> Iterator[dict[str, Any]]:
             allow_patterns=f"{name}/train-*",
         )
         with tqdm(desc=f"wmt14 {pair}", unit="pair", unit_scale=True) as bar:
-            for path in whole_set(Path(archive, name)):
+            for path in complete_set(Path(archive, name)):
                 for part in pyarrow.parquet.ParquetFile(path).iter_batches(10_000):
                     texts = part.column("translation")
                     yield {k: pc.struct_field(texts, k) for k in pair.split("-")}
@@ -193,18 +193,18 @@ def fetch_train(pair: str) -> Iterator[dict[str, Any]]:
         ) from None
 
 
-# book/11-5-reading-text.ipynb, cell wmt-whole-set
-def whole_set(folder: Path) -> list[Path]:
+# book/3-workshop/02-corpora.ipynb, cell wmt-whole-set
+def complete_set(folder: Path) -> list[Path]:
     """The files `train-00000-of-00003.parquet` and so on, all of them and undamaged."""
-    found = sorted(folder.glob("train-*-of-*.parquet"))
-    of = int(found[0].stem.rpartition("-")[2]) if found else 1
+    files = sorted(folder.glob("train-*-of-*.parquet"))
+    of = int(files[0].stem.rpartition("-")[2]) if files else 1
     names = {f"train-{number:05}-of-{of:05}.parquet" for number in range(of)}
-    if missing := names - {path.name for path in found}:
+    if missing := names - {path.name for path in files}:
         raise InputError(f"{folder / min(missing)} is not there")
-    for path in found:
+    for path in files:
         named = path.resolve().name  # the hub's cache names files by their checksum
         with open_file(path) as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         if re.fullmatch("[0-9a-f]{64}", named) and named != sha256:
             raise InputError(f"{path.resolve()} is damaged; remove it")
-    return found
+    return files

@@ -1,11 +1,11 @@
 """Scaled dot-product attention, causal and padding masks, and multi-head attention.
 
 From "Attention" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-2-attention.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-2-attention.ipynb, cell imports
+# book/1-paper/3-2-attention.ipynb, cell imports
 import math
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from aiayn.model.projections import HeadProjections
 # Shapes: *batch is any leading axes, #n is n or 1, _ is anything.
 
 
-# book/03-2-attention.ipynb, cell masks
+# book/1-paper/3-2-attention.ipynb, cell masks
 def causal_mask(
     n: int,
     m: int | None = None,
@@ -44,24 +44,24 @@ def padding_mask(
 
 
 def attention_weights(
-    scores: Float[Tensor, "*batch n m"], visible: Bool[Tensor, "... m"] | None = None
+    scores: Float[Tensor, "*batch n m"], mask: Bool[Tensor, "... m"] | None = None
 ) -> Float[Tensor, "*batch n m"]:
     """Turn scores into weights that sum to one over the visible keys (section 3.2.1).
 
-    `visible` is True where a query may attend to a key, in any shape that broadcasts
+    `mask` is True where a query may attend to a key, in any shape that broadcasts
     to the scores'. The rest is set to minus infinity (section 3.2.3), so its weight is
     exactly zero. A query that may see nothing, be it that all keys are hidden or that
     the visible ones score minus infinity, has weights of zero, so its output and its
-    gradients are zero: the rule of every kernel here, and of PyTorch's.
+    gradients are zero: the rule of every attention here, and of PyTorch's.
     """
-    if visible is None:
+    if mask is None:
         return scores.softmax(dim=-1)
-    scores = scores.masked_fill(~visible, -math.inf)
+    scores = scores.masked_fill(~mask, -math.inf)
     nothing = (scores == -math.inf).all(dim=-1, keepdim=True)  # else 0/0, NaN
     return scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
 
-# book/03-2-attention.ipynb, cell attend
+# book/1-paper/3-2-attention.ipynb, cell attend
 Compatibility = Callable[[Tensor, Tensor], Tensor]  # of queries and keys
 
 
@@ -76,19 +76,19 @@ def attend(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch m d_k"],
     V: Float[Tensor, "*batch m d_v"],
-    visible: Bool[Tensor, "... m"] | None = None,
+    mask: Bool[Tensor, "... m"] | None = None,
     score: Compatibility = scaled_dot_product,
 ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
     """Attention written out (section 3.2.1): sums of the values, and their weights.
 
-    `visible` is True where a query may attend to a key; `score` compares each query
+    `mask` is True where a query may attend to a key; `score` compares each query
     with each key.
     """
-    weights = attention_weights(score(Q, K), visible)
+    weights = attention_weights(score(Q, K), mask)
     return weights @ V, weights
 
 
-# book/03-2-attention.ipynb, cell attention
+# book/1-paper/3-2-attention.ipynb, cell attention
 class Attention(nn.Module):
     """Attention of all heads, written out, with any `score` (section 3.2.1).
 
@@ -102,10 +102,10 @@ class Attention(nn.Module):
         self.score, self.dropout = score, dropout
 
     def attend(
-        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
+        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
     ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n m"]]:
         """The weighted sums of the values, and the weights, before any is dropped."""
-        weights = attention_weights(self.score(Q, K), visible)
+        weights = attention_weights(self.score(Q, K), mask)
         return F.dropout(weights, self.dropout, self.training) @ V, weights
 
     def forward(
@@ -113,17 +113,17 @@ class Attention(nn.Module):
         Q: Float[Tensor, "*batch n d_k"],
         K: Float[Tensor, "*batch m d_k"],
         V: Float[Tensor, "*batch m d_v"],
-        visible: Bool[Tensor, "... m"] | None = None,
+        mask: Bool[Tensor, "... m"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Weighted sums of the values; `causal` hides from a position what follows."""
         if causal:
             past = causal_mask(Q.shape[-2], K.shape[-2], Q.device)
-            visible = past if visible is None else visible & past
-        return self.attend(Q, K, V, visible)[0]
+            mask = past if mask is None else mask & past
+        return self.attend(Q, K, V, mask)[0]
 
 
-# book/03-2-attention.ipynb, cell fused-attention
+# book/1-paper/3-2-attention.ipynb, cell fused-attention
 class FusedAttention(Attention):
     """The scaled dot product by PyTorch's kernel, which need not hold all weights."""
 
@@ -135,28 +135,28 @@ class FusedAttention(Attention):
         Q: Tensor,
         K: Tensor,
         V: Tensor,
-        visible: Tensor | None = None,
+        mask: Tensor | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
         """As `Attention`; a bare causal mask is a flag, with which half is skipped."""
-        if visible is not None and visible.dtype != torch.bool:
+        if mask is not None and mask.dtype != torch.bool:
             raise TypeError(
-                f"visible is {visible.dtype}: give a bool, True where a query may look"
+                f"mask is {mask.dtype}: give a bool, True where a query may look"
             )
-        if causal and (visible is not None or Q.shape[-2] != K.shape[-2]):
+        if causal and (mask is not None or Q.shape[-2] != K.shape[-2]):
             past, causal = causal_mask(Q.shape[-2], K.shape[-2], Q.device), False
-            visible = past if visible is None else visible & past
+            mask = past if mask is None else mask & past
         return F.scaled_dot_product_attention(
             Q,
             K,
             V,
-            attn_mask=None if visible is None else torch.atleast_2d(visible),
+            attn_mask=None if mask is None else torch.atleast_2d(mask),
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=causal,
         )
 
 
-# book/03-2-attention.ipynb, cell multi-head-attention
+# book/1-paper/3-2-attention.ipynb, cell multi-head-attention
 class MultiHeadAttention(nn.Module):
     """h attentions side by side, each with projections of its own (section 3.2.2).
 
@@ -167,7 +167,7 @@ class MultiHeadAttention(nn.Module):
         unless given.
     bias : bool
         Whether projections have a bias; the paper's have none.
-    kernel : Attention, optional
+    attention : Attention, optional
         What computes the heads: `FusedAttention` unless given.
     """
 
@@ -178,7 +178,7 @@ class MultiHeadAttention(nn.Module):
         d_k: int | None = None,
         d_v: int | None = None,
         bias: bool = False,
-        kernel: Attention | None = None,
+        attention: Attention | None = None,
     ) -> None:
         super().__init__()
         if (d_k is None or d_v is None) and d_model % h:
@@ -188,13 +188,13 @@ class MultiHeadAttention(nn.Module):
         self.d_model, self.h = d_model, h
         self.d_k, self.d_v = d_k or d_model // h, d_v or d_model // h
         self.projections = HeadProjections(d_model, h, self.d_k, self.d_v, bias)
-        self.attention = FusedAttention() if kernel is None else kernel
+        self.attention = FusedAttention() if attention is None else attention
         self.W_O = nn.Linear(h * self.d_v, d_model, bias)
         nn.init.xavier_uniform_(self.W_O.weight)
         if bias:
             nn.init.zeros_(self.W_O.bias)
 
-    # book/03-2-attention.ipynb, cell multi-head-forward
+    # book/1-paper/3-2-attention.ipynb, cell multi-head-forward
     def project(
         self,
         x: Tensor,
@@ -215,13 +215,13 @@ class MultiHeadAttention(nn.Module):
         self,
         x: Float[Tensor, "rows n d_model"],
         memory: Float[Tensor, "rows m d_model"] | None = None,
-        visible: Bool[Tensor, "... _"] | None = None,
+        mask: Bool[Tensor, "... _"] | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
         """Let `x` (with a cache: the newest positions) attend to `memory`, or `x`."""
         Q, K, V = self.project(x, memory, cache)
-        heads = self.attention(Q, K, V, visible, causal)
+        heads = self.attention(Q, K, V, mask, causal)
         return self.W_O(heads.transpose(1, 2).flatten(2))
 
     def extra_repr(self) -> str:

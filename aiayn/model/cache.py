@@ -1,11 +1,11 @@
 """The cache of keys and values that a decoder keeps between steps.
 
 From "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-model-architecture.ipynb, cell key-value-cache
+# book/1-paper/3-0-model-architecture.ipynb, cell key-value-cache
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 

@@ -1,11 +1,11 @@
 """The shape of a Transformer, and named shapes such as base and big.
 
 From "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-model-architecture.ipynb, cell configuration-imports
+# book/1-paper/3-0-model-architecture.ipynb, cell configuration-imports
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -13,11 +13,11 @@ from pydantic import Field
 
 from aiayn.base_config import changed
 from aiayn.errors import InputError, did_you_mean
-from aiayn.model.base import ModelConfig
-from aiayn.model.kernels import Score
-from aiayn.model.stacks import Norm
+from aiayn.model.encoder_decoder import ModelConfig
+from aiayn.model.layers import Norm
+from aiayn.model.scores import Score
 
-# book/03-model-architecture.ipynb, cell transformer-config
+# book/1-paper/3-0-model-architecture.ipynb, cell transformer-config
 Positions = Literal["sinusoidal", "learned", "relative", "none"]
 Width = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -59,11 +59,11 @@ class TransformerConfig(ModelConfig):
             )
 
     @property
-    def longest(self) -> int | None:
+    def max_positions(self) -> int | None:
         """Positions that can be learned; of the other kinds there is no end."""
         return self.max_length if self.positions == "learned" else None
 
-    # book/03-model-architecture.ipynb, cell forward-flops
+    # book/1-paper/3-0-model-architecture.ipynb, cell forward-flops
     def forward_flops(self, n: Any, m: Any) -> Any:
         """FLOPs of a pair's matrix products forward: the sum of `flops_by_part`."""
         return sum(self.flops_by_part(n, m).values())
@@ -71,18 +71,18 @@ class TransformerConfig(ModelConfig):
     def flops_by_part(self, n: Any, m: Any) -> dict[str, Any]:
         """FLOPs of a pair's matrix products forward; a multiply-add counts as two.
 
-        Causal attention is counted as the full square, as kernels and counters do,
+        Causal attention is counted as the full square, as PyTorch and its counter do,
         although half is hidden. `n` and `m` are tokens of source and target; arrays of
         several pairs give arrays.
         """
         N, d, h = self.N, self.d_model, self.h
         d_k, d_v = self.d_k or d // h, self.d_v or d // h
         # of a query with a key: in the encoder, in the decoder, between them
-        meetings = n * n + m * m + n * m
+        query_key_pairs = n * n + m * m + n * m
         flops = {
             "projections": 2 * N * 3 * (n + m) * d * h * (d_k + d_v),
-            "scores": 2 * N * h * d_k * meetings * (self.score != "additive"),
-            "weighted sums": 2 * N * h * d_v * meetings,
+            "scores": 2 * N * h * d_k * query_key_pairs * (self.score != "additive"),
+            "weighted sums": 2 * N * h * d_v * query_key_pairs,
             "feed-forward": 2 * N * (n + m) * 2 * d * self.d_ff,
             "logits": 2 * m * d * self.vocabulary_size,
         }
@@ -97,14 +97,14 @@ class TransformerConfig(ModelConfig):
         return flops
 
 
-# book/03-model-architecture.ipynb, cell presets
+# book/1-paper/3-0-model-architecture.ipynb, cell presets
 PRESETS = {
     "base": TransformerConfig(),
     "big": TransformerConfig(d_model=1024, d_ff=4096, h=16, dropout=0.3),
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
     "multi30k": TransformerConfig(6000, 256, 0.2, N=3, d_ff=512, h=4),
     "multi30k-wu": TransformerConfig(10_000, 128, 0.3, N=4, d_ff=256, h=4),
-    "laboratory": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
+    "synthetic": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
     "parser": TransformerConfig(1500, 64, 0.0, N=2, d_ff=256, h=4),
 }
 # Dropout as in Tensor2Tensor, also of attention. The paper chose its own on section 22
@@ -125,7 +125,7 @@ def config(name: str, **changes: Any) -> TransformerConfig:
     Parameters
     ----------
     name : str
-        One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `laboratory` and others.
+        One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `synthetic` and others.
     **changes
         Fields of `TransformerConfig` that are to differ.
 

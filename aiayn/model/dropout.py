@@ -1,11 +1,11 @@
 """Dropout that is fast on a CPU.
 
 From "Regularization" (paper, section 5.4):
-https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-4-regularization.ipynb, cell dropout
+# book/1-paper/5-4-regularization.ipynb, cell dropout
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn

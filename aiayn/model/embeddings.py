@@ -1,11 +1,11 @@
 """Token embeddings that share one matrix with the output projection.
 
 From "Embeddings and softmax" (paper, section 3.4):
-https://github.com/OWNER/aiayn/blob/main/book/03-4-embeddings-and-softmax.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-4-embeddings-and-softmax.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-4-embeddings-and-softmax.ipynb, cell embeddings
+# book/1-paper/3-4-embeddings-and-softmax.ipynb, cell embeddings
 import math
 
 import torch

@@ -1,11 +1,11 @@
 """The position-wise feed-forward network.
 
 From "Position-wise feed-forward networks" (paper, section 3.3):
-https://github.com/OWNER/aiayn/blob/main/book/03-3-feed-forward.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-3-feed-forward.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-3-feed-forward.ipynb, cell feed-forward
+# book/1-paper/3-3-feed-forward.ipynb, cell feed-forward
 from jaxtyping import Float
 from torch import Tensor, nn
 

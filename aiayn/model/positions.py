@@ -1,11 +1,11 @@
 """Sinusoidal, learned and relative positions, and none.
 
 From "Positional encoding" (paper, section 3.5):
-https://github.com/OWNER/aiayn/blob/main/book/03-5-positional-encoding.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-5-positional-encoding.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-5-positional-encoding.ipynb, cell no-positions
+# book/1-paper/3-5-positional-encoding.ipynb, cell no-positions
 import math
 
 import torch
@@ -32,7 +32,7 @@ class NoPositions(nn.Module):
         return x
 
 
-# book/03-5-positional-encoding.ipynb, cell sinusoidal-encoding
+# book/1-paper/3-5-positional-encoding.ipynb, cell sinusoidal-encoding
 def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
     """The paper's table: sine in even columns, cosine in odd ones (section 3.5).
 
@@ -51,7 +51,7 @@ def sinusoidal_encoding(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
     return pairs.flatten(1)[:, :d_model].float().to(torch.get_default_device())
 
 
-# book/03-5-positional-encoding.ipynb, cell sinusoidal-positions
+# book/1-paper/3-5-positional-encoding.ipynb, cell sinusoidal-positions
 class SinusoidalPositions(nn.Module):
     """Add the sinusoidal encoding; its table, of `n` rows at first, grows as needed."""
 
@@ -70,7 +70,7 @@ class SinusoidalPositions(nn.Module):
         return x + self.table[start:end]
 
 
-# book/03-5-positional-encoding.ipynb, cell learned-positions
+# book/1-paper/3-5-positional-encoding.ipynb, cell learned-positions
 class LearnedPositions(nn.Module):
     """Add a learned vector for each position (Table 3, row E).
 
@@ -101,7 +101,7 @@ class LearnedPositions(nn.Module):
         return "{}, {}".format(*self.table.shape)
 
 
-# book/03-5-positional-encoding.ipynb, cell relative-positions
+# book/1-paper/3-5-positional-encoding.ipynb, cell relative-positions
 class RelativePositions(nn.Module):
     """What distance adds to self-attention (Shaw et al. 2018), the same for every head.
 
@@ -109,21 +109,25 @@ class RelativePositions(nn.Module):
     ----------
     d_k, d_v : int
         Width of a head's keys and values.
-    reach : int
+    max_distance : int
         Distances beyond this, to the left or right, count as this one.
     """
 
-    def __init__(self, d_k: int, d_v: int, reach: int = 16) -> None:
+    def __init__(self, d_k: int, d_v: int, max_distance: int = 16) -> None:
         super().__init__()
-        self.reach = reach
-        keys, vectors = (torch.empty(2 * reach + 1, width) for width in (d_k, d_v))
+        self.max_distance = max_distance
+        keys, vectors = (
+            torch.empty(2 * max_distance + 1, width) for width in (d_k, d_v)
+        )
         self.keys = nn.Parameter(nn.init.xavier_uniform_(keys))
         self.vectors = nn.Parameter(nn.init.xavier_uniform_(vectors))
 
     def distances(self, n: int, m: int) -> Int[Tensor, "n m"]:
         """Row of the tables for each of the last n queries and m keys."""
         at = torch.arange(m, device=self.keys.device)
-        return (at - at[m - n :, None]).clamp(-self.reach, self.reach) + self.reach
+        return (at - at[m - n :, None]).clamp(
+            -self.max_distance, self.max_distance
+        ) + self.max_distance
 
     def scores(
         self, Q: Float[Tensor, "batch h n d_k"], m: int
@@ -141,7 +145,7 @@ class RelativePositions(nn.Module):
         return per_distance.scatter_add(-1, index, weights) @ self.vectors
 
 
-# book/03-5-positional-encoding.ipynb, cell relative-attention
+# book/1-paper/3-5-positional-encoding.ipynb, cell relative-attention
 class RelativeAttention(Attention):
     """Attention by distance, too: `relative` has a part in the scores and the sums."""
 
@@ -155,10 +159,10 @@ class RelativeAttention(Attention):
         self.relative = relative
 
     def attend(
-        self, Q: Tensor, K: Tensor, V: Tensor, visible: Tensor | None = None
+        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
     ) -> tuple[Float[Tensor, "batch h n d_v"], Float[Tensor, "batch h n m"]]:
         """The weighted sums of the values, and the weights, before any is dropped."""
         by_distance = self.relative.scores(Q, K.shape[-2]) / math.sqrt(Q.shape[-1])
-        weights = attention_weights(self.score(Q, K) + by_distance, visible)
+        weights = attention_weights(self.score(Q, K) + by_distance, mask)
         kept = F.dropout(weights, self.dropout, self.training)
         return kept @ V + self.relative.values(kept), weights

@@ -1,11 +1,11 @@
 """Queries, keys and values of all heads from one matrix product.
 
 From "Attention" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/03-2-attention.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-2-attention.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-2-attention.ipynb, cell head-projections
+# book/1-paper/3-2-attention.ipynb, cell head-projections
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,11 +1,11 @@
 """Builds a model from its configuration, and turns configurations into dictionaries.
 
-From "Runs that survive" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-1-runs-that-survive.ipynb, cell architectures
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell architectures
 import types
 from collections.abc import Callable
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -14,16 +14,16 @@ import torch
 from torch import nn
 
 from aiayn.errors import InputError
-from aiayn.model.base import (
+from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig, ConvolutionalModel
+from aiayn.model.baselines.recurrent import RecurrentConfig, RecurrentModel
+from aiayn.model.configuration import TransformerConfig
+from aiayn.model.encoder_decoder import (
     ARCHITECTURES,
     EncoderDecoder,
     ModelConfig,
     architecture_of,
     class_name,
 )
-from aiayn.model.configuration import TransformerConfig
-from aiayn.model.convolutional import ConvolutionalConfig, ConvolutionalModel
-from aiayn.model.recurrent import RecurrentConfig, RecurrentModel
 from aiayn.model.transformer import Transformer
 
 ARCHITECTURES |= {
@@ -34,7 +34,7 @@ ARCHITECTURES |= {
 OURS = tuple(ARCHITECTURES)
 
 
-# book/11-1-runs-that-survive.ipynb, cell register
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell register
 def register(
     name: str, config: type[ModelConfig], model: Callable[[Any], EncoderDecoder]
 ) -> None:
@@ -73,31 +73,31 @@ def register(
     ARCHITECTURES[name] = config, model
 
 
-# book/11-1-runs-that-survive.ipynb, cell build
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell build
 def build(config: ModelConfig) -> EncoderDecoder:
     """A model of that shape, its weights drawn at random; or else an InputError."""
     return ARCHITECTURES[architecture_of(config)][1](config)
 
 
-# book/11-1-runs-that-survive.ipynb, cell check-rebuilt
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell check-rebuilt
 def _parts(model: nn.Module) -> dict[str, Any]:
     """What tells two models apart: classes and plain settings, shapes of weights."""
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, module in model.named_modules():
-        found[name or "the model"] = class_name(type(module))
+        parts[name or "the model"] = class_name(type(module))
         for key, value in vars(module).items():
             if key.startswith("_") or key == "training":
                 continue
             if callable(value):
                 kind = type(value).__qualname__
-                found[f"{name}.{key}"] = getattr(value, "__qualname__", kind)
+                parts[f"{name}.{key}"] = getattr(value, "__qualname__", kind)
             elif isinstance(value, int | float | str):
-                found[f"{name}.{key}"] = value
+                parts[f"{name}.{key}"] = value
     shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
-    return found | shapes
+    return parts | shapes
 
 
-def check_rebuilt(model: EncoderDecoder) -> None:
+def check_roundtrip(model: EncoderDecoder) -> None:
     """Raise an InputError unless `build` makes the same model of its configuration."""
     with torch.device("meta"):
         twin = build(model.config)

@@ -1,22 +1,22 @@
 """The Transformer, and its decoding one step at a time.
 
 From "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/03-model-architecture.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/03-model-architecture.ipynb, cell imports
+# book/1-paper/3-0-model-architecture.ipynb, cell imports
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from aiayn.model.attention import MultiHeadAttention, padding_mask
-from aiayn.model.base import EncoderDecoder
 from aiayn.model.configuration import TransformerConfig
 from aiayn.model.configuration import config as preset
 from aiayn.model.dropout import Dropout
 from aiayn.model.embeddings import Embeddings
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.feed_forward import FeedForward
-from aiayn.model.kernels import attention_kernel
+from aiayn.model.layers import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache
 from aiayn.model.positions import (
     LearnedPositions,
     NoPositions,
@@ -24,15 +24,15 @@ from aiayn.model.positions import (
     RelativePositions,
     SinusoidalPositions,
 )
-from aiayn.model.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer, LayerCache
+from aiayn.model.scores import make_attention
 
 
-# book/03-model-architecture.ipynb, cell layers
+# book/1-paper/3-0-model-architecture.ipynb, cell layers
 def encoder_layer(config: TransformerConfig) -> EncoderLayer:
     """One layer of the encoder."""
     feed_forward = FeedForward(config.d_model, config.d_ff)
-    own = attention(config, relative=True)
-    return EncoderLayer(own, feed_forward, config.dropout, config.norm)
+    self_attention = multi_head_attention(config, relative=True)
+    return EncoderLayer(self_attention, feed_forward, config.dropout, config.norm)
 
 
 def decoder_layer(config: TransformerConfig) -> DecoderLayer:
@@ -41,24 +41,32 @@ def decoder_layer(config: TransformerConfig) -> DecoderLayer:
     The distance from a target to a source position means nothing, so only
     self-attention is relative.
     """
-    own = attention(config, relative=True)
-    over_memory = attention(config, relative=False)
+    self_attention = multi_head_attention(config, relative=True)
+    cross_attention = multi_head_attention(config, relative=False)
     feed_forward = FeedForward(config.d_model, config.d_ff)
-    return DecoderLayer(own, over_memory, feed_forward, config.dropout, config.norm)
+    return DecoderLayer(
+        self_attention, cross_attention, feed_forward, config.dropout, config.norm
+    )
 
 
-def attention(config: TransformerConfig, relative: bool) -> MultiHeadAttention:
+def multi_head_attention(
+    config: TransformerConfig, relative: bool
+) -> MultiHeadAttention:
     """One attention, with relative positions if they are configured and make sense."""
     d_k = config.d_k or config.d_model // config.h
     d_v = config.d_v or config.d_model // config.h
     dropout, bias = config.attention_dropout, config.attention_bias
-    kernel = attention_kernel(config.score, config.h, d_k, dropout)
+    attention_function = make_attention(config.score, config.h, d_k, dropout)
     if relative and config.positions == "relative":
-        kernel = RelativeAttention(RelativePositions(d_k, d_v), kernel.score, dropout)
-    return MultiHeadAttention(config.d_model, config.h, d_k, d_v, bias, kernel)
+        attention_function = RelativeAttention(
+            RelativePositions(d_k, d_v), attention_function.score, dropout
+        )
+    return MultiHeadAttention(
+        config.d_model, config.h, d_k, d_v, bias, attention_function
+    )
 
 
-def positions(config: TransformerConfig) -> nn.Module:
+def make_positions(config: TransformerConfig) -> nn.Module:
     """What is added to the embeddings; relative positions are part of the attention."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.d_model)
@@ -67,7 +75,7 @@ def positions(config: TransformerConfig) -> nn.Module:
     return NoPositions()
 
 
-# book/03-model-architecture.ipynb, cell transformer
+# book/1-paper/3-0-model-architecture.ipynb, cell transformer
 class Transformer(EncoderDecoder):
     """The paper's model (section 3, figure 1), in the shape `config`, or its name."""
 
@@ -82,7 +90,7 @@ class Transformer(EncoderDecoder):
             if config.share_embeddings
             else Embeddings(config.vocabulary_size, config.d_model)
         )
-        self.positions = positions(config)
+        self.positions = make_positions(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(encoder_layer(config) for _ in range(config.N))
         self.decoder = Decoder(decoder_layer(config) for _ in range(config.N))
@@ -108,35 +116,35 @@ class Transformer(EncoderDecoder):
         """The encoder's layers and the decoder's."""
         return [*self.encoder.layers, *self.decoder.layers]
 
-    # book/03-model-architecture.ipynb, cell incremental
+    # book/1-paper/3-0-model-architecture.ipynb, cell incremental
     def start(self, source: Int[Tensor, "batch n"]) -> "DecoderState":
         """Encode the source once; the state is for `step`."""
-        visible = padding_mask(source, self.config.pad_id)
-        return DecoderState(self.encode(source), visible, self.config.N)
+        mask = padding_mask(source, self.config.pad_id)
+        return DecoderState(self.encode(source), mask, self.config.N)
 
     def step(
         self, tokens: Int[Tensor, "rows m"], state: "DecoderState"
     ) -> Float[Tensor, "rows vocabulary"]:
         """Feed the newest target tokens, one a row or a prefix; score the next one."""
         x = self.positions(self.target_embeddings(tokens), state.length)
-        x = self.decoder(x, state.memory, state.visible, state.caches)
+        x = self.decoder(x, state.memory, state.mask, state.caches)
         return self.logits(x[:, -1])
 
 
-# book/03-model-architecture.ipynb, cell decoder-state
+# book/1-paper/3-0-model-architecture.ipynb, cell decoder-state
 class DecoderState:
     """What decoding carries from step to step, a row for each translation.
 
-    `memory` is the encoder's output; `visible` is True where its positions are words.
+    `memory` is the encoder's output; `mask` is True where its positions are words.
     """
 
     def __init__(
         self,
         memory: Float[Tensor, "rows n d_model"],
-        visible: Bool[Tensor, "rows 1 1 n"],
+        mask: Bool[Tensor, "rows 1 1 n"],
         layers: int,
     ) -> None:
-        self.memory, self.visible = memory, visible
+        self.memory, self.mask = memory, mask
         self.caches = [LayerCache() for _ in range(layers)]
 
     @property
@@ -146,6 +154,6 @@ class DecoderState:
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows, in this order; one may be named more than once."""
-        self.memory, self.visible = self.memory[rows], self.visible[rows]
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
         for cache in self.caches:
             cache.select(rows)

@@ -1,7 +1,7 @@
 """Constituency parsing with a Transformer, and its score.
 
-From "Trees in and out" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+From "Trees and parsing" (paper, section 6.3):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
@@ -11,6 +11,6 @@ __all__ = [
 ]
 
 
-# book/11-9-trees-in-and-out.ipynb, cell parsing-front
+# book/3-workshop/11-trees-and-parsing.ipynb, cell parsing-front
 from aiayn.parsing.parser import Parse as Parse
 from aiayn.parsing.parser import Parser as Parser

@@ -1,11 +1,11 @@
 """A trained model as a constituency parser.
 
-From "Trees in and out" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+From "Trees and parsing" (paper, section 6.3):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-9-trees-in-and-out.ipynb, cell imports
+# book/3-workshop/11-trees-and-parsing.ipynb, cell imports
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
@@ -14,48 +14,50 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
-from aiayn.data.text import check_list, readable, sentence_list, with_spaces
+from aiayn.data.lines import check_list, normalize_line, normalize_spaces, sentence_list
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
+from aiayn.decoding.batched import batched_beam_search, tokenize_lines
+from aiayn.decoding.beam_search import Hypothesis, SearchConfig
 from aiayn.errors import InputError
-from aiayn.parsing.evalb import evalb, strict
-from aiayn.parsing.well_formed import TreeVocabulary, WellFormed
+from aiayn.metrics.evalb import bracket_scores, strict_bracket_scores
+from aiayn.parsing.well_formed import TreeConstraint, TreeVocabulary
 from aiayn.training.trained_run import TrainedRun
-from aiayn.translation.batches import search_in_batches, tokens_of
-from aiayn.translation.search import Hypothesis, SearchConfig
 from aiayn.translation.translator import Translator
 
 BATCH_TOKENS = 1000  # of sentences; their trees are longer, and there are 21 of them
 
 
-# book/11-9-trees-in-and-out.ipynb, cell parsing-search
+# book/3-workshop/11-trees-and-parsing.ipynb, cell parsing-search
 PARSING_SEARCH = SearchConfig(beam=21, alpha=0.3, extra_length=300)
 
 
-# book/11-9-trees-in-and-out.ipynb, cell tokenise
-ROUND = {"(": "-LRB-", ")": "-RRB-"}
-WORD = (
+# book/3-workshop/11-trees-and-parsing.ipynb, cell tokenise
+BRACKET_NAMES = {"(": "-LRB-", ")": "-RRB-"}
+TOKEN = (
     r"-[LR]RB-|\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b"
     r"|\d+(?:[.,]\d+)+(?:-\w+)*|\w+(?:-\w+)*|\S"
 )
 
 
-def tokenise(text: str) -> list[str]:
+def treebank_tokenize(text: str) -> list[str]:
     """Words and marks, about as in the treebank: did n't, Jan 's, a . by itself."""
-    return [ROUND.get(word, word) for word in re.findall(WORD, text)]
+    return [BRACKET_NAMES.get(word, word) for word in re.findall(TOKEN, text)]
 
 
-def words_of(
+def sentence_words(
     sentence: str | Sequence[str], vocabulary: Vocabulary, before: int = 0
 ) -> list[str]:
     """The words of a text, without what does not show; or those of a list."""
     if isinstance(sentence, Iterable) and not isinstance(sentence, str | bytes):
         return sentence_list(sentence, f"sentence {before + 1}, word")
     (text,) = sentence_list([sentence], "sentence", before)
-    return tokenise(with_spaces(readable(text), vocabulary.processor))
+    return treebank_tokenize(
+        normalize_spaces(normalize_line(text), vocabulary.processor)
+    )
 
 
-# book/11-9-trees-in-and-out.ipynb, cell parse
+# book/3-workshop/11-trees-and-parsing.ipynb, cell parse
 @dataclass(frozen=True)
 class Parse:
     """What a parser made of a sentence.
@@ -78,7 +80,7 @@ class Parse:
     log_probability: float
 
 
-def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
+def to_parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:
     """A hypothesis as a tree over these words, if it is one."""
     (text,) = vocabulary.decode([hypothesis.tokens])
     tree = None
@@ -87,7 +89,7 @@ def parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> P
     return Parse(tree, text, hypothesis.score, hypothesis.log_probability)
 
 
-# book/11-9-trees-in-and-out.ipynb, cell parser
+# book/3-workshop/11-trees-and-parsing.ipynb, cell parser
 class Parser:
     """A model that was trained on trees, as a parser (section 6.3).
 
@@ -126,11 +128,11 @@ class Parser:
     ) -> Any:
         """A sentence's tree, or a list's trees; None where there is none (`n_best`)."""
         sentences = [sentence] if isinstance(sentence, str) else sentence
-        found = self.n_best(sentences, 1, progress)
-        best = [parses[0].tree if parses else None for parses in found]
+        results = self.n_best(sentences, 1, progress)
+        best = [parses[0].tree if parses else None for parses in results]
         return best[0] if isinstance(sentence, str) else best
 
-    # book/11-9-trees-in-and-out.ipynb, cell parse-sentences
+    # book/3-workshop/11-trees-and-parsing.ipynb, cell parse-sentences
     def n_best(
         self,
         sentences: Sequence[str | Sequence[str]],
@@ -140,44 +142,45 @@ class Parser:
     ) -> list[list[Parse]]:
         """Each sentence's `n` best parses, best first; none if it is empty or too long.
 
-        A sentence is a text, cut into words by `tokenise`, or a list of its words.
+        A sentence is a text, which is then tokenized, or a list of its words.
         Warnings count the sentences that came `before` these, too.
         """
         model, vocabulary = self.translator.model, self.translator.vocabulary
         check_list(sentences)
         numbered = enumerate(sentences, start=before)
-        texts = [words_of(each, vocabulary, number) for number, each in numbered]
+        texts = [sentence_words(each, vocabulary, number) for number, each in numbered]
         longest = (search := replace(self.translator.search, n_best=n)).max_length
         # A tree has three tokens more, at least; learned positions have to suffice.
-        if model.config.longest is not None:
-            longest = min(longest, model.config.longest - 3)
+        if model.config.max_positions is not None:
+            longest = min(longest, model.config.max_positions - 3)
         lines = [" ".join(map(plain, words)) for words in texts]
-        sources = tokens_of(vocabulary, lines, before)
+        sources = tokenize_lines(vocabulary, lines, before)
 
-        def trees(rows: list[int]) -> WellFormed:
+        def trees(rows: list[int]) -> TreeConstraint:
             limits = [len(sources[row]) - 1 + search.extra_length for row in rows]
-            limits = [min(limit, model.config.longest or limit) for limit in limits]
-            return WellFormed(self.trees, [len(texts[row]) for row in rows], limits)
+            most = model.config.max_positions or max(limits)
+            limits = [min(limit, most) for limit in limits]
+            return TreeConstraint(self.trees, [len(texts[row]) for row in rows], limits)
 
         tokens = int(BATCH_TOKENS / max(1, search.beam / PARSING_SEARCH.beam))
-        found = search_in_batches(
+        results = batched_beam_search(
             model,
             sources,
             search,
             tokens,
             longest,
-            allowed=trees if self.constrained else lambda _: None,
+            allowed_tokens=trees if self.constrained else lambda _: None,
             decoder=self.translator.decoder,
             progress=progress,
             before=before,
         )
         return [
-            [parse(each, vocabulary, words) for each in hypotheses]
-            for hypotheses, words in zip(found, texts, strict=True)
+            [to_parse(each, vocabulary, words) for each in hypotheses]
+            for hypotheses, words in zip(results, texts, strict=True)
         ]
 
 
-# book/11-9-trees-in-and-out.ipynb, cell gold-trees
+# book/3-workshop/11-trees-and-parsing.ipynb, cell gold-trees
 def gold_trees(pairs: Pairs) -> list[Tree]:
     """The trees of a corpus of sentences and trees.
 
@@ -195,8 +198,8 @@ def gold_trees(pairs: Pairs) -> list[Tree]:
     return list(trees_of(pairs))
 
 
-# book/11-9-trees-in-and-out.ipynb, cell evaluate
-def evaluate(
+# book/3-workshop/11-trees-and-parsing.ipynb, cell evaluate
+def evaluate_parser(
     run: TrainedRun,
     search: SearchConfig = PARSING_SEARCH,
     data: str | None = None,
@@ -214,7 +217,7 @@ def evaluate(
     trees = gold_trees(load_pairs(data, pair, split))
     parser = Parser(Translator(*run.load(device), search), constrained)
     parses = parser([tree.words() for tree in trees], progress=progress)
-    scores = evalb(trees, parses)
+    scores = bracket_scores(trees, parses)
     names = "f1", "precision", "recall", "complete_match", "average_crossing"
     return {
         "run": str(run.folder),
@@ -227,6 +230,6 @@ def evaluate(
         **{name: getattr(scores, name) for name in names},
         "sentences": scores.sentences,
         "skipped": scores.skipped,
-        "strict_f1": strict(trees, parses).f1,
+        "strict_f1": strict_bracket_scores(trees, parses).f1,
         "well_formed": 100 * sum(parse is not None for parse in parses) / len(parses),
     }

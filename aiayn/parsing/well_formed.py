@@ -1,23 +1,23 @@
 """Restricts the beam search to prefixes of well-formed trees.
 
-From "Trees in and out" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/11-9-trees-in-and-out.ipynb
+From "Trees and parsing" (paper, section 6.3):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-9-trees-in-and-out.ipynb, cell well-formed-imports
+# book/3-workshop/11-trees-and-parsing.ipynb, cell well-formed-imports
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from aiayn.data.trees import DEEPEST, LEFT, RIGHT
+from aiayn.data.trees import LEFT, MAX_DEPTH, RIGHT
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.errors import InputError
 
 
-# book/11-9-trees-in-and-out.ipynb, cell tree-vocabulary
+# book/3-workshop/11-trees-and-parsing.ipynb, cell tree-vocabulary
 class TreeVocabulary:
     """Which tokens of a vocabulary are brackets and parts of speech.
 
@@ -60,11 +60,11 @@ class TreeVocabulary:
             )
 
 
-# book/11-9-trees-in-and-out.ipynb, cell stand
+# book/3-workshop/11-trees-and-parsing.ipynb, cell stand
 LONGEST_RUN = 12  # opening brackets one behind the other, with no word between them
 
 
-class Stand(NamedTuple):
+class ParserState(NamedTuple):
     """How far the beginning of a linearised tree has come.
 
     Attributes
@@ -81,15 +81,17 @@ class Stand(NamedTuple):
     words: int
     run: int = 0
 
-    def after(self, token: int, trees: TreeVocabulary) -> "Stand":
+    def advance(self, token: int, trees: TreeVocabulary) -> "ParserState":
         """With one more token."""
         if token in trees.closing:
-            return Stand((*self.due, trees.closing[token]), self.words, self.run + 1)
+            return ParserState(
+                (*self.due, trees.closing[token]), self.words, self.run + 1
+            )
         if self.due and token == self.due[-1]:
-            return Stand(self.due[:-1], self.words)
-        return Stand(self.due, self.words - 1)
+            return ParserState(self.due[:-1], self.words)
+        return ParserState(self.due, self.words - 1)
 
-    def follows(self, room: int) -> tuple[bool, bool, int, bool]:
+    def allowed_actions(self, room: int) -> tuple[bool, bool, int, bool]:
         """May a bracket open, a word come, which close (-1: none), may the tree end?
 
         `room` is how many tokens may still come.
@@ -99,7 +101,7 @@ class Stand(NamedTuple):
         opens = (
             self.words > 0
             and self.run < LONGEST_RUN
-            and depth < DEEPEST - 1
+            and depth < MAX_DEPTH - 1
             and room >= finish + 2
         )
         closes = depth > 0 and self.run == 0 and (self.words == 0 or depth > 1)
@@ -107,8 +109,8 @@ class Stand(NamedTuple):
         return opens, depth > 0 and self.words > 0, self.due[-1] if closes else -1, ends
 
 
-# book/11-9-trees-in-and-out.ipynb, cell well-formed
-class WellFormed:
+# book/3-workshop/11-trees-and-parsing.ipynb, cell well-formed
+class TreeConstraint:
     """Tells `beam_search` which tokens may follow, so that all it finds are trees.
 
     Parameters
@@ -124,8 +126,8 @@ class WellFormed:
         self, trees: TreeVocabulary, words: list[int], limits: list[int]
     ) -> None:
         self.trees, self.words, self.limits = trees, words, limits
-        self.stands: dict[tuple[int, bytes], Stand] = {}
-        self.kinds: dict[tuple[bool, bool, int, bool], int] = {}
+        self.states: dict[tuple[int, bytes], ParserState] = {}
+        self.mask_indices: dict[tuple[bool, bool, int, bool], int] = {}
         self.masks: list[Tensor] = []
 
     def __call__(
@@ -133,29 +135,29 @@ class WellFormed:
     ) -> Bool[Tensor, "rows vocabulary"]:
         """Which tokens may follow; a prefix stands one token on from its parent."""
         rows, length = prefixes.cpu().numpy(), prefixes.shape[-1]
-        stands: dict[tuple[int, bytes], Stand] = {}
-        kinds = []
+        states: dict[tuple[int, bytes], ParserState] = {}
+        mask_indices = []
         for sentence, beams in zip(going, rows, strict=True):
             for prefix, newest in zip(beams, beams[:, -1].tolist(), strict=True):
                 key = (sentence, prefix.tobytes())
                 parent = (sentence, prefix[:-1].tobytes())
                 if length == 1:
-                    stands[key] = Stand((), self.words[sentence])
-                elif key not in stands:
-                    stands[key] = self.stands[parent].after(newest, self.trees)
+                    states[key] = ParserState((), self.words[sentence])
+                elif key not in states:
+                    states[key] = self.states[parent].advance(newest, self.trees)
                 room = self.limits[sentence] - length + 1
-                kinds.append(self.kind(stands[key].follows(room)))
-        self.stands = stands
-        return torch.stack(self.masks)[kinds].to(prefixes.device)
+                mask_indices.append(self.mask_index(states[key].allowed_actions(room)))
+        self.states = states
+        return torch.stack(self.masks)[mask_indices].to(prefixes.device)
 
-    def kind(self, following: tuple[bool, bool, int, bool]) -> int:
+    def mask_index(self, following: tuple[bool, bool, int, bool]) -> int:
         """The number of the mask that allows this; there are few different ones."""
-        if following not in self.kinds:
+        if following not in self.mask_indices:
             opens, words, closing, ends = following
             tokens = list(self.trees.closing) if opens else []
             tokens += self.trees.tags if words else []
             tokens += [closing] * (closing >= 0) + [EOS_ID] * ends
             self.masks.append(torch.zeros(self.trees.size, dtype=torch.bool))
             self.masks[-1][tokens] = True
-            self.kinds[following] = len(self.kinds)
-        return self.kinds[following]
+            self.mask_indices[following] = len(self.mask_indices)
+        return self.mask_indices[following]

@@ -1,11 +1,11 @@
 """Saving, loading and averaging checkpoints.
 
-From "Runs that survive" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-1-runs-that-survive.ipynb, cell checkpoint-imports
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell checkpoint-imports
 import contextlib
 import hashlib
 import json
@@ -20,25 +20,25 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from aiayn.data.files import plain_file, printable
+from aiayn.data.io import printable, regular_file
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
+from aiayn.device import check_system
 from aiayn.errors import InputError
-from aiayn.fast_paths import check_system
-from aiayn.model.base import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, check_rebuilt
-from aiayn.training.description import Description, read_description
+from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
+from aiayn.model.registry import build, check_roundtrip
+from aiayn.training.checkpoint_metadata import Description, read_description
 
 
-# book/11-1-runs-that-survive.ipynb, cell adam-tensors
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell adam-tensors
 def adam_tensors(
     model: EncoderDecoder, optimizer: torch.optim.Optimizer
 ) -> dict[str, torch.Tensor]:
     """What Adam keeps for each weight, by the weight's name."""
-    found: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state[parameter].items():
-            found[f"{name}/{key}"] = value
-    return found
+            tensors[f"{name}/{key}"] = value
+    return tensors
 
 
 def flush(path: Path) -> None:
@@ -50,7 +50,7 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-# book/11-1-runs-that-survive.ipynb, cell save-checkpoint
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell save-checkpoint
 def save_checkpoint(
     folder: Path | str,
     model: EncoderDecoder,
@@ -61,57 +61,61 @@ def save_checkpoint(
     """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
     With the `optimizer`, training can go on from here. An `InputError` says if it
-    cannot be written, or if another model would come back (see `check_rebuilt`).
+    cannot be written, or if another model would come back (see `check_roundtrip`).
     """
     check_system()
     folder = Path(folder)
     if not folder.name or folder.exists():
         advice = "name a new folder, or remove this one"
         raise InputError(f"{folder}: cannot become a checkpoint; {advice}")
-    check_rebuilt(model)
+    check_roundtrip(model)
     size = model.config.vocabulary_size
     if vocabulary is not None and len(vocabulary) != size:
         sizes = f"{size} tokens, the vocabulary {len(vocabulary)}"
         raise InputError(f"{folder}: the model has {sizes}; save each with its own")
-    part = folder.with_name(f".{folder.name}.part")
-    known = description or Description(model.config)
+    unfinished = folder.with_name(f".{folder.name}.part")
+    metadata = description or Description(model.config)
     if vocabulary is not None:
         sha256 = hashlib.sha256(vocabulary.model).hexdigest()
-        known = replace(known, vocabulary_sha256=sha256)
+        metadata = replace(metadata, vocabulary_sha256=sha256)
     tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        (part / "config.json").write_text(json.dumps(known.to_dict(), indent=1))
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        (unfinished / "config.json").write_text(
+            json.dumps(metadata.to_dict(), indent=1)
+        )
         if vocabulary is not None:
-            (part / "vocabulary.model").write_bytes(vocabulary.model)
+            (unfinished / "vocabulary.model").write_bytes(vocabulary.model)
         for name, content in tensors.items():
-            save_file(content, part / f"{name}.safetensors")
+            save_file(content, unfinished / f"{name}.safetensors")
             with contextlib.suppress(OSError):  # safetensors lets nobody else read it
-                shutil.copymode(part / "config.json", part / f"{name}.safetensors")
-        for path in [*part.iterdir(), part]:
+                shutil.copymode(
+                    unfinished / "config.json", unfinished / f"{name}.safetensors"
+                )
+        for path in [*unfinished.iterdir(), unfinished]:
             flush(path)
-        os.rename(part, folder)
+        os.rename(unfinished, folder)
         flush(folder.parent)
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         advice = "take another folder or make room"
         raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
 
 
-# book/11-1-runs-that-survive.ipynb, cell list-checkpoints
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell list-checkpoints
 def saved_steps(folder: Path) -> dict[int, Path]:
     """All checkpoints in a run's folder by step, in that order.
 
     What has another name is none.
     """
-    found = {}
+    checkpoints = {}
     for path in (folder / "checkpoints").glob("step-*"):
         if path.is_dir() and re.fullmatch("step-[0-9]+", path.name):
-            found[int(path.name[5:])] = path
-    return dict(sorted(found.items()))
+            checkpoints[int(path.name[5:])] = path
+    return dict(sorted(checkpoints.items()))
 
 
 def is_due(folder: Path) -> bool:
@@ -132,15 +136,15 @@ def list_checkpoints(folder: Path) -> list[Path]:
     """
     if (folder / "config.json").is_file():
         return [folder]
-    found = list(saved_steps(folder).values())
-    if not found:
+    checkpoints = list(saved_steps(folder).values())
+    if not checkpoints:
         fault = "no model here (neither config.json nor checkpoints/step-…)"
         raise InputError(f"{folder}: {fault}; train one first")
-    return [*filter(is_due, found[:-1]), found[-1]]
+    return [*filter(is_due, checkpoints[:-1]), checkpoints[-1]]
 
 
-# book/11-1-runs-that-survive.ipynb, cell last-checkpoints
-def described_checkpoints(
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell last-checkpoints
+def select_checkpoints(
     folder: Path, average: int | None = None
 ) -> tuple[list[Path], Description]:
     """The checkpoints of a run that are averaged, and what the last of them says.
@@ -156,31 +160,33 @@ def described_checkpoints(
     folders = list_checkpoints(folder)
     description = read_description(folders[-1])
     if average is None:
-        its = description.training
-        *others, last = folders[-its.checkpoints.average if its else -1 :]
+        training = description.training
+        *others, last = folders[-training.checkpoints.average if training else -1 :]
         start = 0.8 * (description.step or 0)
         late = [path for path in others if int(path.name[5:]) > start]
         return [*late, last], description
     if not 1 <= average <= len(folders):
-        wanted = f"it may be 1 to {len(folders)} checkpoints here"
-        raise InputError(f"{folder}: average={average}, but {wanted}")
+        allowed = f"it may be 1 to {len(folders)} checkpoints here"
+        raise InputError(f"{folder}: average={average}, but {allowed}")
     return folders[-average:], description
 
 
-# book/11-1-runs-that-survive.ipynb, cell read-header
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-header
 DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
 
 
 def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a file's tensors; an InputError if they cannot be weights."""
-    shapes, wanted = {}, ", ".join(DTYPES)
+    shapes, allowed = {}, ", ".join(DTYPES)
     try:
-        with safe_open(plain_file(path), framework="pt") as file:
+        with safe_open(regular_file(path), framework="pt") as file:
             for name in file.keys():  # noqa: SIM118 (it is no dictionary)
-                part = file.get_slice(name)
-                shapes[name] = tuple(part.get_shape())
-                if (kind := part.get_dtype()) not in DTYPES:
-                    fault = f"{printable(name)} is of type {kind}, not one of {wanted}"
+                tensor = file.get_slice(name)
+                shapes[name] = tuple(tensor.get_shape())
+                if (dtype := tensor.get_dtype()) not in DTYPES:
+                    fault = (
+                        f"{printable(name)} is of type {dtype}, not one of {allowed}"
+                    )
                     raise InputError(f"{path}: {fault}; use another checkpoint")
     except (OSError, SafetensorError) as error:
         raise InputError(
@@ -189,7 +195,7 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-# book/11-1-runs-that-survive.ipynb, cell read-tensors
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-tensors
 def read_tensors(
     path: Path, expected: dict[str, torch.Size]
 ) -> dict[str, torch.Tensor]:
@@ -202,10 +208,12 @@ def read_tensors(
     """
     shapes = read_header(path)
     for name in sorted(expected.keys() | shapes.keys()):
-        found = shapes.get(name, "missing")
-        wanted = tuple(expected[name]) if name in expected else "not to be there"
-        if found != wanted:
-            fault = f"is {found}, but the configuration wants {wanted}"
+        shape = shapes.get(name, "missing")
+        expected_shape = (
+            tuple(expected[name]) if name in expected else "not to be there"
+        )
+        if shape != expected_shape:
+            fault = f"is {shape}, but the configuration wants {expected_shape}"
             raise InputError(f"{path}: {printable(name)} {fault}")
     try:
         tensors = load_file(path)
@@ -218,8 +226,8 @@ def read_tensors(
     return tensors
 
 
-# book/11-1-runs-that-survive.ipynb, cell wanted-shapes
-def wanted_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell wanted-shapes
+def expected_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
     """Names and shapes of the weights of such a model, if a checkpoint can hold them.
 
     Raises
@@ -242,8 +250,8 @@ def wanted_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
     return {name: weight.shape for name, weight in model.named_parameters()}
 
 
-# book/11-1-runs-that-survive.ipynb, cell load-vocabulary
-def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell load-vocabulary
+def checkpoint_vocabulary(folder: Path, description: Description) -> Vocabulary:
     """The vocabulary in a checkpoint, if its model was trained with it."""
     vocabulary = load_vocabulary(folder / "vocabulary.model")
     sha256 = hashlib.sha256(vocabulary.model).hexdigest()
@@ -258,14 +266,14 @@ def own_vocabulary(folder: Path, description: Description) -> Vocabulary:
     return vocabulary
 
 
-# book/11-1-runs-that-survive.ipynb, cell load-checkpoint
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell load-checkpoint
 def load_model(folders: list[Path], description: Description) -> EncoderDecoder:
     """The model of a checkpoint, or the mean of several of one run (section 6.1).
 
     The `description` is that of the last. An `InputError` says if one is damaged, or of
     another shape.
     """
-    shapes = wanted_shapes(folders[-1], description.model)
+    shapes = expected_shapes(folders[-1], description.model)
     total: dict[str, torch.Tensor] = {}
     # One after another: 20 checkpoints of the big model would fill 17 GB.
     for folder in folders:
@@ -294,5 +302,5 @@ def load_checkpoint(
         If a checkpoint is damaged, or they are not of one shape.
     """
     description = description or read_description(folders[-1])
-    vocabulary = own_vocabulary(folders[-1], description)
+    vocabulary = checkpoint_vocabulary(folders[-1], description)
     return load_model(folders, description), vocabulary

@@ -1,11 +1,11 @@
 """Cross-entropy with label smoothing, and a form that saves memory on the projection.
 
 From "Regularization" (paper, section 5.4):
-https://github.com/OWNER/aiayn/blob/main/book/05-4-regularization.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-4-regularization.ipynb, cell label-smoothed-loss
+# book/1-paper/5-4-regularization.ipynb, cell label-smoothed-loss
 from typing import Any
 
 import torch
@@ -48,7 +48,7 @@ def label_smoothed_loss(
     return loss, nll.detach()
 
 
-# book/05-4-regularization.ipynb, cell projected-loss
+# book/1-paper/5-4-regularization.ipynb, cell projected-loss
 class ProjectedLoss(torch.autograd.Function):
     """`projected_loss`: gradients are made forward, with a chunk's logits at hand."""
 
@@ -91,7 +91,7 @@ class ProjectedLoss(torch.autograd.Function):
         return dx, dweight, None, None, None
 
 
-# book/05-4-regularization.ipynb, cell float16-loss
+# book/1-paper/5-4-regularization.ipynb, cell float16-loss
 def float16_loss(
     x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
 ) -> tuple[Tensor, Tensor]:
@@ -113,7 +113,7 @@ def float16_loss(
     return loss, nll
 
 
-# book/05-4-regularization.ipynb, cell projected-loss-function
+# book/1-paper/5-4-regularization.ipynb, cell projected-loss-function
 CHUNK = {"cpu": 1 << 22, "cuda": 1 << 27}
 
 

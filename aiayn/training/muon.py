@@ -1,11 +1,11 @@
 """Muon for the weight matrices of the layers, and Adam for everything else.
 
-From "Little text" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-13-little-text.ipynb
+From "Low-resource training" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-13-little-text.ipynb, cell muon-imports
+# book/3-workshop/06-low-resource.ipynb, cell muon-imports
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ def orthogonal(
     return x.to(matrices.dtype)
 
 
-# book/11-13-little-text.ipynb, cell muon
+# book/3-workshop/06-low-resource.ipynb, cell muon
 class Muon(torch.optim.Adam):
     """Muon (Jordan, 2024) for the layers' matrices, the paper's Adam for the rest.
 
@@ -64,17 +64,19 @@ class Muon(torch.optim.Adam):
         rate: float = self.param_groups[0]["lr"]
         alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
         for matrix, gradient in gradients.items():
-            ahead = self.averaged(matrix, gradient).split(self.parts[matrix])
-            pieces = matrix.split(self.parts[matrix])
-            for piece, mean in zip(pieces, ahead, strict=True):
-                alike.setdefault(piece.shape, []).append((piece, mean))
+            momentum = self.averaged(matrix, gradient).split(self.parts[matrix])
+            blocks = matrix.split(self.parts[matrix])
+            for block, mean in zip(blocks, momentum, strict=True):
+                alike.setdefault(block.shape, []).append((block, mean))
         for shape, pairs in alike.items():
-            length, kept = 0.2 * max(shape) ** 0.5 * rate, 1 - rate * self.weight_decay
-            moves = orthogonal(torch.stack([ahead for _, ahead in pairs]), self.dtype)
+            length, decay = 0.2 * max(shape) ** 0.5 * rate, 1 - rate * self.weight_decay
+            moves = orthogonal(
+                torch.stack([momentum for _, momentum in pairs]), self.dtype
+            )
             for (matrix, _), move in zip(pairs, moves, strict=True):
-                matrix.mul_(kept).sub_(move, alpha=length)
+                matrix.mul_(decay).sub_(move, alpha=length)
 
-    # book/11-13-little-text.ipynb, cell muon-averaged
+    # book/3-workshop/06-low-resource.ipynb, cell muon-averaged
     def averaged(self, matrix: Tensor, gradient: Tensor) -> Tensor:
         """The mean of the gradients, the latest weighted most (Nesterov momentum)."""
         state = self.state[matrix]

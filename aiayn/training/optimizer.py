@@ -1,11 +1,11 @@
 """Adam, and the learning-rate schedule with its warm-up.
 
 From "Optimizer" (paper, section 5.3):
-https://github.com/OWNER/aiayn/blob/main/book/05-3-optimizer.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-3-optimizer.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-3-optimizer.ipynb, cell make-optimizer
+# book/1-paper/5-3-optimizer.ipynb, cell make-optimizer
 import torch
 from torch import nn
 
@@ -27,7 +27,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
-# book/05-3-optimizer.ipynb, cell learning-rate
+# book/1-paper/5-3-optimizer.ipynb, cell learning-rate
 def learning_rate(
     step: int, d_model: int, warmup: int = 4000, factor: float = 1.0
 ) -> float:

@@ -1,11 +1,11 @@
 """The progress bar of a training run, and a line for each checkpoint.
 
-From "Your own text" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-3-your-own-text.ipynb
+From "The training API" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-3-your-own-text.ipynb, cell progress-imports
+# book/3-workshop/13-training-api.ipynb, cell progress-imports
 import math
 import sys
 import time
@@ -18,10 +18,10 @@ from torch import Tensor
 from tqdm import TqdmWarning, tqdm
 
 from aiayn.data.vocabulary import Vocabulary
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.encoder_decoder import EncoderDecoder
 
 
-# book/11-3-your-own-text.ipynb, cell progress
+# book/3-workshop/13-training-api.ipynb, cell progress
 class Progress:
     """What a training says of itself on standard error.
 
@@ -54,7 +54,7 @@ class Progress:
             tqdm.write(text, file=sys.stderr)
             self.spoke = time.monotonic()
 
-    # book/11-3-your-own-text.ipynb, cell progress-bar
+    # book/3-workshop/13-training-api.ipynb, cell progress-bar
     @contextmanager
     def bar(self, step: int, steps: int) -> Iterator[None]:
         """Within it, there is a bar: for a run that has taken `step` of its `steps`."""
@@ -80,7 +80,7 @@ class Progress:
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(max(step / self._steps, waited) - self._bar.n)
 
-    # book/11-3-your-own-text.ipynb, cell progress-checkpoint
+    # book/3-workshop/13-training-api.ipynb, cell progress-checkpoint
     def log(self, step: int, line: dict[str, float]) -> None:
         """Pass on a line of the metrics."""
         if self.on_log:

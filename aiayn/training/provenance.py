@@ -1,11 +1,11 @@
 """By which command, when, where and from which commit a record was made.
 
-From "Sweeps and evidence" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/11-12-sweeps-and-evidence.ipynb
+From "Ablations and statistics" (paper, section 6.2):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-12-sweeps-and-evidence.ipynb, cell provenance
+# book/3-workshop/08-ablations-and-statistics.ipynb, cell provenance
 import os
 import platform
 import shlex
@@ -38,7 +38,7 @@ def checked_out() -> str | None:
     return git.stdout.strip() or None
 
 
-def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
+def current_provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
     """What made a record, where and when: `command`, or the one that runs now."""
     program = Path(sys.argv[0]).name
     if program == "__main__.py":  # started as python -m aiayn

@@ -1,28 +1,29 @@
 """Everything that fixes a training run except its data, by name.
 
-From "Runs that survive" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-1-runs-that-survive.ipynb, cell recipes-imports
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell recipes-imports
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat
 
 from aiayn.base_config import MAY_CHANGE, BaseConfig, changed, within
-from aiayn.data.files import plain_file, printable
+from aiayn.data.io import printable, regular_file
 from aiayn.errors import InputError, did_you_mean
-from aiayn.model.base import ModelConfig
+from aiayn.model.baselines.conv_seq2seq import CONVOLUTIONAL
+from aiayn.model.baselines.recurrent import RECURRENT
 from aiayn.model.configuration import TransformerConfig, config
-from aiayn.model.convolutional import CONVOLUTIONAL
-from aiayn.model.recurrent import RECURRENT
+from aiayn.model.encoder_decoder import ModelConfig
 from aiayn.training.optimizer import learning_rate
 
-# book/11-1-runs-that-survive.ipynb, cell parts
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell parts
 Steps = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -41,11 +42,11 @@ class BatchConfig(BaseConfig):
 
     # tokens of a batch on either side, padding counted, at most
     tokens: Annotated[int, Field(ge=1, le=10**8)] = 25_000
-    # parts of a batch, which workers share; one for each worker where None
-    pieces: Annotated[int | None, Field(ge=1, le=4096), MAY_CHANGE] = None
-    # longest side, in tokens; a longer one is refused, or left out with drop_too_long
+    # micro-batches of a step, which workers share; one for each worker where None
+    micro_batches: Annotated[int | None, Field(ge=1, le=4096), MAY_CHANGE] = None
+    # longest side, in tokens; a longer one is refused, or left out with skip_long
     max_length: Annotated[int, Field(ge=1, le=10**6)] = 256
-    drop_too_long: bool = False  # leave out pairs of which a side is longer
+    skip_long: bool = False  # leave out pairs of which a side is longer
     # how many times as long as the other a side may be, or the pair is left out; in
     # tokens; any where None
     max_ratio: Annotated[float | None, Field(ge=1, le=10**6)] = None
@@ -54,7 +55,7 @@ class BatchConfig(BaseConfig):
     bpe_dropout: Annotated[float, Field(ge=0, le=0.9)] = 0.0
 
 
-# book/11-1-runs-that-survive.ipynb, cell optimizer-part
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell optimizer-part
 @dataclass(frozen=True)
 class OptimizerConfig(BaseConfig):
     """How the weights move (section 5.3)."""
@@ -78,7 +79,7 @@ class OptimizerConfig(BaseConfig):
             raise InputError(f"{given}: it is part of Muon; set muon, too")
 
 
-# book/11-1-runs-that-survive.ipynb, cell checkpoint-part
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell checkpoint-part
 @dataclass(frozen=True)
 class CheckpointConfig(BaseConfig):
     """When a run is saved, and what is kept (section 6.1)."""
@@ -104,7 +105,7 @@ class CheckpointConfig(BaseConfig):
             raise InputError(f"average={self.average}: {fault}")
 
 
-# book/11-1-runs-that-survive.ipynb, cell training-config
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell training-config
 @dataclass(frozen=True)
 class TrainingConfig(BaseConfig):
     """All that fixes a run but its data; by default the paper's base run (section 5).
@@ -133,21 +134,26 @@ class TrainingConfig(BaseConfig):
     def longest(self) -> int:
         """Tokens that a sentence may have, for the recipe and for its model."""
         most = self.batches.max_length
-        return min(most, self.model.longest or most)
+        return min(most, self.model.max_positions or most)
 
-    # book/11-1-runs-that-survive.ipynb, cell rate-of-a-step
+    # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell rate-of-a-step
     def rate(self, step: int) -> float:
         """The learning rate of a step, by the paper's schedule or with a cooldown."""
-        its, d_model = self.optimizer, self.model.d_model
-        schedule = its.warmup, its.rate_factor
-        taken = step + its.steps_before
-        if not its.cooldown:
-            return learning_rate(taken, d_model, *schedule)
-        peak = learning_rate(min(taken, its.warmup), d_model, *schedule)
-        return peak * min(1.0, (self.steps - step + 1) / its.cooldown)
+        optimizer = self.optimizer
+        schedule = partial(
+            learning_rate,
+            d_model=self.model.d_model,
+            warmup=optimizer.warmup,
+            factor=optimizer.rate_factor,
+        )
+        steps_taken = step + optimizer.steps_before
+        if not optimizer.cooldown:
+            return schedule(steps_taken)
+        peak = schedule(min(steps_taken, optimizer.warmup))
+        return peak * min(1.0, (self.steps - step + 1) / optimizer.cooldown)
 
 
-# book/11-1-runs-that-survive.ipynb, cell recipes
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell recipes
 RECIPES = {
     "base": TrainingConfig(),
     "big": TrainingConfig(
@@ -159,8 +165,8 @@ RECIPES = {
         optimizer=OptimizerConfig(warmup=800, rate_factor=1.28),
         checkpoints=CheckpointConfig(minutes=1.0),
     ),
-    "laboratory": TrainingConfig(
-        config("laboratory"),
+    "synthetic": TrainingConfig(
+        config("synthetic"),
         batches=BatchConfig(tokens=1000),
         optimizer=OptimizerConfig(warmup=400),
         checkpoints=CheckpointConfig(steps=100),
@@ -169,7 +175,7 @@ RECIPES = {
 }
 
 
-# book/11-1-runs-that-survive.ipynb, cell multi30k-recipes
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell multi30k-recipes
 RECIPES |= {
     "multi30k": TrainingConfig(
         config("multi30k"),
@@ -198,10 +204,10 @@ RECIPES |= {
 }
 
 
-# book/11-1-runs-that-survive.ipynb, cell parser-recipes
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell parser-recipes
 _RIVALS = {**RECURRENT, **CONVOLUTIONAL}
 RECIPES |= {
-    name: replace(RECIPES["laboratory"], model=shape) for name, shape in _RIVALS.items()
+    name: replace(RECIPES["synthetic"], model=shape) for name, shape in _RIVALS.items()
 }
 _WSJ = TrainingConfig(
     config("wsj"),
@@ -230,17 +236,17 @@ RECIPES |= {
 }
 
 
-# book/11-1-runs-that-survive.ipynb, cell recipe
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell recipe
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; an InputError if there is none."""
     try:
-        found = json.loads(plain_file(path, 1_000_000).read_text(encoding="utf-8"))
+        content = json.loads(regular_file(path, 1_000_000).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         fault = f"not a configuration ({printable(error)})"
         raise InputError(f"{path}: {fault}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{path}: not a configuration (no JSON object)")
-    return found
+    return content
 
 
 def recipe(name: str, **changes: Any) -> TrainingConfig:
@@ -259,7 +265,7 @@ def recipe(name: str, **changes: Any) -> TrainingConfig:
     if not name.endswith(".json"):
         hint = f"{did_you_mean(name, RECIPES)}; or give a run's config.json"
         raise InputError(f"unknown recipe {name!r}: {hint}")
-    found = read_json(Path(name))
+    content = read_json(Path(name))
     with within(f"{name}: "):
-        known = TrainingConfig.from_dict(found.get("training", found))
-    return changed(known, **changes)
+        config = TrainingConfig.from_dict(content.get("training", content))
+    return changed(config, **changes)

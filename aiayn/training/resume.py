@@ -1,11 +1,11 @@
 """Resuming a training run from its last checkpoint.
 
-From "Runs that survive" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-1-runs-that-survive.ipynb, cell resume-imports
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell resume-imports
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +13,19 @@ from pathlib import Path
 import torch
 
 from aiayn.base_config import differences
-from aiayn.data.files import printable
+from aiayn.data.io import printable
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import read_tensors, saved_steps
-from aiayn.training.description import Description, read_description
+from aiayn.training.checkpoint_metadata import Description, read_description
 
 
-# book/11-1-runs-that-survive.ipynb, cell same-training
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell same-training
 def check_same_training(folder: Path, was: Description, now: Description) -> None:
     """Raise an InputError if a checkpoint was trained otherwise, or for more steps."""
     assert was.training and now.training and was.step is not None
-    found = differences(was, now, fixed=True)
-    pairs = {name.removeprefix("training."): both for name, both in found.items()}
+    differing = differences(was, now, fixed=True)
+    pairs = {name.removeprefix("training."): both for name, both in differing.items()}
     before, after = was.training.steps, now.training.steps
     # Once the rate falls towards the last step, that has to stay.
     cooldown = now.training.optimizer.cooldown
@@ -45,7 +45,7 @@ def check_same_training(folder: Path, was: Description, now: Description) -> Non
         raise InputError(f"{folder}: {fault}; ask for more")
 
 
-# book/11-1-runs-that-survive.ipynb, cell newest-checkpoint
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell newest-checkpoint
 def with_optimizer(folder: Path) -> list[Path]:
     """The checkpoints of a run from which training can go on, oldest first."""
     saved = saved_steps(folder).values()
@@ -58,7 +58,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def offering_another(folder: Path) -> Iterator[None]:
+def suggesting_previous(folder: Path) -> Iterator[None]:
     """Within it, an InputError about a checkpoint also names the one before it."""
     try:
         yield
@@ -71,19 +71,19 @@ def offering_another(folder: Path) -> Iterator[None]:
         raise InputError(f"{error}. Or {instead}, to {offer}") from None
 
 
-# book/11-1-runs-that-survive.ipynb, cell begun-description
-def begun_description(folder: Path) -> Description:
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell begun-description
+def resumable_description(folder: Path) -> Description:
     """What a checkpoint says of itself, if it is one that a training can go on from."""
-    with offering_another(folder):
+    with suggesting_previous(folder):
         description = read_description(folder)
-        known = description.training, description.step, description.minutes
-        if None in known:
+        required = description.training, description.step, description.minutes
+        if None in required:
             fault = "not the configuration of an aiayn model (no training)"
             raise InputError(f"{folder / 'config.json'}: {fault}")
     return description
 
 
-# book/11-1-runs-that-survive.ipynb, cell restore
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell restore
 def restore(
     folder: Path,
     model: EncoderDecoder,
@@ -99,14 +99,14 @@ def restore(
     """
     parameters = dict(model.named_parameters())
     shapes = {name: weight.shape for name, weight in parameters.items()}
-    kept = {f"{name}/step": torch.Size() for name in shapes}
+    expected = {f"{name}/step": torch.Size() for name in shapes}
     for key in ("exp_avg", "exp_avg_sq"):
-        kept |= {f"{name}/{key}": shape for name, shape in shapes.items()}
-    was = begun_description(folder)
+        expected |= {f"{name}/{key}": shape for name, shape in shapes.items()}
+    was = resumable_description(folder)
     check_same_training(folder, was, now)
-    with offering_another(folder):
+    with suggesting_previous(folder):
         weights = read_tensors(folder / "model.safetensors", shapes)
-        adam = read_tensors(folder / "optimizer.safetensors", kept)
+        adam = read_tensors(folder / "optimizer.safetensors", expected)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])

@@ -1,11 +1,11 @@
 """One training step with mixed precision, and the validation loss.
 
 From "Training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/05-training.ipynb
+https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-0-training.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/05-training.ipynb, cell step-imports
+# book/1-paper/5-0-training.ipynb, cell step-imports
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,14 +18,14 @@ from torch.nn.parallel import DistributedDataParallel
 from aiayn.data.batching import Batch, GlobalBatch
 from aiayn.data.vocabulary import PAD_ID
 from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.training.distributed import Workers
 from aiayn.training.loss import projected_loss
 from aiayn.training.optimizer import set_rate
 from aiayn.training.recipes import TrainingConfig
-from aiayn.training.workers import Workers
 
 
-# book/05-training.ipynb, cell loss
+# book/1-paper/5-0-training.ipynb, cell loss
 def batch_loss(
     model: EncoderDecoder, batch: Batch, epsilon: float
 ) -> tuple[Tensor, Tensor]:
@@ -49,39 +49,39 @@ class Objective(nn.Module):
         return batch_loss(self.model, batch, self.epsilon)
 
 
-# book/05-training.ipynb, cell add-gradients
-def add_gradients(
+# book/1-paper/5-0-training.ipynb, cell add-gradients
+def accumulate_gradients(
     objective: Objective | DistributedDataParallel,
-    work: GlobalBatch,
+    global_batch: GlobalBatch,
     step: int,
     config: TrainingConfig,
     workers: Workers,
     scaler: torch.amp.GradScaler,
     dtype: torch.dtype,
 ) -> Tensor:
-    """Gradients of a global batch, piece by piece; gives summed loss and -log p."""
-    mixed, last = dtype != torch.float32, len(work.micro_batches) - 1
+    """Gradients summed over micro-batches; gives summed loss and -log p."""
+    mixed, last = dtype != torch.float32, len(global_batch.micro_batches) - 1
     sums = torch.zeros(2, device=workers.device)
-    for k, batch in enumerate(work.micro_batches):
-        # Each piece has its own dropout, whoever computes it, whatever came before.
-        piece = workers.rank + k * workers.world_size
-        torch.manual_seed(((config.seed * 1_000_003 + step) << 12) + piece)
-        alone = (
+    for k, batch in enumerate(global_batch.micro_batches):
+        # Each has its own dropout, whoever computes it, whatever came before.
+        number = workers.rank + k * workers.world_size
+        torch.manual_seed(((config.seed * 1_000_003 + step) << 12) + number)
+        synchronization = (
             objective.no_sync
             if isinstance(objective, DistributedDataParallel) and k < last
             else nullcontext
         )
-        with alone():  # workers add up their gradients once a step, not once a piece
+        with synchronization():  # gradients are exchanged once a step
             with torch.autocast(workers.device.type, dtype, enabled=mixed):
                 loss, nll = objective(batch)
             # Gradients of workers are averaged, so each loss is scaled up before.
-            mean = loss * (workers.world_size / work.words)
+            mean = loss * (workers.world_size / global_batch.target_tokens)
             scaler.scale(mean).backward()
         sums += torch.stack([loss.detach(), nll.detach()])
     return sums
 
 
-# book/05-training.ipynb, cell gradient-scaler
+# book/1-paper/5-0-training.ipynb, cell gradient-scaler
 def gradient_scaler(
     device: torch.device, dtype: torch.dtype, state: dict[str, Any] | None = None
 ) -> torch.amp.GradScaler:
@@ -99,22 +99,23 @@ class NotFinite(InputError):
     """The loss or the gradient is not finite."""
 
 
-# book/05-training.ipynb, cell training-step
+# book/1-paper/5-0-training.ipynb, cell training-step
 def training_step(
     objective: Objective | DistributedDataParallel,
     optimizer: torch.optim.Optimizer,
-    work: GlobalBatch,
+    global_batch: GlobalBatch,
     step: int,
     config: TrainingConfig,
     workers: Workers = Workers(),
     scaler: torch.amp.GradScaler = UNSCALED,
-    votes: Callable[[], dict[str, float]] = dict,
+    stop_flags: Callable[[], dict[str, float]] = dict,
     dtype: torch.dtype = torch.float32,
 ) -> dict[str, float]:
     """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
-    `scaler` is `gradient_scaler`'s, `dtype` that of products. What `votes` gives comes
-    back summed over all workers, which wait for each other, and for a GPU, only then.
+    `scaler` is `gradient_scaler`'s, `dtype` that of products. Flags of `stop_flags`
+    come back summed over all workers, which wait for each other, and for a GPU, only
+    then.
 
     Raises
     ------
@@ -122,20 +123,24 @@ def training_step(
         If the loss or the gradient is not finite; the weights are then as they were.
     """
     objective.train()
-    sums = add_gradients(objective, work, step, config, workers, scaler, dtype)
+    sums = accumulate_gradients(
+        objective, global_batch, step, config, workers, scaler, dtype
+    )
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in objective.parameters() if p.grad is not None]
     norm = nn.utils.get_total_norm(gradients)
     # All have the same norm; 0 times one that is not finite is not finite either.
-    mine = norm if workers.rank == 0 else 0 * norm
-    ballot = votes()
-    loss, nll, length, *agreed = workers.total(*sums, mine, *ballot.values())
-    finite = math.isfinite(length)
+    own_norm = norm if workers.rank == 0 else 0 * norm
+    flags = stop_flags()
+    loss, nll, gradient_norm, *summed_flags = workers.all_reduce(
+        *sums, own_norm, *flags.values()
+    )
+    finite = math.isfinite(gradient_norm)
     # A large factor can be halved.
     if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):
-        pairs = " ".join(map(str, (work.numbers[:8] + 1).tolist()))
+        pairs = " ".join(map(str, (global_batch.indices[:8] + 1).tolist()))
         raise NotFinite(
-            f"step {step}: the loss is {loss}, the gradient {length},"
+            f"step {step}: the loss is {loss}, the gradient {gradient_norm},"
             f" on the pairs {pairs} …"
         )
     set_rate(optimizer, rate := config.rate(step))
@@ -143,11 +148,11 @@ def training_step(
         optimizer.step()
     scaler.update(None if finite else scaler.get_scale() / 2)
     optimizer.zero_grad()
-    found = {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": length}
-    return {**found, **dict(zip(ballot, agreed, strict=True))}
+    results = {"loss": loss, "nll": nll, "rate": rate, "gradient_norm": gradient_norm}
+    return {**results, **dict(zip(flags, summed_flags, strict=True))}
 
 
-# book/05-training.ipynb, cell validation-loss
+# book/1-paper/5-0-training.ipynb, cell validation-loss
 @torch.no_grad()
 def validation_loss(
     model: EncoderDecoder,
@@ -160,12 +165,15 @@ def validation_loss(
     Workers share the batches; `dtype` is what the training multiplies in.
     """
     model.eval()
-    mine, mixed = batches[workers.rank :: workers.world_size], dtype != torch.float32
+    own_batches, mixed = (
+        batches[workers.rank :: workers.world_size],
+        dtype != torch.float32,
+    )
     with torch.autocast(workers.device.type, dtype, enabled=mixed):
-        losses = [batch_loss(model, batch, 0.0)[1] for batch in mine]
-    counts = sum((batch.labels != PAD_ID).sum() for batch in mine)
+        losses = [batch_loss(model, batch, 0.0)[1] for batch in own_batches]
+    counts = sum((batch.labels != PAD_ID).sum() for batch in own_batches)
     # Not every device has float64, but the host has: one copy, and exact sums there.
-    own = math.fsum(torch.stack(losses).tolist()) if losses else 0.0
-    nll, words = workers.total(own, counts)
+    own_nll = math.fsum(torch.stack(losses).tolist()) if losses else 0.0
+    nll, target_tokens = workers.all_reduce(own_nll, counts)
     model.train()
-    return nll / words
+    return nll / target_tokens

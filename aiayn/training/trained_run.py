@@ -1,11 +1,11 @@
 """A finished run as those who use it read it: model, vocabulary and settings.
 
-From "Runs that survive" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/11-1-runs-that-survive.ipynb
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-1-runs-that-survive.ipynb, cell test-sets
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-sets
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +13,18 @@ from pathlib import Path
 import torch
 
 from aiayn.data.vocabulary import Vocabulary
+from aiayn.device import find_device
 from aiayn.errors import InputError
-from aiayn.fast_paths import find_device
-from aiayn.model.base import EncoderDecoder
-from aiayn.training.checkpoint import described_checkpoints, load_checkpoint
-from aiayn.training.description import Description, Kind
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.training.checkpoint import load_checkpoint, select_checkpoints
+from aiayn.training.checkpoint_metadata import Description, Kind
 
 # Of other corpora it is `test`.
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}
 
 
-# book/11-1-runs-that-survive.ipynb, cell test-split
-CORPORA = ("multi30k", "wmt14", "laboratory", "ptb")  # that `load_pairs` knows by name
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-split
+CORPORA = ("multi30k", "wmt14", "synthetic", "ptb")  # that `load_pairs` knows by name
 
 
 def test_split(data: str) -> str:
@@ -34,12 +34,12 @@ def test_split(data: str) -> str:
         splits = {path.name.split(".")[0] for path in Path(data).glob("*.*")}
     if "val" not in splits or "test" in splits:
         return TEST_SETS.get(data, "test")
-    said = "aiayn: %s has no test.*; scored on its val"
-    logging.getLogger("aiayn").warning(said, data)
+    message = "aiayn: %s has no test.*; scored on its val"
+    logging.getLogger("aiayn").warning(message, data)
     return "val"
 
 
-# book/11-1-runs-that-survive.ipynb, cell trained-run
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell trained-run
 @dataclass(frozen=True)
 class TrainedRun:
     """The folder of a run that has trained a model, or one checkpoint, read once."""
@@ -58,7 +58,7 @@ class TrainedRun:
             If there is no model, or its description is damaged, or there are fewer than
             `average`.
         """
-        return cls(Path(folder), *described_checkpoints(Path(folder), average))
+        return cls(Path(folder), *select_checkpoints(Path(folder), average))
 
     @property
     def kind(self) -> Kind:
@@ -69,9 +69,9 @@ class TrainedRun:
         self, device: torch.device | str | None = None
     ) -> tuple[EncoderDecoder, Vocabulary]:
         """The mean of the checkpoints and its vocabulary, on a GPU if there is one."""
-        where = find_device(device)
+        chosen = find_device(device)
         model, vocabulary = load_checkpoint(self.checkpoints, self.description)
-        return model.to(where), vocabulary
+        return model.to(chosen), vocabulary
 
     def trained_on(
         self, data: str | None = None, pair: str | None = None

@@ -1,24 +1,24 @@
-"""Beam search, the translator, and BLEU.
+"""The translator: training it, saving it, and handing it over.
 
-From "Searching and scoring" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [
-    "bleu",
-    "Compute",
     "SearchConfig",
     "beam_search",
+    "Compute",
+    "corpus_bleu",
     "Translation",
     "Translator",
 ]
 
 
-# book/11-10-searching-and-scoring.ipynb, cell translation-front
-from aiayn.translation.bleu_scores import bleu as bleu
-from aiayn.translation.products import Compute
-from aiayn.translation.search import SearchConfig as SearchConfig
-from aiayn.translation.search import beam_search as beam_search
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell translation-front
+from aiayn.decoding.beam_search import SearchConfig as SearchConfig
+from aiayn.decoding.beam_search import beam_search as beam_search
+from aiayn.decoding.quantization import Compute
+from aiayn.metrics.bleu import corpus_bleu as corpus_bleu
 from aiayn.translation.translator import Translation as Translation
 from aiayn.translation.translator import Translator as Translator

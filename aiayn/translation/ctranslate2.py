@@ -1,11 +1,11 @@
 """Export of a model to CTranslate2.
 
-From "Searching and scoring" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-10-searching-and-scoring.ipynb, cell conversion-imports
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-imports
 import os
 import tempfile
 from pathlib import Path
@@ -16,36 +16,36 @@ import torch
 from torch import Tensor
 
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, UNK_ID, Vocabulary
+from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
 from aiayn.model.attention import MultiHeadAttention
-from aiayn.model.base import EncoderDecoder
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.feed_forward import FeedForward
+from aiayn.model.layers import Residual
 from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
-from aiayn.model.registry import check_rebuilt
-from aiayn.model.stacks import Residual
+from aiayn.model.registry import check_roundtrip
 from aiayn.model.transformer import Transformer
-from aiayn.translation.search import PAPER_SEARCH
 
 
-# book/11-10-searching-and-scoring.ipynb, cell conversion-parts
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-parts
 def numbers(tensor: Tensor) -> np.ndarray:
     """A tensor as CTranslate2 wants it."""
     return tensor.detach().float().cpu().numpy()
 
 
-def give_linear(spec: Any, weight: Tensor, bias: Tensor | None) -> None:
+def fill_linear(spec: Any, weight: Tensor, bias: Tensor | None) -> None:
     """Fill in one matrix, and its bias if there is one."""
     spec.weight = numbers(weight)
     if bias is not None:
         spec.bias = numbers(bias)
 
 
-def give_norm(spec: Any, norm: Any) -> None:
+def fill_norm(spec: Any, norm: Any) -> None:
     """Fill in a layer normalization."""
     spec.gamma, spec.beta = numbers(norm.weight), numbers(norm.bias)
 
 
-def give_attention(
+def fill_attention(
     spec: Any, attention: MultiHeadAttention, residual: Residual
 ) -> None:
     """Fill in attention and norm: Q, K and V in one matrix, or the queries apart."""
@@ -56,19 +56,19 @@ def give_attention(
     weights, bias = projections.weight.split(widths), projections.bias
     biases = [None] * len(widths) if bias is None else bias.split(widths)
     for part, weight, bias in zip(spec.linear, weights, biases, strict=False):
-        give_linear(part, weight, bias)
-    give_linear(spec.linear[-1], attention.W_O.weight, attention.W_O.bias)
-    give_norm(spec.layer_norm, residual.norm)
+        fill_linear(part, weight, bias)
+    fill_linear(spec.linear[-1], attention.W_O.weight, attention.W_O.bias)
+    fill_norm(spec.layer_norm, residual.norm)
 
 
-def give_feed_forward(spec: Any, network: FeedForward, residual: Residual) -> None:
+def fill_feed_forward(spec: Any, network: FeedForward, residual: Residual) -> None:
     """Fill in a feed-forward network with its norm."""
-    give_linear(spec.linear_0, network.W_1.weight, network.W_1.bias)
-    give_linear(spec.linear_1, network.W_2.weight, network.W_2.bias)
-    give_norm(spec.layer_norm, residual.norm)
+    fill_linear(spec.linear_0, network.W_1.weight, network.W_1.bias)
+    fill_linear(spec.linear_1, network.W_2.weight, network.W_2.bias)
+    fill_norm(spec.layer_norm, residual.norm)
 
 
-# book/11-10-searching-and-scoring.ipynb, cell conversion-model
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-model
 def position_table(model: Transformer) -> Tensor:
     """The vectors that are added to the embeddings, one for each position."""
     if model.config.positions == "learned":
@@ -99,20 +99,20 @@ def ctranslate2_spec(model: Transformer) -> Any:
     for stack in (encoder, decoder):
         stack.position_encodings.encodings = numbers(position_table(model))
     if pre:
-        give_norm(encoder.layer_norm, model.encoder.norm)
-        give_norm(decoder.layer_norm, model.decoder.norm)
+        fill_norm(encoder.layer_norm, model.encoder.norm)
+        fill_norm(decoder.layer_norm, model.decoder.norm)
     layer: Any  # which PyTorch's list of modules does not tell
     for spec, layer in zip(encoder.layer, model.encoder.layers, strict=True):
-        give_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
-        give_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[1])
+        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[1])
     for spec, layer in zip(decoder.layer, model.decoder.layers, strict=True):
-        give_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
-        give_attention(spec.attention, layer.memory_attention, layer.residuals[1])
-        give_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
+        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        fill_attention(spec.attention, layer.cross_attention, layer.residuals[1])
+        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
     return transformer_spec.TransformerSpec(encoder, decoder)
 
 
-# book/11-10-searching-and-scoring.ipynb, cell convertible
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell convertible
 def convertible(model: EncoderDecoder) -> Transformer:
     """The model itself; an InputError if CTranslate2 has no such model."""
     if type(model) is not Transformer:
@@ -120,7 +120,7 @@ def convertible(model: EncoderDecoder) -> Transformer:
             f"CTranslate2 has no model such as {type(model).__name__};"
             " choose another model"
         )
-    check_rebuilt(model)
+    check_roundtrip(model)
     config = model.config
     scaled = config.score == "scaled"
     if not scaled or config.positions == "relative" or config.d_k != config.d_v:
@@ -132,7 +132,7 @@ def convertible(model: EncoderDecoder) -> Transformer:
     return model
 
 
-# book/11-10-searching-and-scoring.ipynb, cell write-ctranslate2
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell write-ctranslate2
 def write_ctranslate2(
     model: EncoderDecoder, vocabulary: Vocabulary, folder: Path | str
 ) -> None:

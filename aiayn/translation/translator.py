@@ -1,11 +1,11 @@
 """The translator: plain text in, plain text out.
 
-From "Searching and scoring" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/11-10-searching-and-scoring.ipynb
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/11-10-searching-and-scoring.ipynb, cell imports
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell imports
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,31 +15,34 @@ from typing import Any
 import torch
 
 from aiayn.data.batching import group_by_length, lengths_of, make_batch
-from aiayn.data.text import sentence_list
+from aiayn.data.lines import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
-from aiayn.errors import InputError
-from aiayn.model.base import EncoderDecoder, StepByStep
-from aiayn.training.checkpoint import save_checkpoint
-from aiayn.training.description import Description
-from aiayn.training.trained_run import TrainedRun
-from aiayn.translation.batches import CutOff as CutOff
-from aiayn.translation.batches import TooLong as TooLong
-from aiayn.translation.batches import UnknownLetters as UnknownLetters
-from aiayn.translation.batches import search_in_batches, tokens_of
-from aiayn.translation.bleu_scores import bleu as bleu
-from aiayn.translation.engine import engine_for, state_of
-from aiayn.translation.products import Compute
-from aiayn.translation.search import (
+from aiayn.decoding.batched import CutOff as CutOff
+from aiayn.decoding.batched import TooLong as TooLong
+from aiayn.decoding.batched import UnknownLetters as UnknownLetters
+from aiayn.decoding.batched import batched_beam_search, tokenize_lines
+from aiayn.decoding.beam_search import (
     PAPER_SEARCH,
     Hypothesis,
-    check_numbers,
+    check_not_nan,
     length_penalty,
 )
-from aiayn.translation.search import SearchConfig as SearchConfig
-from aiayn.translation.search import beam_search as beam_search
+from aiayn.decoding.beam_search import SearchConfig as SearchConfig
+from aiayn.decoding.beam_search import beam_search as beam_search
+from aiayn.decoding.fast_decoder import fast_decoder_for, weights_version
+from aiayn.decoding.quantization import Compute
+from aiayn.errors import InputError
+from aiayn.metrics.bleu import corpus_bleu as corpus_bleu
+from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
+from aiayn.training.checkpoint import save_checkpoint
+from aiayn.training.checkpoint_metadata import Description
+from aiayn.training.trained_run import TrainedRun
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell translation
+# With more beams than these, fewer sentences are searched at a time, to save memory.
+FULL_BATCH_BEAM = 8
 
 
-# book/11-10-searching-and-scoring.ipynb, cell translation
 @dataclass(frozen=True)
 class Translation:
     """What a model made of a sentence.
@@ -68,23 +71,23 @@ class Translation:
         return self.tokens[-1:] == [EOS_ID]
 
 
-def incomplete(found: list[list[Translation]], before: int = 0) -> list[int]:
+def incomplete(translations: list[list[Translation]], before: int = 0) -> list[int]:
     """Which sentences' best translations have no end; `before` came earlier."""
-    numbered = enumerate(found, start=before + 1)
+    numbered = enumerate(translations, start=before + 1)
     return [number for number, each in numbered if each and not each[0].complete]
 
 
 def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Translation]:
     """Hypotheses with the texts that come next, best first, each text once."""
-    found: dict[str, Translation] = {}
+    translations: dict[str, Translation] = {}
     # The texts go on with the next sentence's.
     for each, text in zip(hypotheses, texts, strict=False):
         translation = Translation(text, each.score, each.log_probability, each.tokens)
-        found.setdefault(text, translation)
-    return list(found.values())
+        translations.setdefault(text, translation)
+    return list(translations.values())
 
 
-# book/11-10-searching-and-scoring.ipynb, cell translator
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator
 class Translator:
     """A trained model that translates plain text.
 
@@ -97,7 +100,7 @@ class Translator:
     description : Description, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
-        `int8` lets the engine round weights to eight bits: nearly the same, and sooner
+        `int8` lets the decoder round weights to eight bits: nearly the same, and sooner
         if the model is wide.
     """
 
@@ -113,7 +116,7 @@ class Translator:
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search, self.compute = search, compute
         self.description = description
-        self._decoder: tuple[object, StepByStep] | None = None
+        self._decoder: tuple[object, IncrementalDecoder] | None = None
 
     @classmethod
     def load(
@@ -127,16 +130,15 @@ class Translator:
         """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
         run = TrainedRun.read(folder, average)
         model, vocabulary = run.load(device)
-        known = run.description
-        return cls(model, vocabulary, search, description=known, compute=compute)
+        return cls(model, vocabulary, search, run.description, compute)
 
-    # book/11-10-searching-and-scoring.ipynb, cell translate-text
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
     @property
-    def decoder(self) -> StepByStep:
-        """What searches: an engine, made anew once a weight changes, or the model."""
-        state = self.compute, state_of(self.model)
+    def decoder(self) -> IncrementalDecoder:
+        """A fast decoder, made anew once a weight has changed, or the model."""
+        state = self.compute, weights_version(self.model)
         if self._decoder is None or self._decoder[0] != state:
-            self._decoder = state, engine_for(self.model, self.compute)
+            self._decoder = state, fast_decoder_for(self.model, self.compute)
         return self._decoder[1]
 
     def __call__(
@@ -152,13 +154,13 @@ class Translator:
         `CutOff` of a translation. `batch_tokens` bounds a batch's source.
         """
         lines = sentence_list([text] if isinstance(text, str) else text, "sentence")
-        found = self.n_best(lines, 1, batch_tokens, progress)
-        best = [translations[0].text if translations else "" for translations in found]
-        if cut_off := incomplete(found):
+        n_best = self.n_best(lines, 1, batch_tokens, progress)
+        best = [translations[0].text if translations else "" for translations in n_best]
+        if cut_off := incomplete(n_best):
             warnings.warn(CutOff(cut_off), stacklevel=2)
         return best[0] if isinstance(text, str) else best
 
-    # book/11-10-searching-and-scoring.ipynb, cell translate-lines
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines
     def n_best(
         self,
         lines: Sequence[str],
@@ -173,10 +175,12 @@ class Translator:
         """
         lines = sentence_list(lines, "sentence")
         search = replace(self.search, n_best=n)
-        sources = tokens_of(self.vocabulary, lines, before)
-        longest = min(search.max_length, self.model.config.longest or search.max_length)
-        tokens = batch_tokens * WIDE // max(WIDE, search.beam)
-        found = search_in_batches(
+        sources = tokenize_lines(self.vocabulary, lines, before)
+        longest = min(
+            search.max_length, self.model.config.max_positions or search.max_length
+        )
+        tokens = batch_tokens * FULL_BATCH_BEAM // max(FULL_BATCH_BEAM, search.beam)
+        results = batched_beam_search(
             self.model,
             sources,
             search,
@@ -186,11 +190,11 @@ class Translator:
             progress=progress,
             before=before,
         )
-        written = [each.tokens for hypotheses in found for each in hypotheses]
+        written = [each.tokens for hypotheses in results for each in hypotheses]
         texts = iter(self.vocabulary.decode(written))
-        return [distinct(hypotheses, texts) for hypotheses in found]
+        return [distinct(hypotheses, texts) for hypotheses in results]
 
-    # book/11-10-searching-and-scoring.ipynb, cell translator-save
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator-save
     def save(self, folder: Path | str) -> None:
         """Write model and vocabulary to a new folder, for `load`."""
         save_checkpoint(folder, self.model, self.vocabulary, self.description)
@@ -205,7 +209,7 @@ class Translator:
         model = f"{type(self.model).__name__} of {numbers:,} parameters"
         return f"Translator({model}, {self.vocabulary}, beam {self.search.beam})"
 
-    # book/11-10-searching-and-scoring.ipynb, cell score-lines
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell score-lines
     @torch.inference_mode()
     def score(
         self, sources: Sequence[str], targets: Sequence[str]
@@ -224,15 +228,17 @@ class Translator:
             raise InputError(f"{counts}: they must be pairs")
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
-        known = tokens_of(vocabulary, sources), tokens_of(vocabulary, targets)
-        examples, scored = list(zip(*known, strict=True)), dict[int, Translation]()
+        source_tokens = tokenize_lines(vocabulary, sources)
+        target_tokens = tokenize_lines(vocabulary, targets)
+        examples = list(zip(source_tokens, target_tokens, strict=True))
+        scored = dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
             rows = group.tolist()
             batch = make_batch([examples[row] for row in rows]).to(device)
             log_p = model(batch.source, batch.target).log_softmax(dim=-1)
             log_p = log_p.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1)
             totals = log_p.masked_fill(batch.labels == PAD_ID, 0.0).sum(dim=1).tolist()
-            check_numbers(totals)
+            check_not_nan(totals)
             for row, total in zip(rows, totals, strict=True):
                 tokens = examples[row][1]
                 score = total / length_penalty(len(tokens), self.search.alpha)
@@ -240,11 +246,7 @@ class Translator:
         return [scored[row] for row in range(len(examples))]
 
 
-# book/11-10-searching-and-scoring.ipynb, cell translate-lines
-# With more beams, fewer sentences are searched at a time, for the sake of memory.
-WIDE = 8
-
-
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines
 def check_parts(model: object, vocabulary: object) -> None:
     """Raise an InputError if a translator cannot be made of these."""
     for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):

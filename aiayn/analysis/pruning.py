@@ -1,0 +1,165 @@
+"""Models with some heads ablated, and what each head contributes.
+
+From "Visualizations":
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/12-visualizations.ipynb, cell pruning-imports
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from aiayn.analysis.attention_maps import KINDS, MODULE_PATHS, AttentionKind, Head
+from aiayn.data.batching import Batch
+from aiayn.data.vocabulary import PAD_ID
+from aiayn.model.attention import MultiHeadAttention
+from aiayn.model.recording import wrapped_attention
+from aiayn.model.transformer import Transformer
+
+
+# book/3-workshop/12-visualizations.ipynb, cell pruned
+def all_heads(model: Transformer) -> list[Head]:
+    """Every head of a model."""
+    layers, heads = range(model.config.N), range(model.config.h)
+    return [
+        Head(kind, layer, head) for kind in KINDS for layer in layers for head in heads
+    ]
+
+
+def attention_at(
+    model: Transformer, kind: AttentionKind, layer: int
+) -> MultiHeadAttention:
+    """The module in which the heads of that kind and layer are."""
+    module = model.get_submodule(MODULE_PATHS[kind].format(layer))
+    assert isinstance(module, MultiHeadAttention)
+    return module
+
+
+@contextmanager
+def zero_ablation(model: Transformer, heads: Collection[Head]) -> Iterator[None]:
+    """Within it, these heads are silent: nothing of theirs is passed on.
+
+    Their columns of W^O are zero; what they were is put back at the end, to the last
+    bit.
+    """
+    places = {head[:2]: attention_at(model, *head[:2]) for head in heads}
+    before = {
+        place: module.W_O.weight.detach().clone() for place, module in places.items()
+    }
+    try:
+        with torch.no_grad():
+            for head in heads:
+                module = places[head[:2]]
+                first = head.head * module.d_v
+                module.W_O.weight[:, first : first + module.d_v] = 0
+        yield
+    finally:
+        with torch.no_grad():
+            for place, module in places.items():
+                module.W_O.weight.copy_(before[place])
+
+
+# book/3-workshop/12-visualizations.ipynb, cell mean-outputs
+def patch_heads(
+    model: Transformer,
+    heads: Collection[Head],
+    change: Callable[[tuple[AttentionKind, int], Tensor, Tensor], Tensor],
+) -> AbstractContextManager[None]:
+    """Within it, `change` turns what the places of these heads give out into others.
+
+    It is given the kind and the layer, what all heads there give out, and the weights.
+    """
+    changes = {
+        f"{MODULE_PATHS[kind].format(layer)}.attention": partial(change, (kind, layer))
+        for kind, layer, _ in heads
+    }
+    return wrapped_attention(model, changes)
+
+
+@torch.no_grad()
+def mean_head_outputs(
+    model: Transformer, batch: Batch
+) -> dict[tuple[AttentionKind, int], Float[Tensor, "h d_v"]]:
+    """What the heads of each place give out on average, over all words of a batch."""
+    means = dict[tuple[AttentionKind, int], Tensor]()
+
+    def keep(place: tuple[AttentionKind, int], heads: Tensor, _: Tensor) -> Tensor:
+        tokens = batch.source if place[0] == "encoder" else batch.target
+        means[place] = heads.transpose(1, 2)[tokens != PAD_ID].mean(dim=0)
+        return heads
+
+    with patch_heads(model, all_heads(model), keep):
+        model(batch.source, batch.target)
+    return means
+
+
+# book/3-workshop/12-visualizations.ipynb, cell averaged
+def mean_ablation(
+    model: Transformer,
+    heads: Collection[Head],
+    means: dict[tuple[AttentionKind, int], Tensor],
+) -> AbstractContextManager[None]:
+    """Within it, these heads give out their mean, whatever they look at."""
+
+    def replace(place: tuple[AttentionKind, int], outputs: Tensor, _: Tensor) -> Tensor:
+        chosen = [head.head for head in heads if head[:2] == place]
+        outputs[:, chosen] = means[place][chosen, None]
+        return outputs
+
+    return patch_heads(model, heads, replace)
+
+
+# book/3-workshop/12-visualizations.ipynb, cell importance-by-zeroing
+def token_loss(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
+    """The mean surprise at a right token, in nats."""
+    logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
+    return F.cross_entropy(logits[is_word], batch.labels[is_word])
+
+
+def importance_by_ablation(model: Transformer, batch: Batch) -> dict[Head, float]:
+    """How much the loss rises when a head, and it alone, is silent."""
+    rise = {}
+    with torch.no_grad():
+        whole = float(token_loss(model, batch))
+        for head in all_heads(model):
+            with zero_ablation(model, [head]):
+                rise[head] = float(token_loss(model, batch)) - whole
+    return rise
+
+
+# book/3-workshop/12-visualizations.ipynb, cell importance-by-gradient
+def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float]:
+    """How fast the loss of a sentence changes as a head is turned down a little.
+
+    The mean of |d loss / d gate| over the sentences, where a gate, 1 as it is,
+    multiplies what the head gives out. The score of Michel et al. (2019) is this, then
+    `per_layer`.
+    """
+    gates = dict[tuple[AttentionKind, int], Tensor]()
+
+    def turn(place: tuple[AttentionKind, int], heads: Tensor, _: Tensor) -> Tensor:
+        gates[place] = heads.new_ones(*heads.shape[:2], 1, 1, requires_grad=True)
+        return heads * gates[place]
+
+    with patch_heads(model, all_heads(model), turn), torch.enable_grad():
+        loss = token_loss(model, batch) * len(batch.source)
+    slopes = torch.autograd.grad(loss, list(gates.values()))
+    each = zip(gates, slopes, strict=True)
+    means = {place: slope.abs().mean(dim=0).flatten() for place, slope in each}
+    return {head: float(means[head[:2]][head.head]) for head in all_heads(model)}
+
+
+# book/3-workshop/12-visualizations.ipynb, cell per-layer
+def per_layer(scores: dict[Head, float]) -> dict[Head, float]:
+    """Scores divided by their layer's Euclidean norm, as Michel et al. (2019) do."""
+    norms = defaultdict[tuple[AttentionKind, int], float](float)
+    for head, score in scores.items():
+        norms[head[:2]] += score**2
+    return {head: score / norms[head[:2]] ** 0.5 for head, score in scores.items()}

@@ -1,0 +1,355 @@
+"""Scores a run on a test set, and writes the record of it.
+
+From "Launch" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/5-launch/1-launch.ipynb, cell evaluation-imports
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from aiayn.data.corpora import MAX_SEARCHED_PAIRS, Pairs, load_pairs, overlap
+from aiayn.data.io import read_bytes, write_atomically
+from aiayn.data.lines import decode_lines
+from aiayn.decoding.beam_search import PAPER_SEARCH, SearchConfig
+from aiayn.decoding.quantization import Compute
+from aiayn.device import find_device
+from aiayn.errors import InputError
+from aiayn.metrics.bleu import MetricResult, bootstrap_scores, corpus_bleu
+from aiayn.metrics.bleu_variants import (
+    BleuScore,
+    bleu_by_variant,
+    check_language,
+    moses_languages,
+    newstest2014_bleu,
+)
+from aiayn.parsing.parser import PARSING_SEARCH, evaluate_parser
+from aiayn.training.checkpoint_metadata import Kind
+from aiayn.training.metrics_log import Metrics
+from aiayn.training.preprocess import vocabulary_config
+from aiayn.training.provenance import current_provenance, device_name
+from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
+from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
+
+SEARCHES: dict[Kind, SearchConfig] = {
+    "translation": PAPER_SEARCH,
+    "parsing": PARSING_SEARCH,
+}
+
+
+# book/5-launch/1-launch.ipynb, cell load-test
+def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
+    """A test set by name, or that of `test_split`; of newstest2014 also the filtered.
+
+    Raises
+    ------
+    InputError
+        As `load_pairs` does. But if it is only the filtered set that cannot be had,
+        that is a warning.
+    """
+    split = split or test_split(data)
+    if data != "wmt14" or split not in ("test", "newstest2014"):
+        return {split: load_pairs(data, pair, split)}
+    tests = {"wmt14/full": load_pairs(data, pair, "newstest2014")}
+    try:
+        tests["wmt14"] = load_pairs(data, pair, "newstest2014-filtered")
+    except InputError as error:
+        warnings.warn(f"the filtered newstest2014 is left out: {error}", stacklevel=2)
+    return tests
+
+
+# book/5-launch/1-launch.ipynb, cell scores-of
+def bleu_of(
+    translations: list[str], tests: dict[str, Pairs], language: str, bleu_variants: bool
+) -> dict[str, dict[str, BleuScore]]:
+    """BLEU by test set and variant; the translations are of the first, larger set."""
+    (name, pairs), *part = tests.items()
+    if not bleu_variants:
+        plain = BleuScore("sacrebleu", *corpus_bleu(translations, pairs.target))
+        return {name: {"sacrebleu": plain}}
+    if part:
+        return newstest2014_bleu(translations, pairs, part[0][1], language)
+    return {name: bleu_by_variant(translations, pairs.target, language)}
+
+
+# book/5-launch/1-launch.ipynb, cell reporting
+@contextmanager
+def collected_warnings(name: str) -> Iterator[list[TooLong]]:
+    """Within it, warnings are collected; at its end, each is a line on standard error.
+
+    All letters that are unknown are one line, as are all translations without an end.
+    `name` is that of the text. Gives the warnings of sentences that were left out.
+    """
+    left_out, letters, ends = list[TooLong](), dict[int, str](), list[int]()
+    always: Any = {"action": "always", "category": UserWarning}
+    with warnings.catch_warnings(record=True, **always) as caught:
+        try:
+            yield left_out
+        finally:
+            for message in (each.message for each in caught or ()):
+                if isinstance(message, TooLong):
+                    left_out.append(message)
+                elif isinstance(message, UnknownLetters):
+                    letters |= message.letters
+                elif isinstance(message, CutOff):
+                    ends += message.sentences
+                else:
+                    print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
+            messages: list[Warning] = [*left_out]
+            messages += [UnknownLetters(letters)] if letters else []
+            messages += [CutOff(ends)] if ends else []
+            for message in messages:
+                print(f"aiayn: {name}: {message}", file=sys.stderr)
+
+
+# book/5-launch/1-launch.ipynb, cell translate-test
+def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
+    """Translate a test set; an `InputError` names its file and a sentence too long."""
+    try:
+        with collected_warnings(test.source_name):
+            warnings.simplefilter("error", TooLong)
+            return list(translator(test.source, progress=progress))
+    except TooLong as warning:
+        wrong = f"{test.source_name}: {warning.fault}"
+        raise InputError(f"{wrong}: it cannot be scored; split it") from None
+
+
+# book/5-launch/1-launch.ipynb, cell trained-on
+def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
+    """How many sources of a test set a run was trained on, if its text is small."""
+    data, languages = run.description.data, run.description.pair
+    # Of the other corpora the parts are known to have nothing in common.
+    may_overlap = (data is not None and data not in CORPORA) or data == "multi30k"
+    if not may_overlap or (languages or "").partition("-")[0] != pair.partition("-")[0]:
+        return None
+    try:
+        train = load_pairs(str(data), str(languages), "train")
+    except InputError:  # it is not here any more
+        return None
+    if len(train) > MAX_SEARCHED_PAIRS:
+        return None
+    if number := overlap(train, test):
+        among = f"{number:,} of {len(test):,} sentences are in {train.source_name} too"
+        message = f"{test.source_name}: {among}, on which the model was trained"
+        print(f"aiayn: {message}", file=sys.stderr)
+    return number
+
+
+# book/5-launch/1-launch.ipynb, cell others
+def their_lines(
+    baseline: Path,
+    search: SearchConfig,
+    test: Pairs,
+    progress: bool,
+    device: str | None,
+) -> list[str]:
+    """Translations from a file or by another run's model; otherwise an `InputError`."""
+    if baseline.is_dir():
+        translator = Translator(*TrainedRun.read(baseline).load(device), search)
+        return translate_test(translator, test, progress)
+    lines = list(decode_lines(read_bytes(baseline), str(baseline)))
+    if len(lines) != len(test.target):
+        counts = f"{len(lines):,} lines, {test.target_name} has {len(test.target):,}"
+        rule = "line k of the one must translate what line k of the other does"
+        raise InputError(f"--baseline {baseline}: {counts}; {rule}")
+    return lines
+
+
+def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[str, Any]:
+    """BLEU and chrF with intervals, and how far they are from those of `theirs`."""
+    found = {"measured": bootstrap_scores(ours, test.target)}
+    if theirs is not None:
+        found["difference"] = bootstrap_scores(ours, test.target, baseline=theirs)
+    return {
+        key: {name: asdict(each) for name, each in scores.items()}
+        for key, scores in found.items()
+    }
+
+
+# book/5-launch/1-launch.ipynb, cell in-lower-case
+def lowercase_bleu(
+    translator: Translator, ours: list[str], test: Pairs
+) -> dict[str, dict[str, Any]]:
+    """BLEU without case, of a model that writes small letters only; else nothing."""
+    if not vocabulary_config(translator.vocabulary).lowercase:
+        return {}
+    value, signature = corpus_bleu(ours, test.target, lowercase=True)
+    return {"in_lower_case": {"value": value, "signature": signature}}
+
+
+# book/5-launch/1-launch.ipynb, cell training-of
+def dtype_of(device: str | None) -> str:
+    """The type in which numbers are multiplied now: autocast's, or float32."""
+    kind, dtype = find_device(device).type, torch.float32
+    if torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+    return str(dtype).removeprefix("torch.")
+
+
+def training_record(run: TrainedRun) -> dict[str, Any]:
+    """What a record says of the training: the model's shape, all settings, the time."""
+    description = run.description
+    training = description.training
+    return {
+        "model": description.model.to_dict(),
+        "training": training.to_dict() if training else {},
+        "checkpoints": [folder.name for folder in run.checkpoints],
+        "steps": description.step,
+        "minutes": description.minutes,
+    }
+
+
+def unfinished(run: TrainedRun) -> str:
+    """What to say if a run's last checkpoint is not the last of its training."""
+    metrics, step = Metrics(run.folder), run.description.step
+    if step is None or not metrics.path.exists():  # it may be a checkpoint alone
+        return ""
+    with suppress(InputError):  # whoever resumes it will say what is damaged
+        if step not in metrics.validations():
+            return f"step {step:,}, before the end of its training"
+    return ""
+
+
+def score_parser(
+    run: TrainedRun,
+    search: SearchConfig,
+    data: str,
+    pair: str,
+    split: str,
+    constrained: bool,
+    progress: bool,
+    device: str | None,
+) -> dict[str, Any]:
+    """`evaluate_parser`, with its warnings, and what else belongs to the record."""
+    test = load_pairs(data, pair, split)
+    with collected_warnings(test.source_name):
+        scores = evaluate_parser(
+            run, search, data, split, constrained, progress, device
+        )
+    record = {"kind": run.kind, "dtype": dtype_of(device), **training_record(run)}
+    return record | scores | {"in_training": count_in_training(run, test, pair)}
+
+
+# book/5-launch/1-launch.ipynb, cell score
+def score(
+    run: TrainedRun,
+    search: SearchConfig | None = None,
+    data: str | None = None,
+    pair: str | None = None,
+    split: str | None = None,
+    bleu_variants: bool | None = None,
+    progress: bool = False,
+    device: str | None = None,
+    baseline: Path | None = None,
+    compute: Compute = "float32",
+    constrained: bool = True,
+) -> dict[str, Any]:
+    """Translate a test set with the model of a run, and score it (section 6.1).
+
+    Corpus and pair of languages are those of the training, and `split` is what
+    `test_split` says, unless given. Without `bleu_variants` there is sacreBLEU alone;
+    None means the variants that the language has. BLEU and chrF are compared with those
+    of `baseline`, if that is given; see `their_lines`. A parser is scored by
+    `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
+    """
+    data, pair = run.trained_on(data, pair)
+    search = search or SEARCHES[run.kind]
+    if run.kind == "parsing":
+        split = split or test_split(data)
+        return score_parser(
+            run, search, data, pair, split, constrained, progress, device
+        )
+    language = pair.partition("-")[2]
+    if bleu_variants:
+        check_language(language)  # before hours of work, not after them
+    test, *_ = (sets := load_test(data, pair, split)).values()
+    theirs = their_lines(baseline, search, test, progress, device) if baseline else None
+    translator = Translator(*run.load(device), search, compute=compute)
+    ours = translate_test(translator, test, progress)
+    variants = language in moses_languages() if bleu_variants is None else bleu_variants
+    scores_by_set = bleu_of(ours, sets, language, variants)
+    return {
+        "kind": run.kind,
+        "run": str(run.folder),
+        "data": data,
+        "pair": pair,
+        "beam": search.beam,
+        "alpha": search.alpha,
+        "compute": compute,
+        "dtype": dtype_of(device),
+        **training_record(run),
+        "device": device_name(device),
+        "bleu": {
+            test: {form: asdict(each) for form, each in scores.items()}
+            for test, scores in scores_by_set.items()
+        },
+        "in_training": count_in_training(run, test, pair),
+        "baseline": str(baseline) if baseline else None,
+        **intervals(ours, test, theirs),
+        **lowercase_bleu(translator, ours, test),
+    }
+
+
+# book/5-launch/1-launch.ipynb, cell write-record
+def write_record(
+    path: Path, record: dict[str, Any], command: Sequence[str] | None = None
+) -> None:
+    """Write down what `score` found, and the `command` that led to it.
+
+    Without `command`, that is the one that runs now.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    text = json.dumps(
+        current_provenance(command) | record, indent=1, ensure_ascii=False
+    )
+    write_atomically(path, f"{text}\n".encode())
+
+
+# book/5-launch/1-launch.ipynb, cell report
+def format_scores(record: dict[str, Any]) -> str:
+    """What `score` found: BLEU and chrF with 95% intervals, or a parser's F1.
+
+    BLEU in several variants has a line for each.
+    """
+    if record["kind"] == "parsing":
+        names = ("precision", "recall", "complete_match")
+        parts = ", ".join(f"{name} {record[name]:.2f}" for name in names)
+        f1 = f"F1 {record['f1']:.2f}  ({parts}; {record['sentences']:,} sentences)"
+        if not record["skipped"]:
+            return f1
+        skipped = f"the {record['skipped']:,} that EVALB skips count as no trees"
+        return f"{f1}\nF1 {record['strict_f1']:.2f}  if {skipped}"
+    lines = [
+        f"{MetricResult(**each)}  {each['signature']}"
+        for each in record["measured"].values()
+    ]
+    lines += [
+        f"difference from {record['baseline']}: {MetricResult(**each)}"
+        for each in record.get("difference", {}).values()
+    ]
+    if "in_lower_case" in record:
+        plain = "{value:.2f}  {signature}".format(**record["in_lower_case"])
+        lines.append(f"BLEU {plain}  in lower case, in which this model writes")
+    rows = [
+        (test, each)
+        for test, variants in record["bleu"].items()
+        for each in variants.values()
+    ]
+    for test, each in rows if len(rows) > 1 else []:
+        lines.append(
+            f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,200 @@
+"""Parsing of the command line, its errors, and its output streams.
+
+From "Launch" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/5-launch/1-launch.ipynb, cell command-line-imports
+import logging
+import os
+import re
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import make_dataclass
+from functools import partial, wraps
+from importlib.metadata import version
+from io import StringIO
+from itertools import pairwise
+from shutil import get_terminal_size
+from typing import Annotated, Any, get_type_hints
+
+import tyro
+
+from aiayn.cli.slurm import check_words
+from aiayn.errors import InputError, did_you_mean
+
+
+# book/5-launch/1-launch.ipynb, cell output-arrives
+@contextmanager
+def flushed_output() -> Iterator[None]:
+    """Within it, lost output is an error, unless its reader has seen enough."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:  # a shell may have closed it
+                sys.stdout.flush()
+    except OSError as error:
+        if error.filename is None and sys.stdout is not None:
+            # It may be standard output that fails, and Python would try again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(141)  # what a shell reports of a filter that SIGPIPE ended
+        raise
+
+
+# book/5-launch/1-launch.ipynb, cell open-streams
+def open_streams() -> None:
+    """Let no other file take the number of a standard stream that a shell has closed.
+
+    Messages are dropped. If it is the output that is closed, and the verb has something
+    to print, that is an `InputError`.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It takes the lowest free number.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stdout is None and sys.argv[1:2] not in (["train"], ["convert"]):
+        raise InputError(
+            "standard output is closed; send it to a file, or to /dev/null"
+        )
+
+
+# book/5-launch/1-launch.ipynb, cell show-progress
+def show_progress() -> None:
+    """Show what the package reports on standard error; of workers, only rank 0's."""
+    log = logging.getLogger("aiayn")
+    log.handlers = [logging.StreamHandler()]
+    first = os.environ.get("RANK", "0") == "0"
+    log.setLevel(logging.INFO if first else logging.ERROR)
+
+    def one_line(message: Warning | str, *_: Any, **__: Any) -> None:
+        if first:
+            print("aiayn: warning:", " ".join(str(message).split()), file=sys.stderr)
+
+    warnings.showwarning = one_line
+
+
+# book/5-launch/1-launch.ipynb, cell examples
+EXAMPLES = """\
+aiayn prepare --data multi30k --recipe multi30k
+aiayn prepare --data wmt14 --recipe base --batches.skip-long
+aiayn train --data my/corpus --pair en-fr --recipe small --out runs/mine --minutes 30
+aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
+aiayn launch --data my/corpus --recipe base --checkpoints.steps 1500 --out runs/base
+aiayn launch --data my/corpus --recipe big --out runs/big --slurm --workers 8 > big.sh
+aiayn translate runs/first < in.en > out.de
+echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
+aiayn evaluate runs/first --bleu-variants --json bleu.json
+aiayn evaluate runs/first --data my/corpus --split val --device cpu
+aiayn convert runs/first first.ct2
+aiayn convert runs/first last.ct2 --average 1
+aiayn parse runs/parser < in.en > trees.txt
+echo "The dog is old." | aiayn parse runs/parser --no-constrained
+aiayn sweep --data synthetic --rows base,h=1 --out table3.json
+aiayn sweep --data multi30k --rows all --scale 0.5 --rates 0.5,1,2 --out m.json
+aiayn estimate --gpus 8 --gpu H100 --utilisation 0.1
+aiayn estimate --gpus 1 --gpu A100 --utilisation 0.3 --watts 300
+aiayn generate-corpus --n 5 --with-tree
+aiayn generate-corpus --n 2000 --span 8 --with-alignment > far.tsv
+"""
+
+
+# book/5-launch/1-launch.ipynb, cell help-pages
+def value_of(flag: str, words: list[str]) -> str | None:
+    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`."""
+    for word, following in pairwise([*words, ""]):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
+
+
+def with_defaults(options: type, **defaults: Any) -> type:
+    """A dataclass of options, some fields of which have other defaults."""
+    hints = get_type_hints(options, include_extras=True)
+    fields = [(name, hints[name], value) for name, value in defaults.items()]
+    made = make_dataclass(
+        options.__name__, fields, bases=(options,), frozen=True, kw_only=True
+    )
+    made.__module__ = options.__module__  # where tyro looks for the comments on fields
+    return made
+
+
+def defer_call(
+    verb: Callable[..., None], words: list[str]
+) -> Callable[..., Callable[[], None]]:
+    """A function with a verb's flags, which gives back what remains to be called.
+
+    The defaults are those of the recipe that the words name.
+    """
+
+    @wraps(verb)
+    def prepare_call(*arguments: Any, **named: Any) -> Callable[[], None]:
+        return partial(verb, *arguments, **named)
+
+    if options := get_type_hints(verb).get("options"):
+        filled = options.with_recipe_defaults(words)
+        prepare_call.__annotations__["options"] = Annotated[
+            filled, tyro.conf.arg(name="")
+        ]
+    return prepare_call
+
+
+# book/5-launch/1-launch.ipynb, cell complaint
+def overview(verbs: dict[str, Callable[..., None]]) -> str:
+    """What `aiayn --help` prints: the verbs, a line for each."""
+    lines = ["usage: aiayn VERB [options]", ""]
+    indent, width = " " * 19, max(40, get_terminal_size().columns)
+    for name, verb in verbs.items():
+        summary, _, _ = (verb.__doc__ or "").partition("\n")
+        entry = f"  {name:15}  {summary}"
+        lines += textwrap.wrap(entry, width, subsequent_indent=indent)
+    more = "tells of its flags, with examples; there is `aiayn --version`."
+    return "\n".join([*lines, "", f"`aiayn VERB --help` {more}"])
+
+
+# book/5-launch/1-launch.ipynb, cell read-command
+def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
+    """The verb on the command line with its arguments, or an `InputError`."""
+    check_words(sys.argv[1:])
+    for flag, word in pairwise(sys.argv):
+        if not word.strip() or re.fullmatch("--[^=]*= *", word):
+            raise InputError(
+                f"an empty value ({flag} {word!r}); give one, or leave it out"
+            )
+    commands = {verb.__name__.replace("_", "-"): verb for verb in verbs}
+    name, *rest = sys.argv[1:] or ["--help"]
+    if name in ("--help", "-h"):
+        return partial(print, overview(commands))
+    if name == "--version":
+        return partial(print, "aiayn", version("aiayn"))
+    if name not in commands:
+        meant = did_you_mean(name, [*commands, "--help", "--version"])
+        raise InputError(f"no verb {name!r}: {meant}")
+    complaint = StringIO()
+    try:
+        with redirect_stderr(complaint):
+            call: Callable[[], None] = tyro.cli(
+                defer_call(commands[name], rest), prog=f"aiayn {name}", args=rest
+            )
+    except SystemExit as error:
+        if error.code in (None, 0):  # after --help
+            lines = [line for line in EXAMPLES.splitlines() if f"aiayn {name} " in line]
+            print("\nexamples:", *lines, sep="\n  ")
+            raise
+        box = dict.fromkeys(map(ord, "╭╮╰╯│─"), " ")
+        _, *text = (
+            complaint.getvalue().translate(box).strip().splitlines()
+        )  # with a title
+        raise InputError(" ".join(" ".join(text).split())[:500]) from None
+    return call

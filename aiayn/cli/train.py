@@ -1,0 +1,386 @@
+"""The verbs prepare, train and launch.
+
+From "Launch" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/5-launch/1-launch.ipynb, cell training-imports
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+
+from aiayn.base_config import changed, differences, settings
+from aiayn.cli.evaluation import format_scores, load_test, score, write_record
+from aiayn.cli.parser import value_of, with_defaults
+from aiayn.cli.slurm import slurm_script
+from aiayn.cli.torchrun import (
+    EXIT_WORKER_LOST,
+    rendezvous_id,
+    run_torchrun,
+    torchrun_command,
+    wait_at_rendezvous,
+)
+from aiayn.data.batching import check_shares
+from aiayn.device import find_device, keep_heap, training_dtype
+from aiayn.errors import InputError, NotFetched
+from aiayn.training.checkpoint_metadata import kind_of
+from aiayn.training.distributed import WorkerLost
+from aiayn.training.metrics_log import Metrics
+from aiayn.training.preprocess import Corpus, prepare_corpus
+from aiayn.training.progress import Progress
+from aiayn.training.recipes import RECIPES, TrainingConfig
+from aiayn.training.recipes import recipe as find_recipe
+from aiayn.training.resume import newest_checkpoint, resumable_description
+from aiayn.training.run_folder import check_folder, check_run
+from aiayn.training.trained_run import TEST_SETS, TrainedRun
+from aiayn.training.trainer import (
+    InitialModel,
+    StartingPoint,
+    TrainingResult,
+    describe_run,
+    starting_point,
+    train_model,
+)
+from aiayn.translation.api import example, initial
+
+# book/5-launch/1-launch.ipynb, cell pieces
+# Of a step, at least, as the paper had GPUs: dropout depends on them, and so it does
+# not depend on whether 1, 2, 4 or 8 workers share them.
+MICRO_BATCHES = 8
+
+
+# book/5-launch/1-launch.ipynb, cell train-options
+NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeOptions:
+    """What is to be learned."""
+
+    # multi30k, wmt14, synthetic, ptb, or a folder: train.en, train.de, val.en, val.de
+    data: str
+    recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
+    pair: str = "en-de"  # languages, source first
+    config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
+
+    @classmethod
+    def with_recipe_defaults(cls, words: list[str]) -> type:
+        """This class, with the recipe that the words of a command name as default."""
+        name = value_of("--recipe", words)
+        if name is None:
+            return cls
+        return with_defaults(cls, recipe=name, config=find_recipe(name))
+
+    def flags(self, kind: type["RecipeOptions"]) -> list[str]:
+        """The words from which a verb that takes such options reads them back."""
+        names = [each.name for each in fields(kind) if each.name != "config"]
+        values = {name: getattr(self, name) for name in names}
+        defaults = {each.name: each.default for each in fields(kind)}
+        given = {name: v for name, v in values.items() if v != defaults[name]}
+        changes = differences(find_recipe(self.recipe), self.config)
+        words: list[str] = []
+        given |= {name: value for name, (_, value) in changes.items()}
+        for name, value in given.items():
+            part, dot, last = name.replace("_", "-").rpartition(".")
+            if isinstance(value, bool):
+                words += [f"--{part}{dot}{'' if value else 'no-'}{last}"]
+            elif str(value).startswith("-"):  # or it would be a flag
+                words += [f"--{part}{dot}{last}={value}"]
+            else:
+                words += [f"--{part}{dot}{last}", str(value)]
+        return words
+
+
+# book/5-launch/1-launch.ipynb, cell training
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(RecipeOptions):
+    """What to train, and how."""
+
+    out: Path  # a new folder, for metrics and checkpoints
+    init: Path | None = None  # begin with the model of this run; a new one unless given
+    device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
+    resume: bool = False  # go on with the run in the folder, if there is one
+    tensorboard: bool = False  # write TensorBoard's files, too
+    # have torch compile the layers: pays for wide models on a GPU
+    compile: bool = False
+
+
+# book/5-launch/1-launch.ipynb, cell train-command
+@contextmanager
+def suggesting_prepare(options: TrainOptions) -> Iterator[None]:
+    """Within it, whoever has no network is told what to run where there is one."""
+    try:
+        yield
+    except NotFetched as error:
+        command = shlex.join(["aiayn", "prepare", *options.flags(RecipeOptions)])
+        where = "on a machine that has a network and the same cache (AIAYN_CACHE)"
+        raise InputError(f"{error}; or run `{command}` {where}") from None
+
+
+# book/5-launch/1-launch.ipynb, cell begin-with
+def check_against_kept(options: TrainOptions, kept: TrainingConfig) -> None:
+    """Refuse flags for a shape or a vocabulary that is kept, and not chosen."""
+    kept_settings = settings(kept)
+    for name, (_, asked) in differences(
+        find_recipe(options.recipe), options.config
+    ).items():
+        chosen = name.startswith(("model.", "vocabulary.")) and name != "model.dropout"
+        if chosen and kept_settings.get(name) != asked:
+            fault = f"the model of --init has {kept_settings.get(name)}, which is kept"
+            raise InputError(f"--{name} {asked}: {fault}; leave it out")
+
+
+def initial_model(
+    options: TrainOptions, progress: Progress
+) -> Callable[[], InitialModel] | None:
+    """What gives the model that a training begins with; it says what is kept of it."""
+    last = newest_checkpoint(options.out) if options.resume else None
+    was = resumable_description(last) if last else None
+    if was and was.init and was.training:
+        check_against_kept(options, was.training)
+        if options.init and str(options.init) != was.init:
+            fault = f"{options.out} began with {was.init}; leave it out"
+            raise InputError(f"--init {options.init}: {fault}")
+    if options.init is None:
+        return None
+
+    def begin() -> InitialModel:
+        start, message = initial(options.init or "", options.config)
+        adapted = start.adapt(options.config)
+        check_against_kept(options, adapted)
+        progress.say(message)
+        if (
+            lowercase := adapted.vocabulary.lowercase
+        ) != options.config.vocabulary.lowercase:
+            letters = "small letters only" if lowercase else "capitals, too"
+            progress.say(f"the vocabulary of {options.init} is kept: {letters}")
+        return start
+
+    return begin
+
+
+# book/5-launch/1-launch.ipynb, cell train-verb
+def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
+    """Train a model, or go on with a training or a model."""
+    first = os.environ.get("RANK", "0") == "0"
+    keep_heap()
+    progress = Progress(first, example=example)
+    try:
+        with suggesting_prepare(options):
+            result = train_model(
+                options.config,
+                options.data,
+                options.pair,
+                options.out,
+                resume=options.resume,
+                tensorboard=options.tensorboard,
+                compile=options.compile,
+                init=initial_model(options, progress),
+                device=options.device,
+                progress=progress,
+            )
+    except WorkerLost as error:
+        print(f"aiayn: {error}", file=sys.stderr)
+        sys.exit(EXIT_WORKER_LOST)
+    if first:  # whose progress counts
+        for line in closing_lines(options, result) if result.ended else ():
+            progress.say(line)
+        if not result.ended:
+            message = stopped(result.step, options.config)
+            print(f"aiayn: {message}", file=sys.stderr, flush=True)
+    # Under torchrun it would count as a failure, and everything would start again.
+    if not result.ended and "TORCHELASTIC_RUN_ID" not in os.environ:
+        sys.exit(130)
+
+
+# book/5-launch/1-launch.ipynb, cell farewell
+def closing_lines(options: TrainOptions, result: TrainingResult) -> Iterator[str]:
+    """What a training has come to, and what one may do next."""
+    minutes = f"{result.step:,} steps in {result.minutes:.1f} minutes"
+    yield f"{options.out}: {minutes}, validation perplexity {result.perplexity:.1f}"
+    verb = "parse" if kind_of(options.pair) == "parsing" else "translate"
+    language = options.pair.partition("-")[0]
+    yield f"next: aiayn {verb} {shlex.quote(str(options.out))} < in.{language}"
+
+
+def stopped(step: int, config: TrainingConfig) -> str:
+    """What to say of a run that a signal has stopped."""
+    place = f"step {step:,} of {config.steps:,}"
+    return f"stopped after {place}, which is saved; --resume goes on"
+
+
+def interruption_of(out: Path) -> str | None:
+    """The same of the run in a folder; None if it came to its end.
+
+    Only then was its last checkpoint validated.
+    """
+    run = TrainedRun.read(out).description
+    if (
+        run.step is None
+        or run.training is None
+        or run.step in Metrics(out).validations()
+    ):
+        return None
+    return stopped(run.step, run.training)
+
+
+# book/5-launch/1-launch.ipynb, cell prepared
+def prepare_data(options: RecipeOptions, start: StartingPoint) -> Corpus:
+    """All that a training reads, from now on in the cache."""
+    return prepare_corpus(
+        start.config, options.data, options.pair, start.vocabulary, progress=True
+    )
+
+
+# book/5-launch/1-launch.ipynb, cell prepare-command
+@dataclass(frozen=True, kw_only=True)
+class PrepareOptions(RecipeOptions):
+    """What is to be prepared."""
+
+    out: Path | None = None  # the folder of the run to come, for the vocabulary
+
+
+def prepare(options: Annotated[PrepareOptions, tyro.conf.arg(name="")]) -> None:
+    """Download, check, learn the vocabulary and encode, so that `train` can then begin.
+
+    It needs no GPU. What it encodes is kept in the cache, the folder that AIAYN_CACHE
+    names; the downloads that Hugging Face and sacreBLEU make are in their own. It takes
+    the recipe and its flags as `train` does; those count that concern the text.
+    """
+    if options.out is not None:
+        check_folder(options.out, resume=False)
+    corpus = prepare_data(options, StartingPoint(options.config))
+    if options.out is not None:
+        corpus.vocabulary.save(options.out / "vocabulary.model")
+    tests = (
+        load_test(options.data, options.pair, None) if options.data in TEST_SETS else {}
+    )
+    parts: dict[str, Sized] = {"train": corpus.train, "val": corpus.valid, **tests}
+    counts = (f"{name} {len(pairs):,} pairs" for name, pairs in parts.items())
+    print("ready:", ", ".join(counts))
+
+
+# book/5-launch/1-launch.ipynb, cell launch-job
+@dataclass(frozen=True, kw_only=True)
+class LaunchOptions(TrainOptions):
+    """What to train, and by how many workers."""
+
+    # on each machine; as many as this one has GPUs unless given
+    workers: int | None = None
+    machines: int = 1  # how many take part; call the same command on each of them
+    # where several machines meet: the name of one of them, perhaps with a port
+    address: str | None = None
+    # how often to go on from the last checkpoint after a worker has failed
+    restarts: int = 3
+    slurm: bool = False  # print a batch file for SLURM instead
+    hours: float | None = None  # what that file asks for; 24 unless given
+
+
+def check_used(options: LaunchOptions) -> None:
+    """Refuse a flag that would do nothing."""
+    if options.hours is not None and not options.slurm:
+        raise InputError("--hours: is for the batch file of --slurm; give that, too")
+    if options.address and (options.slurm or options.machines == 1):
+        where = "SLURM tells it" if options.slurm else "one machine needs none"
+        raise InputError(f"--address {options.address}: {where}; leave it out")
+
+
+# book/5-launch/1-launch.ipynb, cell launch-verb
+def launch(options: Annotated[LaunchOptions, tyro.conf.arg(name="")]) -> None:
+    """Train with several workers; score the mean of the last checkpoints."""
+    check_used(options)
+    workers, machines = (
+        options.workers or max(1, torch.cuda.device_count()),
+        options.machines,
+    )
+    together = max(1, workers * machines)
+    micro_batches = (
+        options.config.batches.micro_batches or -(-MICRO_BATCHES // together) * together
+    )
+    check_shares(micro_batches, together)
+    options = replace(
+        options,
+        config=changed(options.config, batches={"micro_batches": micro_batches}),
+    )
+    if options.slurm:
+        words = options.flags(TrainOptions)
+        print(
+            slurm_script(
+                words,
+                options.out,
+                workers,
+                machines,
+                options.hours or 24.0,
+                options.restarts,
+            ),
+            end="",
+        )
+        return
+    # A machine knows only its own restarts.
+    words = replace(options, resume=options.resume or machines > 1).flags(TrainOptions)
+    command = torchrun_command(
+        ["-m", "aiayn", "train", *words],
+        workers,
+        machines,
+        options.address,
+        options.restarts,
+        rendezvous_id(options.out),
+    )
+    check_and_prepare(options, machines)
+    if machines > 1:
+        wait_at_rendezvous(command[command.index("--rdzv-endpoint") + 1], machines)
+    train_distributed(command, options.out)
+    if machines == 1:
+        score_trained(options)
+
+
+# book/5-launch/1-launch.ipynb, cell make-ready
+def check_and_prepare(options: TrainOptions, machines: int) -> None:
+    """Find out what is wrong, and prepare, before eight processes do."""
+    if machines == 1:
+        check_folder(options.out, options.resume)
+    else:  # another machine may be looking, too
+        check_run(options.out, options.resume)
+    find_device(options.device)
+    init = initial_model(options, Progress(shown=False))
+    start = starting_point(options.config, options.out, options.resume, init)
+    describe_run(start, options.data, options.pair)
+    with suggesting_prepare(options):
+        prepare_data(options, start)
+        load_test(options.data, options.pair, None)
+
+
+def train_distributed(command: list[str], out: Path) -> None:
+    """Train to the end; one that a signal stops ends the program, with code 130."""
+    # The workers are to hear of it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run_torchrun(command)
+    except KeyboardInterrupt:
+        with suppress(InputError):  # there may be no checkpoint yet
+            print(f"aiayn: {interruption_of(out)}", file=sys.stderr)
+        raise
+    if interruption_of(out):  # as its rank 0 has said
+        sys.exit(130)
+
+
+def score_trained(options: TrainOptions) -> None:
+    """Score the model that was trained, print that and write it down."""
+    chosen, shows_bar = find_device(options.device), sys.stderr.isatty()
+    dtype = training_dtype(chosen)
+    with torch.autocast(chosen.type, dtype, enabled=dtype != torch.float32):
+        record = score(
+            TrainedRun.read(options.out), progress=shows_bar, device=options.device
+        )
+    print(format_scores(record))
+    write_record(options.out / "bleu.json", record)

@@ -1,0 +1,183 @@
+"""Reading and writing files safely, and the cache folder.
+
+From "Corpora" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/02-corpora.ipynb, cell files-imports
+import contextlib
+import errno
+import math
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
+
+from filelock import FileLock
+
+from aiayn.errors import InputError
+
+
+# book/3-workshop/02-corpora.ipynb, cell open-file
+def printable(text: object) -> str:
+    """What a file says, as it may stand in a message of one line."""
+    letters = str(text)[:200]
+    return "".join(letter if letter.isprintable() else "?" for letter in letters)
+
+
+def regular_file(path: Path, max_bytes: float = math.inf) -> Path:
+    """The path itself; an OSError if it is no file, or has more than `max_bytes` bytes.
+
+    Pipes and devices may never end.
+    """
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    status = path.stat()
+    kind = stat.S_IFMT(status.st_mode)
+    if kind != stat.S_IFREG:
+        raise OSError(f"it is {kinds.get(kind, 'a device')}; name a file")
+    if status.st_size > max_bytes:
+        raise OSError(f"it has more than {max_bytes:,} bytes")
+    return path
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a file to read; an OSError if it cannot be read, or is none."""
+    return regular_file(path).open("rb")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises
+    ------
+    InputError
+        If it is not there or cannot be read.
+    """
+    try:
+        with open_file(path) as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+
+
+# book/3-workshop/02-corpora.ipynb, cell cache-folder
+def cache_folder() -> Path:
+    """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
+    named = os.environ.get("AIAYN_CACHE")
+    try:
+        return Path(named) if named else Path.home() / ".cache" / "aiayn"
+    except RuntimeError:
+        raise InputError(
+            "there is no home folder to keep a cache in; let AIAYN_CACHE name a folder"
+        ) from None
+
+
+@contextlib.contextmanager
+def usable_cache(folder: Path) -> Iterator[None]:
+    """Let an OSError within become an InputError that names the folder of the cache."""
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:  # the latter if locks are missing
+        why = getattr(error, "strerror", None) or error
+        wrong = f"{folder}: cannot be used ({why})"
+        raise InputError(f"{wrong}; let AIAYN_CACHE name another folder") from None
+
+
+@contextlib.contextmanager
+def cache_lock(folder: Path) -> Iterator[None]:
+    """Be the only process in a folder of the cache; half files of killed ones go."""
+    with usable_cache(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            for part in folder.glob(".*.part"):
+                part.unlink()
+            yield
+
+
+# book/3-workshop/02-corpora.ipynb, cell atomic-file
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that gets its name when it is whole.
+
+    Until then there is the old one, or none. Devices, pipes and what standard output
+    goes to are no such files: they are written to at once.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written to, the disk is full, or nobody reads the pipe.
+    """
+    try:
+        with special_file(path) or replacement(path) as file:
+            yield file
+    except OSError as error:
+        choose = "choose another folder"
+        with contextlib.suppress(InputError):
+            if path.is_relative_to(cache_folder()):
+                choose = "let AIAYN_CACHE name another folder"
+        wrong = f"{path}: cannot be written ({error})"
+        raise InputError(f"{wrong}; {choose} or make room") from None
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[BinaryIO]:
+    """A new file that replaces what `path` leads to, with its mode, when whole."""
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".aiayn-{secrets.token_hex(8)}.part")  # hard to guess
+    try:
+        with part.open("xb") as file:  # x: a new file, and not through a link
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):  # usually there is no old one
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(OSError):  # usually it has been renamed
+            part.unlink()
+
+
+# book/3-workshop/02-corpora.ipynb, cell special-file
+def special_file(path: Path) -> BinaryIO | None:
+    """A device, a pipe or standard output, open to be written to; None for a file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    for stream in (sys.__stdout__, sys.__stderr__):  # /dev/stdout may lead to a file
+        with contextlib.suppress(OSError, ValueError):  # a stream that is closed
+            if stream and os.path.samestat(status, os.fstat(stream.fileno())):
+                return open(os.dup(stream.fileno()), "wb")
+    if stat.S_ISREG(status.st_mode):
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError("it is a folder; name a file")
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK)  # or it waits for a reader
+    except OSError as error:
+        lonely = error.errno == errno.ENXIO
+        raise (OSError("nobody reads from it") if lonely else error) from None
+    os.set_blocking(number, True)
+    return open(number, "wb")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that there is always either the old one or the whole new one.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    with atomic_file(path) as file:
+        file.write(content)

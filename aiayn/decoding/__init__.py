@@ -1,0 +1,18 @@
+"""Beam search, and a decoder that is fast on a CPU.
+
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+__all__ = [
+    "SearchConfig",
+    "beam_search",
+    "Compute",
+]
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell decoding-front
+from aiayn.decoding.beam_search import SearchConfig as SearchConfig
+from aiayn.decoding.beam_search import beam_search as beam_search
+from aiayn.decoding.quantization import Compute as Compute

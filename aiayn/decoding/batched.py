@@ -1,0 +1,115 @@
+"""Beam search over many sentences, in batches of similar length.
+
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches-imports
+import warnings
+from collections.abc import Callable, Sequence
+
+from tqdm import tqdm
+
+from aiayn.data.batching import group_by_length, lengths_of, pad
+from aiayn.data.lines import is_blank, normalize_line
+from aiayn.data.vocabulary import UNK_ID, Vocabulary
+from aiayn.decoding.beam_search import (
+    AllowedTokens,
+    Hypothesis,
+    SearchConfig,
+    beam_search,
+)
+from aiayn.device import fast_products
+from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell warnings
+class TooLong(UserWarning):
+    """A sentence was left out because it has too many tokens; `fault` says how many."""
+
+    def __init__(self, sentence: int, tokens: int, most: int) -> None:
+        self.fault = f"sentence {sentence} has {tokens:,} tokens, more than {most:,}"
+        super().__init__(f"{self.fault}: it is left out; split it")
+
+
+class CutOff(UserWarning):
+    """Translations of `sentences` have no end: the search came to its limit."""
+
+    def __init__(self, sentences: list[int]) -> None:
+        self.sentences, more = sentences, len(sentences) - 1
+        first = f"the translation of sentence {sentences[0]}"
+        fault = f"{first} is cut off at its limit of tokens"
+        super().__init__(f"{fault}, and {more:,} more" if more else fault)
+
+
+class UnknownLetters(UserWarning):
+    """Sentences have letters that a model does not know, and so cannot read.
+
+    `letters` has the number of each such sentence with its first such letter.
+    """
+
+    def __init__(self, letters: dict[int, str]) -> None:
+        self.letters = letters
+        (sentence, letter), more = next(iter(letters.items())), len(letters) - 1
+        shown = f"{letter!r} (U+{ord(letter):04X})" if letter.isprintable() else ""
+        shown = shown or f"U+{ord(letter):04X}"
+        fault = f"sentence {sentence} has a letter unknown to the model, {shown}"
+        super().__init__(f"{fault}; so have {more:,} more" if more else fault)
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell tokens-of
+def tokenize_lines(
+    vocabulary: Vocabulary, lines: Sequence[str], before: int = 0
+) -> list[list[int]]:
+    """Tokens of each line, and the warning `UnknownLetters`; the end alone if blank."""
+    texts = ["" if is_blank(line) else normalize_line(line) for line in lines]
+    encoded, unknown = vocabulary.encode(texts), dict[int, str]()
+    for number, (text, tokens) in enumerate(
+        zip(texts, encoded, strict=True), before + 1
+    ):
+        if UNK_ID in tokens:
+            lacking = (each for each in text if UNK_ID in vocabulary.encode(each))
+            unknown[number] = next(lacking, text[0])
+    if unknown:
+        warnings.warn(UnknownLetters(unknown), stacklevel=3)
+    return encoded
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches
+def batched_beam_search(
+    model: EncoderDecoder,
+    sources: list[list[int]],
+    search: SearchConfig,
+    batch_tokens: int,
+    longest: int,
+    allowed_tokens: Callable[[list[int]], AllowedTokens | None] = lambda _: None,
+    decoder: IncrementalDecoder | None = None,
+    progress: bool = False,
+    before: int = 0,
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each source, best first; none if it is empty or too long.
+
+    Sentences of similar length are searched together, `batch_tokens` at a time. One of
+    more than `longest` tokens is left out, with the warning `TooLong`, which counts
+    those `before` these. `allowed_tokens` is asked for each batch, with the rows of its
+    sentences, for what `beam_search` is told to allow. The `decoder` is what is
+    searched: the model itself, unless a fast one is given.
+    """
+    for number, source in enumerate(sources, start=before + 1):
+        if len(source) > longest:
+            warnings.warn(TooLong(number, len(source), longest), stacklevel=3)
+    searched = [row for row, source in enumerate(sources) if 1 < len(source) <= longest]
+    lengths = lengths_of([(sources[row], []) for row in searched])  # no target yet
+    results: list[list[Hypothesis]] = [[] for _ in sources]
+    device = next(model.parameters()).device
+    bar = tqdm(total=len(searched), unit="sentence", disable=not progress)
+    with bar, fast_products(device, model.config.d_model):
+        for group in group_by_length(lengths, batch_tokens) if searched else []:
+            rows = [searched[k] for k in group.tolist()]
+            batch = pad([sources[row] for row in rows]).to(device)
+            best = beam_search(decoder or model, batch, search, allowed_tokens(rows))
+            for row, hypotheses in zip(rows, best, strict=True):
+                results[row] = hypotheses
+            bar.update(len(rows))
+    return results

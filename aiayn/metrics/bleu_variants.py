@@ -1,0 +1,190 @@
+"""BLEU in each of the variants that papers quote.
+
+From "Beam search and BLEU" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell split-hyphens
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import sacrebleu
+
+from aiayn.data.corpora import Pairs
+from aiayn.errors import InputError
+from aiayn.metrics.bleu import check_lines, corpus_bleu
+
+
+def split_hyphens(line: str) -> str:
+    """a-b becomes a ##AT##-##AT## b as in the paper's script: no byte is used twice."""
+    return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell preparing
+# The Moses script leaves these as they are.
+GERMAN_QUOTES = str.maketrans({"„": '"', "‚": "'", "‘": "'"})
+
+
+def tokenize_like_paper(lines: Sequence[str], language: str) -> list[str]:
+    """Tokens as in the paper's script: plain punctuation, Moses, split hyphens."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+    plain, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
+    texts = [
+        plain.replace_unicode_punct(line.translate(GERMAN_QUOTES)) for line in lines
+    ]
+    return [split_hyphens(tokenizer.tokenize(text, return_str=True)) for text in texts]
+
+
+def tokenize_like_multi30k(lines: Sequence[str], language: str) -> list[str]:
+    """Tokens as in Multi30k: lower-cased first, punctuation normalised, then Moses."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+    plain = MosesPunctNormalizer(language, perl_parity=True)
+    tokenizer = MosesTokenizer(language)
+    # The Perl script sees the end of the line, too, and moves a full stop before a
+    # quote that stands there.
+    texts = [plain.normalize(line.lower() + "\n") for line in lines]
+    return [tokenizer.tokenize(text, return_str=True) for text in texts]
+
+
+def moses_languages() -> set[str]:
+    """Those that the Moses tokenizer has rules for, by their two letters."""
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    return set(NonbreakingPrefixes().available_langs.values())
+
+
+def check_language(language: str) -> None:
+    """Raise an InputError if Moses has no rules for a language (two letters: `de`)."""
+    if language not in moses_languages():
+        languages = ", ".join(sorted(moses_languages()))
+        raise InputError(
+            f"language {language!r}: the Moses tokenizer is for one of {languages};"
+            " leave out the variants"
+        )
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell score
+@dataclass(frozen=True)
+class BleuScore:
+    """One variant of BLEU; compare it only with scores of the same variant.
+
+    Attributes
+    ----------
+    variant : str
+        `sacrebleu`, `sacrebleu-intl`, `paper` or `tokenised-lowercased`.
+    value : float
+        From 0 to 100.
+    signature : str
+        How it was computed: what was done to the text, then sacreBLEU's own signature.
+    """
+
+    variant: str
+    value: float
+    signature: str
+
+
+def tokenized_bleu(
+    translations: Sequence[str],
+    references: Sequence[str],
+    variant: str,
+    prepared: str,
+    lowercase: bool = False,
+) -> BleuScore:
+    """BLEU over what stands between spaces, unsmoothed, as in `multi-bleu.perl`."""
+    metric = sacrebleu.metrics.BLEU(
+        lowercase, force=True, tokenize="none", smooth_method="none"
+    )
+    value = float(metric.corpus_score(translations, [references]).score)
+    return BleuScore(variant, value, f"{prepared}|{metric.get_signature()}")
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell every-variant
+def bleu_by_variant(
+    translations: Sequence[str], references: Sequence[str], language: str
+) -> dict[str, BleuScore]:
+    """The same translations, scored by each variant that people quote.
+
+    Parameters
+    ----------
+    translations, references : sequence of str
+        Plain text, not tokenised.
+    language : str
+        Into which it was translated, by its two letters: `de`, `fr`.
+
+    Returns
+    -------
+    dict of str to Score
+        By variant: `sacrebleu` (13a, cased), `sacrebleu-intl`, `paper` (section 6.1:
+        plain punctuation, Moses tokenizer, hyphens split) and `tokenised-lowercased`
+        (Multi30k: Wu et al. 2021).
+
+    Raises
+    ------
+    InputError
+        As `check_lines` and `check_language` do.
+    """
+    check_lines(translations, references)
+    check_language(language)
+    intl = sacrebleu.metrics.BLEU(tokenize="intl", force=True)
+    value = float(intl.corpus_score(translations, [references]).score)
+    moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
+    paper = (
+        tokenize_like_paper(translations, language),
+        tokenize_like_paper(references, language),
+    )
+    multi30k = (
+        tokenize_like_multi30k(translations, language),
+        tokenize_like_multi30k(references, language),
+    )
+    scores = [
+        BleuScore("sacrebleu", *corpus_bleu(translations, references)),
+        BleuScore("sacrebleu-intl", value, str(intl.get_signature())),
+        tokenized_bleu(*paper, "paper", f"punct:plain|{moses}|hyphens:split"),
+        tokenized_bleu(
+            *multi30k,
+            "tokenised-lowercased",
+            f"lc:first|punct:normalised|{moses}",
+            lowercase=True,
+        ),
+    ]
+    return {score.variant: score for score in scores}
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell newstest2014
+def filtered_lines(full: Pairs, filtered: Pairs) -> list[int]:
+    """Each pair of `wmt14` (2,737) as its line in `wmt14/full` (3,003), from 0.
+
+    Raises
+    ------
+    InputError
+        If one of them is not there.
+    """
+    places = {
+        pair: place
+        for place, pair in enumerate(zip(full.source, full.target, strict=True))
+    }
+    lines = []
+    pairs = zip(filtered.source, filtered.target, strict=True)
+    for number, pair in enumerate(pairs, start=1):
+        if pair not in places:
+            raise InputError(
+                f"{filtered.source_name}, line {number}: {full.source_name} has no such"
+                " pair of sentences; the one must be a part of the other,"
+                " as sacreBLEU's wmt14 is of wmt14/full"
+            )
+        lines.append(places[pair])
+    return lines
+
+
+def newstest2014_bleu(
+    translations: Sequence[str], full: Pairs, filtered: Pairs, language: str
+) -> dict[str, dict[str, BleuScore]]:
+    """`bleu_by_variant` on all lines of `full`, and on those of `filtered`."""
+    scores = {"wmt14/full": bleu_by_variant(translations, full.target, language)}
+    part = [translations[line] for line in filtered_lines(full, filtered)]
+    return scores | {"wmt14": bleu_by_variant(part, filtered.target, language)}

@@ -1,0 +1,22 @@
+"""The models that the paper compares itself with.
+
+From "Attention scores" (paper, section 3.2):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+__all__ = [
+    "ConvolutionalConfig",
+    "ConvolutionalModel",
+    "RecurrentConfig",
+    "RecurrentModel",
+]
+
+
+# book/3-workshop/10-attention-scores.ipynb, cell baselines-front
+from aiayn.model.baselines.conv_seq2seq import (
+    ConvolutionalConfig as ConvolutionalConfig,
+)
+from aiayn.model.baselines.conv_seq2seq import ConvolutionalModel as ConvolutionalModel
+from aiayn.model.baselines.recurrent import RecurrentConfig as RecurrentConfig
+from aiayn.model.baselines.recurrent import RecurrentModel as RecurrentModel

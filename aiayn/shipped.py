@@ -1,0 +1,172 @@
+"""The translator and the parser of the synthetic corpus that ship with the package.
+
+From "The synthetic corpus":
+https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/0-start/3-synthetic-corpus.ipynb, cell model-imports
+import hashlib
+import shutil
+import tempfile
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from filelock import FileLock
+
+from aiayn.data.io import cache_folder
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+from aiayn.metrics.bleu import corpus_bleu
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.synthetic.corpus import Pair, sample
+from aiayn.training.checkpoint import load_checkpoint
+from aiayn.training.checkpoint_metadata import read_description
+from aiayn.training.progress import Progress
+from aiayn.training.recipes import TrainingConfig, recipe
+from aiayn.training.trained_run import TrainedRun
+from aiayn.training.trainer import train_model
+from aiayn.translation.translator import Translator
+
+
+# book/0-start/3-synthetic-corpus.ipynb, cell cached-model
+def cached_model(
+    config: TrainingConfig, pair: str
+) -> tuple[EncoderDecoder, Vocabulary]:
+    """A model of the synthetic corpus: trained now, or read from the cache.
+
+    Parameters
+    ----------
+    config : TrainingConfig
+        How it is trained.
+    pair : str
+        What it learns: `en-de`, or `en-trees`.
+
+    Returns
+    -------
+    EncoderDecoder, Vocabulary
+        The mean of the last checkpoints of the run.
+
+    Raises
+    ------
+    InputError
+        If the cache cannot be written to.
+    """
+    settings = hashlib.sha256(repr(config).encode()).hexdigest()[:16]
+    folder = cache_folder() / "synthetic" / f"{pair}-{version('aiayn')}-{settings}"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            try:
+                return TrainedRun.read(folder).load("cpu")
+            except InputError:  # not there yet, or damaged
+                shutil.rmtree(folder, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+                run = Path(part, "run")
+                made = train_model(config, "synthetic", pair, run, progress=Progress())
+                if not made.ended:
+                    raise KeyboardInterrupt  # a signal ended the training
+                run.rename(folder)
+            return TrainedRun.read(folder).load("cpu")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error}); set AIAYN_CACHE to another folder"
+        ) from None
+
+
+# book/0-start/3-synthetic-corpus.ipynb, cell pretrained
+WEIGHTS = Path(str(files("aiayn"))) / "weights"
+# Models that come with the package: the recipe of each, and what it learned.
+PRETRAINED = {
+    "synthetic-en-de": ("synthetic", "en-de"),
+    "synthetic-en-trees": ("parser", "en-trees"),
+}
+
+
+def shipped_model(
+    config: TrainingConfig, pair: str
+) -> tuple[EncoderDecoder, Vocabulary] | None:
+    """The model that comes with the package; None if it was trained by another recipe.
+
+    Raises
+    ------
+    InputError
+        If its files are damaged, as `load_checkpoint` says.
+    """
+    folder = WEIGHTS / f"synthetic-{pair}"
+    if not folder.is_dir():
+        return None
+    description = read_description(folder)
+    known = description.data, description.pair
+    if description.training != config or known != ("synthetic", pair):
+        return None
+    return load_checkpoint([folder], description)
+
+
+def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
+    """A model that comes with the package; `Translator` takes the two.
+
+    Parameters
+    ----------
+    name : str
+        `synthetic-en-de` translates the synthetic corpus, English to German;
+        `synthetic-en-trees` parses its English sentences.
+
+    Returns
+    -------
+    EncoderDecoder, Vocabulary
+        Those of the package, or, if its recipe was changed, those of `cached_model`.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, its files are damaged, or the cache cannot be
+        written to.
+    """
+    if name not in PRETRAINED:
+        raise InputError(f"model {name!r}: choose one of {', '.join(PRETRAINED)}")
+    base, pair = PRETRAINED[name]
+    config = recipe(base)
+    return shipped_model(config, pair) or cached_model(config, pair)
+
+
+# book/0-start/3-synthetic-corpus.ipynb, cell scores
+def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
+    """The share of sentences of split `pronouns` whose pronoun after weil is right."""
+
+    def pronoun(text: str) -> str:
+        words = text.lower().replace(",", "").split()
+        return words[words.index("weil") + 1] if "weil" in words[:-1] else ""
+
+    right = sum(
+        pronoun(text) == pronoun(pair.target)
+        for text, pair in zip(translations, pairs, strict=True)
+    )
+    return right / len(pairs)
+
+
+def scores(translator: Translator, n: int) -> dict[str, float]:
+    """BLEU on `n` pairs each of test, novel and long, and the share of right pronouns.
+
+    `pronouns_singular` counts only those where both readings have "it", so that no
+    plural gives a hint.
+    """
+    found = dict[str, float]()
+    for split in ("test", "novel", "long"):
+        pairs = sample(n, split=split)
+        translations = translator([pair.source for pair in pairs])
+        found[split], _ = corpus_bleu(translations, [pair.target for pair in pairs])
+    pairs = sample(n, split="pronouns")
+    translations = translator([pair.source for pair in pairs])
+    found["pronouns"] = pronouns_right(translations, pairs)
+    twos = zip(pairs[::2], pairs[1::2], strict=True)
+    single = [
+        pair
+        for two in twos
+        if all(" it " in f" {each.source.lower()}" for each in two)
+        for pair in two
+    ]
+    translations = translator([pair.source for pair in single])
+    found["pronouns_singular"] = pronouns_right(translations, single)
+    return found

@@ -1,0 +1,16 @@
+"""The synthetic English-German corpus, made by two grammars.
+
+From "The synthetic corpus":
+https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+__all__ = [
+    "Pair",
+    "sample",
+]
+
+
+# book/0-start/3-synthetic-corpus.ipynb, cell synthetic-front
+from aiayn.synthetic.corpus import Pair as Pair
+from aiayn.synthetic.corpus import sample as sample

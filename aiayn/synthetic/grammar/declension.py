@@ -1,0 +1,126 @@
+"""German endings, articles and pronouns, by case and gender.
+
+From "Two grammars":
+https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell declension-imports
+from aiayn.synthetic.grammar.meaning import Thing, pronoun_of
+
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell endings
+CASES = ("nom", "acc", "dat", "gen")
+GENDERS = "mfnp"
+# Each row: masculine, feminine, neuter, plural.
+ARTICLE = {
+    "nom": "der die das die",
+    "acc": "den die das die",
+    "dat": "dem der dem den",
+    "gen": "des der des der",
+}
+STRONG = {
+    "nom": "er e es e",
+    "acc": "en e es e",
+    "dat": "em er em en",
+    "gen": "es er es er",
+}
+MIXED = {
+    "nom": "- e - e",
+    "acc": "en e - e",
+    "dat": "em er em en",
+    "gen": "es er es er",
+}
+ADJECTIVE_WEAK = {
+    "nom": "e e e en",
+    "acc": "en e e en",
+    "dat": "en en en en",
+    "gen": "en en en en",
+}
+ADJECTIVE_MIXED = {
+    "nom": "er e es en",
+    "acc": "en e es en",
+    "dat": "en en en en",
+    "gen": "en en en en",
+}
+ADJECTIVE_STRONG = {
+    "nom": "er e es e",
+    "acc": "en e es e",
+    "dat": "em er em en",
+    "gen": "en er en er",
+}
+
+
+def ending(table: dict[str, str], case: str, gender: str) -> str:
+    """The cell of a table for a case, and m, f, n, or p for plural."""
+    return table[case].split()[GENDERS.index(gender)].strip("-")
+
+
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell determiners
+STEMS = {"this": "dies", "every": "jed", "all": "all", "some": "einig", "many": "viel"}
+MIXED_STEMS = {"a": "ein", "no": "kein", "my": "mein", "our": "unser"}
+PRONOUNS = {  # nominative, accusative, dative
+    "I": ("ich", "mich", "mir"),
+    "we": ("wir", "uns", "uns"),
+    "p": ("sie", "sie", "ihnen"),
+    "m": ("er", "ihn", "ihm"),
+    "f": ("sie", "sie", "ihr"),
+    "n": ("es", "es", "ihm"),
+}
+RELATIVE_DATIVE_PLURAL = "denen"
+NUMBERS = {
+    "two": "zwei",
+    "three": "drei",
+    "four": "vier",
+    "five": "fünf",
+    "six": "sechs",
+    "seven": "sieben",
+    "eight": "acht",
+    "nine": "neun",
+    "ten": "zehn",
+    "eleven": "elf",
+    "twelve": "zwölf",
+}
+
+
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell determiner
+def gender_of(thing: Thing) -> str:
+    """m, f or n, or p for the plural."""
+    return "p" if thing.many else thing.german_gender
+
+
+def determiner(thing: Thing, case: str, negated: bool) -> tuple[str, dict[str, str]]:
+    """The determiner's form, and the table of the adjective endings that go with it."""
+    gender, owner = gender_of(thing), thing.owner
+    if owner and owner.name:
+        return "", ADJECTIVE_STRONG  # Annas alter Hund
+    if owner and owner.pronoun:
+        stem = "ihr" if owner.plural or owner.german_gender == "f" else "sein"
+        return stem + ending(MIXED, case, gender), ADJECTIVE_MIXED
+    if negated:
+        return "kein" + ending(MIXED, case, gender), ADJECTIVE_MIXED
+    if owner or thing.determiner == "the":
+        return ending(ARTICLE, case, gender), ADJECTIVE_WEAK
+    if thing.determiner in MIXED_STEMS:
+        form = MIXED_STEMS[thing.determiner] + ending(MIXED, case, gender)
+        return form, ADJECTIVE_MIXED
+    if thing.determiner in STEMS:
+        weak = thing.determiner in ("this", "every", "all")
+        form = STEMS[thing.determiner] + ending(STRONG, case, gender)
+        return form, ADJECTIVE_WEAK if weak else ADJECTIVE_STRONG
+    return "", ADJECTIVE_STRONG
+
+
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell german-pronoun
+def pronoun(thing: Thing, case: str) -> str:
+    """A personal, relative or question pronoun."""
+    if thing.pronoun == "who":
+        return {"nom": "wer", "acc": "wen", "dat": "wem"}[case]
+    if thing.pronoun == "what":
+        return "was"
+    gender = gender_of(thing)
+    if thing.pronoun == "relative" and (case, gender) == ("dat", "p"):
+        return RELATIVE_DATIVE_PLURAL
+    if thing.pronoun == "relative":
+        return ending(ARTICLE, case, gender)
+    key = pronoun_of(thing) if thing.person == 1 else gender
+    return PRONOUNS[key][CASES.index(case)]

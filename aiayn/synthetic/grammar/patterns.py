@@ -1,0 +1,182 @@
+"""Sentences in which the antecedent of a pronoun depends on an adjective.
+
+From "Sentences":
+https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell patterns-imports
+from dataclasses import dataclass
+from typing import Any
+
+from aiayn.synthetic.grammar import english
+from aiayn.synthetic.grammar.adverbials import INTO, TIMES, Draw
+from aiayn.synthetic.grammar.circumstances import pronoun_for
+from aiayn.synthetic.grammar.lexicon import ADJECTIVES, NOUNS, Adjective, Noun, select
+from aiayn.synthetic.grammar.meaning import (
+    Clause,
+    Notes,
+    Place,
+    Preposition,
+    Thing,
+    Word,
+)
+from aiayn.synthetic.grammar.scenes import making, unrepeated
+from aiayn.synthetic.grammar.things import (
+    attributes,
+    choose_tense,
+    name,
+    ownable,
+    plain_thing,
+    thing,
+)
+from aiayn.synthetic.grammar.verbs import BE, FIT, PARTICLE, PLACING, TRANSITIVE, Verb
+
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell patterns
+@dataclass(frozen=True)
+class Pattern:
+    """Two things, and the adjectives that decide which of them the pronoun means."""
+
+    verb: Verb
+    first: tuple[Noun, ...]
+    second: tuple[Noun, ...]
+    of_first: tuple[Adjective, ...]
+    of_second: tuple[Adjective, ...]
+    degree: str = "too"
+    preposition: Preposition | None = None
+    agent: bool = False
+
+
+def read_pattern(line: str, verb: Verb, degree: str = "too", **more: Any) -> Pattern:
+    """Read `animal; street river; tired weak; wide`: nouns, and adjectives of each."""
+    first, second, of_first, of_second = line.split(";")
+    mine = tuple(ADJECTIVES[word] for word in of_first.split())
+    yours = tuple(ADJECTIVES[word] for word in of_second.split())
+    return Pattern(verb, select(first), select(second), mine, yours, degree, **more)
+
+
+def find_verb(english: str, noun: str) -> Verb:
+    """The transitive verb of that English form which such a subject can have."""
+    return next(
+        verb
+        for verb in TRANSITIVE
+        if verb.english[0] == english and NOUNS[noun] in verb.subjects
+    )
+
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell pattern-table
+CROSS, PULL = find_verb("cross", "dog"), find_verb("pull", "horse")
+CARRY, EAT = find_verb("carry", "man"), find_verb("eat", "man")
+FEED_ON, DRINK = find_verb("eat", "dog"), find_verb("drink", "dog")
+CATCH, PUT = find_verb("catch", "cat"), PLACING[0]
+SWEETS, MEALS = "fruit cake cookie pancake", "soup sausage roll salad pizza vegetable"
+TASTE, CREATURE = "fresh delicious", "tired weak sick lazy nervous young"
+CONTAINER = "bag box suitcase drawer basket; big; small full narrow"
+PATTERNS = (
+    read_pattern(
+        f"animal; street river square field desert; {CREATURE}; wide dangerous", CROSS
+    ),
+    read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous", CROSS),
+    read_pattern(
+        "truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS
+    ),
+    read_pattern(f"tool vessel clothing text; {CONTAINER}", FIT, preposition=INTO),
+    read_pattern(f"tool clothing text; {CONTAINER}", PUT, preposition=INTO, agent=True),
+    read_pattern(f"animal bird; {MEALS}; hungry; {TASTE}", FEED_ON, "so"),
+    read_pattern(f"animal bird; {SWEETS}; hungry; {TASTE} sweet", FEED_ON, "so"),
+    read_pattern(f"child baby; {MEALS}; hungry; {TASTE}", EAT, "so"),
+    read_pattern(f"child baby; {SWEETS}; hungry; {TASTE} sweet", EAT, "so"),
+    read_pattern(f"animal; water milk; thirsty; {TASTE} cold", DRINK, "so"),
+    read_pattern("horse camel tractor; carriage boat; weak old; heavy big", PULL),
+    read_pattern(
+        "horse camel elephant child; vessel table chair; weak tired young; heavy big",
+        CARRY,
+    ),
+    read_pattern(
+        "cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever",
+        CATCH,
+    ),
+)
+
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell pronoun-pair
+BOTH_NUMBERS = {
+    (False, False): 0.6,
+    (True, False): 0.15,
+    (False, True): 0.15,
+    (True, True): 0.1,
+}
+
+
+def pronoun_sentence(draw: Draw, means_second: bool) -> Clause:
+    """The animal did not cross the street because it was too tired, or too wide.
+
+    Two calls that draw the same differ in the adjective, and in what follows from it.
+    """
+    what = draw.pick(PATTERNS)
+    first, second = draw.pick(what.first), draw.pick(what.second)
+    plurals = draw.weighted(BOTH_NUMBERS) if second.plurals else (False, False)
+    while first is second or (not any(plurals) and first.gender == second.gender):
+        first, second = draw.pick(what.first), draw.pick(what.second)
+    nouns = zip((first, second), plurals, strict=True)
+    things = [mentioned(draw, noun, plural) for noun, plural in nouns]
+    adjectives = draw.pick(what.of_first), draw.pick(what.of_second)
+    clause = Clause(name(draw) if what.agent else things[0], what.verb)
+    if what.preposition:
+        clause.place = Place(what.preposition, things[1])
+        clause.object = things[0] if what.agent else None
+    else:
+        clause.object = things[1]
+    clause.negated = what.degree == "too"
+    able = draw.chance(0.25) and clause.negated and what.verb is not FIT
+    clause.modal = "can" if able else ""
+    if draw.chance(0.2):
+        clause.time = draw.pick(TIMES["past"])
+    meant, adjective = things[means_second], adjectives[means_second]
+    reason = Clause(pronoun_for(meant), BE, predicate=adjective, degree=what.degree)
+    clause.joined, clause.before = ("because", reason), draw.chance(0.35)
+    return clause
+
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell mentioned
+# what says nothing about the reason
+NEUTRAL = set("red blue green yellow black white brown gray".split())
+NEUTRAL |= set("beautiful expensive cheap new curious".split())
+
+
+def mentioned(draw: Draw, noun: Noun, plural: bool) -> Thing:
+    """A thing that a pronoun can refer to."""
+    determiner = draw.weighted({"the": 0.75, "my": 0.1, "this": 0.1, "our": 0.05})
+    if determiner in ("my", "our") and not ownable(noun):
+        determiner = "the"
+    drawn = attributes(draw, noun, 0.15)
+    neutral = tuple(each for each in drawn if each.english in NEUTRAL)
+    return Thing(noun, plural, determiner, adjectives=neutral)
+
+
+# book/4-synthetic-corpus/3-sentences.ipynb, cell dependency
+def particle(draw: Draw, rich: float) -> Clause:
+    """Somebody calls somebody up."""
+    verb = draw.pick(PARTICLE)
+    who = plain_thing(draw, verb.subjects, 0.1)
+    return unrepeated(Clause(who, verb, thing(draw, verb.objects, rich)))
+
+
+def dependency(draw: Draw, span: int) -> Clause:
+    """A verb, and `span` words later what completes it: call … up, make … longer."""
+    while True:
+        scene = making if draw.chance(0.5) else particle
+        clause = scene(draw, min(span, 8))
+        assert clause.object
+        if len(leaves(english.noun_phrase(clause.object, Notes(), 1))) == span:
+            break
+    choose_tense(draw, clause)
+    return clause
+
+
+def leaves(tree: english.Tree) -> list[Word]:
+    """The words of a tree, in order."""
+    if isinstance(tree, Word):
+        return [tree]
+    return [word for part in tree[1:] for word in leaves(part)]

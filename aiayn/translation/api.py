@@ -1,0 +1,267 @@
+"""Trains a translator on given sentence pairs; saves and loads models.
+
+From "The training API" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/13-training-api.ipynb, cell imports
+import random
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Set
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from aiayn.data.corpora import Pairs, load_pairs
+from aiayn.data.lines import normalize_line
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.decoding.beam_search import SearchConfig
+from aiayn.device import find_device
+from aiayn.errors import InputError
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.training.checkpoint import load_model, save_checkpoint
+from aiayn.training.progress import Progress
+from aiayn.training.recipes import TrainingConfig
+from aiayn.training.recipes import recipe as named_recipe
+from aiayn.training.trained_run import TrainedRun
+from aiayn.training.trainer import InitialModel, TrainingResult, train_model
+from aiayn.translation.translator import Translator
+
+SomePairs = Pairs | Iterable[tuple[str, str]]
+Start = Path | str | Translator | EncoderDecoder | tuple[EncoderDecoder, Vocabulary]
+
+
+# book/3-workshop/13-training-api.ipynb, cell pairs-of
+def pairs_of(text: SomePairs) -> Pairs:
+    """Sentences and translations as `Pairs`; an `InputError` names what is no pair."""
+    if isinstance(text, Pairs):
+        return text
+    # Of these Python would take the letters, the keys, or any order.
+    unfit = (str, bytes, Path, Mapping, Set)
+    rows: list[Any] = [text] if isinstance(text, unfit) else list(text)
+    for number, row in enumerate(rows, start=1):
+        single = isinstance(row, unfit) or not isinstance(row, Iterable)
+        sides = () if single else tuple(row)
+        if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+            raise InputError(
+                f"pair {number} is {row!r:.60}: give (sentence, translation)"
+            )
+    if not rows:
+        raise InputError("no pairs: give a list of (sentence, translation)")
+    sources = [normalize_line(source) for source, _ in rows]
+    return Pairs(sources, [normalize_line(target) for _, target in rows])
+
+
+def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
+    """Pairs to learn from, and a twentieth, at most 1,000, to validate on.
+
+    No source is in both.
+    """
+    sources = sorted(set(pairs.source))
+    if len(sources) < 2:
+        raise InputError(
+            f"{pairs.source_name}: too few sentences to hold one out; give valid=…"
+        )
+    number = min(1000, max(1, len(sources) // 20))
+    chosen = set(random.Random(seed).sample(sources, number))
+
+    def part(held: bool) -> Pairs:
+        rows = [
+            k for k, source in enumerate(pairs.source) if (source in chosen) == held
+        ]
+        which = " (held out)" if held else " (without those held out)"
+        sides = [pairs.source[k] for k in rows], [pairs.target[k] for k in rows]
+        return Pairs(*sides, pairs.source_name + which, pairs.target_name + which)
+
+    return part(held=False), part(held=True)
+
+
+# book/3-workshop/13-training-api.ipynb, cell example
+def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor) -> str:
+    """A sentence, given as tokens, and what the model makes of it so far."""
+    (text,) = vocabulary.decode([source.tolist()])
+    with warnings.catch_warnings(action="ignore"):  # it is no finished model
+        made = Translator(model, vocabulary, SearchConfig(beam=1))(text)
+    sides = [textwrap.shorten(side, 72, placeholder=" …") for side in (text, made)]
+    return " → ".join(sides)
+
+
+# book/3-workshop/13-training-api.ipynb, cell initial
+def initial(init: Start, config: TrainingConfig) -> tuple[InitialModel, str]:
+    """What a training begins with, and how its learning rate will go on, in words."""
+    model: Any
+    vocabulary: Any
+    steps = 0
+    if isinstance(init, str | Path) and str(init).strip():
+        run = TrainedRun.read(init)
+        model, vocabulary = run.load("cpu")
+        name, steps = str(init), run.description.steps
+    elif isinstance(init, Translator):
+        model, vocabulary = init.model, init.vocabulary
+        name, steps = "a Translator", init.steps
+    else:
+        (model, vocabulary), name = (init, None), "a model in memory"
+        if isinstance(init, tuple) and len(init) == 2:
+            model, vocabulary = init
+    valid_vocabulary = isinstance(vocabulary, Vocabulary | None)
+    if not isinstance(model, EncoderDecoder) or not valid_vocabulary:
+        raise InputError(
+            "init: give a run's folder, a Translator, a model, or (model, vocabulary)"
+        )
+    start = InitialModel(model, vocabulary, name, steps)
+    config = start.adapt(config)
+    rate, later = (config.rate(step) for step in (1, 2))
+    way = "falls on" if later < rate else "rises" if later > rate else "goes on"
+    message = (
+        f"begins with {name}, trained for {config.optimizer.steps_before:,} steps:"
+        f" the learning rate {way} from {rate:.1e}; Adam begins anew"
+    )
+    return start, message
+
+
+# book/3-workshop/13-training-api.ipynb, cell begin-with
+def deferred_initial(
+    init: Start, config: TrainingConfig, shown: Progress
+) -> Callable[[], InitialModel]:
+    """`initial`, for a run that begins; one that goes on will not call it."""
+
+    def load_initial() -> InitialModel:
+        start, message = initial(init, config)
+        shown.say(message)
+        return start
+
+    return load_initial
+
+
+# book/3-workshop/13-training-api.ipynb, cell train
+def train(
+    recipe: TrainingConfig | str,
+    pairs: SomePairs | str | Path,
+    valid: SomePairs | None = None,
+    out: Path | str | None = None,
+    init: Start | None = None,
+    device: torch.device | str | None = None,
+    on_log: Callable[[dict[str, float]], Any] | None = None,
+    *,
+    pair: str | None = None,
+    progress: bool = True,
+    resume: bool = False,
+    tensorboard: bool = False,
+    compile: bool = False,
+) -> Translator:
+    """Train a model to translate (section 5).
+
+    A training that is interrupted gives what it has by then.
+
+    Parameters
+    ----------
+    recipe, pairs, pair
+        How; sentences with translations, or a corpus or folder by name, and its
+        languages, source first.
+    valid
+        Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of
+        the pairs, at most 1,000 sentences, held out.
+    out, init
+        A new folder for the run, a temporary one unless given; what to begin with: a
+        run's folder, a `Translator`, a model, or a model with its vocabulary. Its shape
+        and vocabulary are kept.
+    device, on_log, progress
+        Where, a GPU if there is one; is called with each line of the metrics; whether a
+        bar is shown.
+    resume : bool
+        Go on with the run in `out`.
+    tensorboard, compile : bool
+        Write TensorBoard's files, too; have torch compile the layers, which
+        pays for wide models on a GPU.
+    """
+    config, shown = (
+        checked_config(recipe, out, resume),
+        Progress(progress, on_log, example),
+    )
+    start = None if init is None else deferred_initial(init, config, shown)
+    data, pair = training_texts(pairs, valid, pair, config.seed, shown)
+    with TemporaryDirectory() as shelf:
+        folder = Path(shelf, "run") if out is None else Path(out)
+        result = train_model(
+            config,
+            data,
+            pair,
+            folder,
+            resume=resume,
+            tensorboard=tensorboard,
+            compile=compile,
+            init=start,
+            device=device,
+            progress=shown,
+        )
+        report_interruption(result, shown)
+        return Translator.load(folder, device=device)
+
+
+# book/3-workshop/13-training-api.ipynb, cell texts
+def training_texts(
+    pairs: SomePairs | str | Path,
+    valid: SomePairs | None,
+    pair: str | None,
+    seed: int,
+    shown: Progress,
+) -> tuple[str | tuple[Pairs, Pairs], str | None]:
+    """What `train_model` learns from, and its languages, so far as they are known."""
+    if isinstance(pairs, str | Path):
+        name, pair = str(pairs), pair or "en-de"
+        if valid is None:
+            return name, pair
+        return (load_pairs(name, pair, "train"), pairs_of(valid)), pair
+    if valid is not None:
+        return (pairs_of(pairs), pairs_of(valid)), pair
+    trained_on, held_out = hold_out(pairs_of(pairs), seed)
+    shown.say(
+        f"{len(held_out):,} pairs are held out, {len(trained_on):,} are trained on;"
+        " valid=… changes that"
+    )
+    return (trained_on, held_out), pair
+
+
+# book/3-workshop/13-training-api.ipynb, cell checked
+def checked_config(recipe: Any, out: Path | str | None, resume: bool) -> TrainingConfig:
+    """The recipe, or the one of that name; an `InputError` if none, or no folder."""
+    config = named_recipe(recipe) if isinstance(recipe, str) else recipe
+    if not isinstance(config, TrainingConfig):
+        raise InputError(
+            "recipe: give a name, or what aiayn.recipe makes,"
+            f" not a {type(recipe).__name__}"
+        )
+    if out == "" or (out is None and resume):
+        raise InputError(
+            "out: name the folder of the run" + " that is to go on" * resume
+        )
+    return config
+
+
+def report_interruption(result: TrainingResult, shown: Progress) -> None:
+    """Say so if a training was stopped before its end."""
+    if not result.ended:
+        shown.say(
+            f"interrupted after step {result.step:,};"
+            " with resume=True, a run that has a folder goes on"
+        )
+
+
+# book/3-workshop/13-training-api.ipynb, cell save
+def save(
+    model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None
+) -> None:
+    """Write a model to a new folder; an `InputError` if another would come back."""
+    save_checkpoint(folder, model, vocabulary)
+
+
+def load(
+    folder: Path | str, device: torch.device | str | None = None
+) -> EncoderDecoder:
+    """The model that `save`, a `Translator` or a run left; on a GPU if there is one."""
+    run, chosen = TrainedRun.read(folder), find_device(device)
+    return load_model(run.checkpoints, run.description).to(chosen)

@@ -1,0 +1,75 @@
+"""The front page's ways to read, with their times."""
+
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+WORDS, LETTERS = 200, 800  # read in a minute: words of prose, or characters of code
+ASIDE = {"exercise", "solution", "check", "remove-cell"}
+TASK = re.compile(r"(## Exercises\n*)?> \*\*Exercise|<details><summary>Solution")
+
+
+class ReadingPath(SphinxDirective):
+    """`{reading-path} TITLE`: a way to read; its time is that of the chapters that the
+    text links to.
+
+    With `:all:`, it is that of all chapters; how-to pages are to be looked up.
+    """
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = {"all": directives.flag}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        names = re.findall(r"\(([\w/-]+)\.ipynb\)", "\n".join(self.content))
+        pages = (
+            self.env.found_docs
+            if "all" in self.options
+            else [f"book/{name}" for name in names]
+        )
+        paths = [
+            Path(self.env.doc2path(page))
+            for page in pages
+            if not page.startswith("book/how-to/")
+        ]
+        chapters = [path for path in paths if path.suffix == ".ipynb"]
+        title = nodes.paragraph("", self.arguments[0], classes=["aiayn-path-title"])
+        time = nodes.paragraph(
+            "", spoken(sum(map(minutes, chapters))), classes=["aiayn-path-time"]
+        )
+        path = nodes.container("", title, time)
+        self.state.nested_parse(self.content, self.content_offset, path)
+        return [path]
+
+
+def minutes(notebook: Path) -> float:
+    """How long a chapter takes to read, without its exercises."""
+    words = letters = 0
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if ASIDE & set(cell["metadata"].get("tags", [])) or TASK.match(source):
+            continue
+        if cell["cell_type"] == "markdown":
+            words += len(source.split())
+        else:
+            letters += len("".join(source.split()))
+    return words / WORDS + letters / LETTERS
+
+
+def spoken(time: float) -> str:
+    """Minutes, in words: to five minutes, or from two hours on, to half hours."""
+    if time < 120:
+        return f"{5 * round(time / 5)} minutes of reading"
+    return f"{round(time / 30) / 2:g} hours of reading".replace(".5", "½")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    app.add_directive("reading-path", ReadingPath)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,131 @@
+// Draws the page's charts, and again when the reader switches between light and dark.
+// The colours are those of book.css; a chart itself brings only the colours of its
+// marks. Those near the window come first; the others, of which a reader may print or
+// search the page, when there is nothing else to do. Until then Vega, which is most of
+// a page's weight, is not loaded.
+(() => {
+  const root = document.documentElement;
+  const own = document.currentScript;
+  const library = new URL(own.dataset.vega, own.src);
+  const dark = () => root.dataset.theme === "dark";
+
+  // The palette of aiayn.book.charts has to do for any ground. Here the ground is known: on
+  // light paper it is a little darker, on dark a little lighter, so that words have a
+  // contrast of 4.5 and marks of 3.
+  const PALETTE = {
+    "#0072b2": ["#0072b2", "#2b8abf"],
+    "#d55e00": ["#be5400", "#dd6b14"],
+    "#009e73": ["#00835f", "#009e73"],
+    "#cc79a7": ["#a8568a", "#cc79a7"],
+    "#a6761d": ["#8f6516", "#b98a35"],
+    "#56b4e9": ["#2f93c4", "#56b4e9"],
+    "#888888": ["#727272", "#8c8c8c"],
+    gray: ["#6e6e6e", "#8c8c8c"],
+  };
+  const specification = (chart) => {
+    const text = chart.querySelector(".aiayn-spec").textContent;
+    const fit = (colour) => PALETTE[colour.toLowerCase()]?.[Number(dark())] ?? colour;
+    const fitted = text
+      .replace(/"(#[0-9a-f]{6})"/gi, (_, colour) => `"${fit(colour)}"`)
+      .replace(
+        /"(color|fill|stroke)":"gray"/g, // elsewhere it is a word
+        (_, key) => `"${key}":"${fit("gray")}"`,
+      );
+    return JSON.parse(fitted);
+  };
+
+  function config() {
+    const style = getComputedStyle(root);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const names = ["--aiayn-ink", "--aiayn-muted", "--aiayn-rule"];
+    const [ink, muted, rule] = names.map(colour);
+    const guide = { labelColor: muted, titleColor: ink };
+    return {
+      background: "transparent",
+      font: colour("--aiayn-sans"),
+      title: { color: ink, subtitleColor: muted },
+      axis: { ...guide, domainColor: rule, gridColor: rule, tickColor: rule },
+      legend: { ...guide },
+      header: guide,
+      text: { color: ink },
+      rule: { color: muted },
+    };
+  }
+
+  let loading;
+  const vega = () => (loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.onload = resolve;
+    script.onerror = reject;
+    script.src = library;
+    document.head.append(script);
+  }));
+
+  async function draw(chart) {
+    await vega();
+    const spec = specification(chart);
+    // Vega would only complain about a chart stored by an older Altair.
+    delete spec.$schema;
+    const view = chart.querySelector(".aiayn-view");
+    const options = {
+      actions: false,
+      config: config(),
+      defaultStyle: false,
+      mode: "vega-lite",
+      renderer: "svg",
+      tooltip: { theme: dark() ? "dark" : "light" },
+    };
+    const narrow = "single" in chart.dataset && chart.clientWidth < 500;
+    if (narrow) Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    chart.drawn?.finalize();
+    let drawn = await window.vegaEmbed(view, spec, options);
+    const excess = view.querySelector("svg").width.baseVal.value - chart.clientWidth;
+    if (narrow && excess > 0) {
+      // Take the missing width from the plot rather than scale its words down to what
+      // nobody can read.
+      drawn.finalize();
+      spec.width = Math.max(120, spec.width - excess);
+      drawn = await window.vegaEmbed(view, spec, options);
+    }
+    chart.drawn = drawn;
+  }
+
+  const charts = [...document.querySelectorAll(".aiayn-chart")];
+  const begun = new Set();
+  const begin = (chart) => {
+    begun.add(chart);
+    near.unobserve(chart);
+    return draw(chart).catch((error) => {
+      console.error(error);
+      const still = chart.querySelector("noscript");
+      // The picture for readers without scripts.
+      if (still) still.outerHTML = still.textContent;
+    });
+  };
+  const near = new IntersectionObserver(
+    (entries) =>
+      entries
+        .filter((entry) => entry.isIntersecting)
+        .forEach((entry) => begin(entry.target)),
+    { rootMargin: "800px" },
+  );
+  charts.forEach((chart) => near.observe(chart));
+
+  // Safari has no requestIdleCallback.
+  const idle = () =>
+    new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done));
+  addEventListener("load", async () => {
+    for (const chart of charts) {
+      await idle();
+      if (!begun.has(chart)) await begin(chart);
+    }
+  });
+
+  let shown = root.dataset.theme; // "auto" until the theme's own script has decided
+  new MutationObserver(() => {
+    if (shown !== root.dataset.theme) {
+      shown = root.dataset.theme;
+      begun.forEach(begin);
+    }
+  }).observe(root, { attributeFilter: ["data-theme"] });
+})();

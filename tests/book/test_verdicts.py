@@ -1,0 +1,230 @@
+"""Verdicts follow the records: chapters 1 and 4 judge records that were changed."""
+
+import contextlib
+import copy
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from unittest import mock
+
+import nbformat
+import pytest
+
+import aiayn.book
+from aiayn.book import record_path
+from aiayn.metrics.significance import all_of, paired
+
+BOOK = Path(__file__).parents[2] / "book"
+Record = dict[str, Any]
+
+
+def record(name: str) -> Record:
+    """A record of the book, to be changed."""
+    return copy.deepcopy(json.loads((BOOK / "runs" / name).read_text("utf-8")))
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run cells of a chapter beside a record; what it says of a claim, expected or
+    not.
+    """
+    found: list[bool | None] = []
+
+    def claim(identifier: str, holds: bool | None, *rest: Any, **named: Any) -> None:
+        found.append(holds)
+
+    def run(chapter: str, cells: list[str], name: str, content: Record) -> bool | None:
+        Path("runs").mkdir()
+        Path("runs", name).write_text(json.dumps(content), encoding="utf-8")
+        known = {"json": json, "math": math, "claim": claim, "Counter": Counter}
+        known |= {"all_of": all_of, "paired": paired, "record_path": record_path}
+        sources = {
+            cell.id: cell.source
+            for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
+        }
+        for cell in cells:
+            exec(compile(sources[cell], cell, "exec"), known)
+        return found[-1]
+
+    monkeypatch.setattr(aiayn.book, "claim", claim)
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def share(runs: list[Record], model: str, k: int, lost: float) -> None:
+    """Let a model lose some of the right answers at a distance, in each run."""
+    for run in runs:
+        if run["model"] == model:
+            run["right"][str(k)] = run["right"]["0"] - lost
+
+
+@pytest.mark.parametrize(
+    ("lost", "holds"),
+    [
+        ({}, None),  # as recorded: the control is as flat
+        ({"RNN": 0.3}, True),
+        ({"RNN": 0.3, "Transformer": 0.1}, False),
+        ({"Transformer": 0.1}, False),
+    ],
+)
+def test_distance_is_judged_with_a_control(
+    judge: Any, lost: dict[str, float], holds: bool | None
+) -> None:
+    content = record("recall.json")
+    for model, some in lost.items():
+        share(content["runs"], model, 12, some)
+    cells = ["game", "recall", "claim-distance"]
+    assert judge("1-paper/1-introduction", cells, "recall.json", content) is holds
+
+
+@pytest.mark.parametrize(("lost", "holds"), [(0.0, None), (0.2, True)])
+def test_paths_are_judged_where_distance_costs_something(
+    judge: Any, lost: float, holds: bool | None
+) -> None:
+    content = record("recall.json")
+    if lost:
+        share(content["runs"], "RNN", 12, lost)
+    cells = ["claim-paths-learned"]
+    assert judge("1-paper/4-why-self-attention", cells, "recall.json", content) is holds
+
+
+FAIR = {"trial": 2400, "warmups": [50, 100, 400]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "factor", "holds"),
+    [
+        ({}, 1.0, None),  # as recorded: tuned for a shorter race, on the edge
+        (FAIR, 1.0, False),
+        (FAIR, 0.3, True),
+        (FAIR | {"trial": 600}, 0.3, None),
+        (FAIR | {"warmups": [100, 400]}, 0.3, None),
+        (FAIR | {"rates": [0.005, 0.0125, 0.03]}, 0.3, None),
+    ],
+)
+def test_a_race_is_judged_if_its_tuning_was_fair(
+    judge: Any, settings: Record, factor: float, holds: bool | None
+) -> None:
+    content = record("comparison.json")
+    content["settings"] |= settings
+    for run in content["runs"]:
+        if run["model"] == "synthetic":
+            run["steps_to"] = [factor * steps for steps in run["steps_to"]]
+    cells = ["race", "race-table", "race-again", "claim-faster"]
+    assert judge("1-paper/1-introduction", cells, "comparison.json", content) is holds
+
+
+@pytest.mark.parametrize(
+    ("done", "holds"), [(2, False), (4, None), (7, True), (8, True)]
+)
+def test_the_encoder_s_heads_are_judged(
+    judge: Any, done: int, holds: bool | None
+) -> None:
+    """So many of the eight heads have a task, and one more with every second seed."""
+    content = record("heads.json")
+    for number, run in enumerate(content["runs"]):
+        run["steps"] = 4400
+        heads = run["trained"]["tasks"]["asked"]["encoder"]
+        for k, head in enumerate(heads):
+            head |= {"done": k < done + number % 2, "name": f"task {k}"}
+    cells = ["heads", "claim-heads"]
+    assert judge("1-paper/4-why-self-attention", cells, "heads.json", content) is holds
+
+
+@pytest.mark.parametrize(
+    ("unscaled", "smaller", "longer", "holds"),
+    [
+        (0.6, 1.0, 0.9, None),  # as found: it changes with start and budget
+        (0.6, 0.6, 0.6, True),
+        (1.0, 1.0, 1.0, False),
+    ],
+)
+def test_additive_scores_are_judged_at_more_than_one_budget(
+    unscaled: float, smaller: float, longer: float, holds: bool | None
+) -> None:
+    recall = {(name, k): [1.0] * 5 for name in ("scaled", "additive") for k in (4, 64)}
+    recall |= {("unscaled", 4): [1.0] * 5, ("unscaled", 64): [unscaled] * 5}
+    others = {"smaller": [smaller] * 5, "longer": [longer] * 5}
+    path = BOOK / "3-workshop/10-attention-scores.ipynb"
+    (cell,) = (
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.id == "claim-additive-beats"
+    )
+    found: list[bool | None] = []
+    known = {"recall": recall, "others": others}
+    known |= {"claim": lambda identifier, holds, **named: found.append(holds)}
+    exec(compile(cell, path.name, "exec"), known)
+    assert found == [holds]
+
+
+def judged(chapter: str, name: str, known: Record) -> bool | None:
+    """What a cell says of its claim with such names, whatever it asserts later."""
+    found: list[bool | None] = []
+
+    def claim(identifier: str, holds: bool | None, **named: Any) -> None:
+        found.append(holds)
+
+    (cell,) = (
+        cell.source
+        for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
+        if cell.id == name
+    )
+    with contextlib.suppress(AssertionError):
+        exec(compile(cell, name, "exec"), known | {"claim": claim})
+    return found[-1]
+
+
+GAIN, NONE, LOSS = [4.0, 4.1, 4.2], [-0.5, 0.1, 0.4], [-4.0, -4.1, -4.2]
+
+
+@pytest.mark.parametrize(
+    ("gains", "holds"),
+    [
+        ([GAIN, None], None),  # as recorded: one corpus
+        ([GAIN, GAIN], True),
+        ([GAIN, NONE], None),
+        ([GAIN, LOSS], False),
+        ([None, None], None),
+    ],
+)
+def test_heads_are_judged_by_records_fit_to_judge(
+    gains: list[list[float] | None], holds: bool | None
+) -> None:
+    six = {f"attention {k}": 0.6 for k in range(6)}
+    low = dict.fromkeys(six, 0.3)
+    records = {
+        name: (paired(each, [0.0] * 3) if each else None, "as recorded")
+        for name, each in zip(("synthetic", "multi30k"), gains, strict=True)
+    }
+    trained, blank = mock.Mock(), mock.Mock()
+    known: Record = {"all_of": all_of, "torch": mock.Mock(), "translator": trained}
+    known |= {"Transformer": mock.Mock(return_value=blank), "overlap": lambda head: 0.3}
+    known |= {"disagreement": lambda model: (six if model is trained else low, low)}
+    known |= {"one_head": records.get, "one_fails": True, "two_do_not": True}
+    assert judged("1-paper/3-2-attention", "claim-heads", known) is holds
+
+
+@pytest.mark.parametrize(
+    ("later", "moved", "holds"),
+    [(0.3, 0.99, None), (0.95, 0.99, None), (0.3, 0.4, False)],
+)
+def test_relative_positions_are_judged_by_what_was_learned(
+    later: float, moved: float, holds: bool | None
+) -> None:
+    shares = {
+        (n, kind, part): [1.0 if part == "within" else beyond] * 5
+        for kind, beyond in (("sinusoidal", later), ("sinusoidal, any start", moved))
+        for n in (16, 32)
+        for part in ("within", "beyond")
+    }
+    known = {"judged": {16: None, 32: None}, "shares": shares, "fmean": fmean}
+    assert judged("1-paper/3-5-positional-encoding", "claim-relative", known) is holds
+
+
+def test_a_run_that_was_added_to_a_record_says_when_and_where() -> None:
+    added = record("comparison.json")["again"]
+    assert added and all(run["date"] and run["machine"] for run in added)

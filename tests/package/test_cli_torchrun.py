@@ -1,0 +1,840 @@
+"""Launching: the commands of torchrun and SLURM, workers that fail, die or are
+interrupted, and the score.
+"""
+
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from small_runs import free_port
+from torch.distributed import TCPStore
+
+import aiayn.cli.evaluation
+from aiayn.cli import format_scores, score
+from aiayn.cli import train as training_commands
+from aiayn.cli.evaluation import load_test, write_record
+from aiayn.cli.slurm import check_words, slurm_script
+from aiayn.cli.torchrun import (
+    failure_reason,
+    paper_run,
+    rendezvous_id,
+    run_torchrun,
+    torchrun_command,
+    wait_at_rendezvous,
+)
+from aiayn.data import Pairs
+from aiayn.decoding import SearchConfig
+from aiayn.errors import InputError
+from aiayn.training import recipe, train_model
+from aiayn.training.checkpoint import list_checkpoints
+from aiayn.training.trained_run import TrainedRun
+
+PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
+
+
+def test_one_machine() -> None:
+    found = torchrun_command(PROGRAM, workers=8)
+    assert found == [
+        "torchrun",
+        "--standalone",
+        "--nproc-per-node",
+        "8",
+        "--max-restarts",
+        "0",
+        *PROGRAM,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "endpoint"),
+    [
+        ("node1", "node1:29500"),
+        ("node1:1234", "node1:1234"),
+        ("10.0.0.1", "10.0.0.1:29500"),
+        ("[fe80::1]", "[fe80::1]:29500"),
+        ("knoten-ä.example.org", "knoten-ä.example.org:29500"),
+    ],
+)
+def test_several_machines(address: str, endpoint: str) -> None:
+    found = torchrun_command(
+        PROGRAM, workers=4, machines=2, address=address, restarts=3
+    )
+    meeting = [
+        "--nnodes",
+        "2",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-id",
+        "aiayn",
+        "--rdzv-endpoint",
+        endpoint,
+    ]
+    assert found == [
+        "torchrun",
+        *meeting,
+        "--nproc-per-node",
+        "4",
+        "--max-restarts",
+        "3",
+        *PROGRAM,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ({"workers": 0}, "workers=0"),
+        ({"workers": 1, "restarts": -1}, "restarts=-1"),
+        ({"workers": 10**6}, "workers=1000000"),
+        (
+            {"workers": 1, "machines": 10**30},
+            "1 to 1,000, 1 to 10,000, 0 to 1,000 are wanted",
+        ),
+        ({"workers": 8, "machines": 2}, "give the address"),
+        *(
+            ({"workers": 8, "machines": 2, "address": address}, "give a machine's name")
+            for address in [
+                "-x",
+                "a b",
+                "n:",
+                ":1",
+                "n:123456",
+                "$(x)",
+                "$first:$port",
+                "a,b",
+                "n\n",
+                "::1",
+                "n/",
+            ]
+        ),
+    ],
+)
+def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        torchrun_command(PROGRAM, **numbers)
+
+
+def test_the_papers_commands() -> None:
+    base = (
+        "--data wmt14 --pair en-de --recipe base"
+        " --model.vocabulary-size 37000 --checkpoints.steps 1500"
+    )
+    assert (
+        shlex.join(paper_run("base", "en-de", Path("out")))
+        == f"{base} --batches.micro-batches 8 --out out --checkpoints.sparse --compile"
+        " --batches.skip-long"
+    )
+    big = paper_run("big", "en-fr", Path("out"))
+    for words in (
+        "--model.vocabulary-size 32000",
+        "--checkpoints.steps 600",
+        "--model.dropout 0.1",
+        "--recipe big",
+    ):
+        assert words in shlex.join(big)
+    with pytest.raises(
+        InputError, match="no cell of Table 2; there are base en-de, big en-de"
+    ):
+        paper_run("small", "en-de", Path("out"))
+
+
+# SLURM
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs that take the place of SLURM's: they note their arguments
+    and do as $CODE says.
+    """
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    log = f'echo "$(basename "$0") $*" >> {tmp_path}/log\n'
+    scripts = {
+        "srun": log + 'case "$*" in *torchrun*) exit ${CODE:-0};; esac',
+        "scontrol": log + "echo node7",
+    }
+    for name, text in scripts.items():
+        (programs / name).write_text(f"#!/bin/bash\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("SLURM_JOB_ID", "12345")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[7-8]")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "32")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return tmp_path
+
+
+ENDED = '{"step": 9, "loss": 1.0}\n{"step": 9, "validation_perplexity": 7.0}\n'
+
+
+def submit(
+    cluster: Path,
+    script: str,
+    seconds: int = 0,
+    code: int = 0,
+    metrics: str = ENDED,
+    cwd: Path | None = None,
+) -> tuple[int, list[str]]:
+    """Exit code of a batch file that has run for so long, and the commands that it
+    gave.
+    """
+    (cluster / "job.sh").write_text(script)
+    (cluster / "runs" / "big").mkdir(parents=True)
+    (cluster / "runs" / "big" / "metrics.jsonl").write_text(metrics)
+    environment = {**os.environ, "SECONDS": str(seconds), "CODE": str(code)}
+    done = subprocess.run(
+        ["bash", cluster / "job.sh"], env=environment, cwd=cwd or cluster
+    )
+    return done.returncode, (cluster / "log").read_text().splitlines()
+
+
+SCRIPT = slurm_script(
+    ["--data", "d e", "--out", "runs/big"],
+    Path("runs/big"),
+    workers=8,
+    machines=2,
+    hours=2.0,
+)
+
+
+def test_the_batch_file_of_a_parser_scores_it_as_a_parser() -> None:
+    script = slurm_script(
+        ["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1
+    )
+    assert (
+        "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script
+        and "--job-name=a-b\n" in script
+    )
+
+
+@pytest.mark.parametrize("hours", [0.1, math.nan, math.inf, -1.0, 1e9])
+def test_a_job_has_a_time(hours: float) -> None:
+    with pytest.raises(InputError, match=f"hours={hours}"):
+        slurm_script([], Path("run"), 1, hours=hours)
+
+
+def test_the_batch_file_says_what_the_job_needs(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text(SCRIPT)
+    assert subprocess.run(["bash", "-n", tmp_path / "job.sh"]).returncode == 0
+    head, _, body = SCRIPT.partition("\n\n")
+    assert head.startswith("#!/bin/bash\n#SBATCH ")
+    wanted = """
+    job-name=big nodes=2 ntasks-per-node=1 gpus-per-node=8 cpus-per-task=32 time=120
+    """
+    for option in [*wanted.split(), "signal=TERM@180", "requeue", "open-mode=append"]:
+        assert f"#SBATCH --{option}" in head.splitlines()
+    assert "#SBATCH" not in body  # SLURM reads none behind the first command
+    assert "export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1" in body
+    assert "export TORCH_ELASTIC_SHUTDOWN_TIMEOUT=120" in body  # less than SLURM waits
+
+
+def test_the_job_trains_on_all_machines_and_scores_on_one(cluster: Path) -> None:
+    code, (hosts, training, scoring) = submit(cluster, SCRIPT)
+    assert code == 0
+    assert hosts == "scontrol show hostnames node[7-8]"
+    assert "torchrun --nnodes 2 --rdzv-backend c10d" in training
+    assert "--rdzv-endpoint node7:22345 --nproc-per-node 8 --max-restarts 3" in training
+    assert training.endswith("-m aiayn train --data d e --out runs/big --resume")
+    assert (
+        "aiayn evaluate runs/big --bleu-variants --json runs/big/bleu.json" in scoring
+    )
+
+
+@pytest.mark.parametrize("metrics", ["", ENDED[:25], ENDED[:25] * 2])
+def test_what_was_stopped_is_not_scored(cluster: Path, metrics: str) -> None:
+    """A signal that reached only the workers: they save, and end without a fault."""
+    code, commands = submit(cluster, SCRIPT, metrics=metrics)
+    assert code == 130 and len(commands) == 2
+
+
+def test_when_the_time_is_over_another_job_goes_on(cluster: Path) -> None:
+    _, commands = submit(cluster, SCRIPT, seconds=120 * 60 - 150, code=143)
+    assert commands[-1] == "scontrol requeue 12345"
+
+
+def test_what_fails_before_is_not_tried_for_ever(cluster: Path) -> None:
+    code, commands = submit(cluster, SCRIPT, seconds=60, code=3)
+    assert code == 3
+    assert len(commands) == 2  # neither queued again nor scored
+
+
+HOSTILE = [
+    *(
+        "a b",
+        "it's",
+        'say "no"',
+        "$(touch PWNED)",
+        "`touch PWNED`",
+        "; touch PWNED #",
+        "a\\",
+        "*",
+        "~",
+        "!!",
+    ),
+    *(
+        "-rf",
+        "--json",
+        "$first:$port",
+        "'$first:$port'",
+        "{name}",
+        "%x",
+        "&& touch PWNED",
+        "|| touch PWNED",
+    ),
+    *(
+        "größe",
+        "全角　空白",
+        "🙂",
+        "#SBATCH --wrap=x",
+        "$SLURM_JOB_ID",
+        "n" * 200,
+        "first:1",
+        "--rdzv-endpoint",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_batch_file_takes_names_for_names(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever a folder is called, the programs get that name as one word, and nothing
+    else happens.
+    """
+    echo = f"""printf '%s\\0' "$(basename "$0")" "$@" >> {cluster}/words"""
+    (cluster / "bin" / "srun").write_text(f"#!/bin/bash\n{echo}\n")
+    (cluster / "log").touch()
+    here = cluster / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    train = ["--data", name, f"--out={name}"]
+    script = slurm_script(train, Path(name), workers=2, machines=2)
+    (cluster / "job.sh").write_text(script)
+    assert subprocess.run(["bash", "-n", cluster / "job.sh"]).returncode == 0
+    jobs = [
+        line for line in script.splitlines() if line.startswith("#SBATCH --job-name")
+    ]
+    assert len(jobs) == 1 and re.fullmatch(
+        r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0]
+    )
+    assert sum(line.startswith("#SBATCH") for line in script.splitlines()) == 10
+    Path(name).mkdir()
+    Path(name, "metrics.jsonl").write_text(ENDED)
+    assert submit(cluster, script, cwd=here)[0] == 0
+    words = (cluster / "words").read_text().split("\0")
+    end = words.index("srun", 1)
+    assert words[words.index("train") + 1 : end] == [*train, "--resume"]
+    assert words[words.index("--rdzv-endpoint") + 1] == "node7:22345"
+    run = f"./{name}" if name.startswith("-") else name
+    assert words[words.index("evaluate") + 1 :][:4] == [
+        run,
+        "--bleu-variants",
+        "--json",
+        f"{run}/bleu.json",
+    ]
+    assert [path.name for path in here.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run\ntouch PWNED\n#", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u2028b", "\udcff"],
+)
+def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
+    for told, out in ((["--out", name], "run"), ([], name), (["--data", name], "run")):
+        with pytest.raises(
+            InputError, match="control character or is not UTF-8; choose another name"
+        ):
+            slurm_script(told, Path(out), 1)
+
+
+def test_a_locale_that_is_not_utf8_is_named() -> None:
+    """Python has read the bytes of a good name one by one."""
+    word = "größe".encode().decode("ascii", "surrogateescape")
+    with pytest.raises(
+        InputError, match="'größe': the locale is not UTF-8; set LC_ALL"
+    ):
+        check_words([word])
+
+
+# Workers
+
+
+FLAGS = [
+    "--recipe",
+    "synthetic",
+    "--model.vocabulary-size",
+    "60",
+    "--steps",
+    "4",
+    "--checkpoints.steps",
+    "2",
+]
+
+
+@pytest.fixture(scope="module")
+def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training in this process."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    settings = recipe(
+        "synthetic", steps=4, checkpoints={"steps": 2}, batches={"micro_batches": 2}
+    )
+    settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
+    train_model(settings, str(sentences), "en-de", out)
+    return out
+
+
+# The command, but the worker of rank 1 kills itself the first time that it would count
+# a step as the second.
+MORTAL = """\
+import os, signal, sys
+import aiayn.training.trainer
+from aiayn.__main__ import main
+
+if (os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]) == ("1", "0"):
+    step = aiayn.training.trainer.training_step
+    def last_step(objective, optimizer, work, number, *rest):
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(objective, optimizer, work, number, *rest)
+    aiayn.training.trainer.training_step = last_step
+main()
+"""
+
+
+@pytest.mark.nightly  # by day the launch chapter loses a worker
+def test_a_worker_is_killed_and_the_others_go_on(
+    sentences: Path, run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    out = tmp_path / "run"
+    flags = ["train", "--data", str(sentences), *FLAGS, "--out", str(out)]
+    run_torchrun(
+        torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1),
+        show=False,
+    )
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == [
+        "step-0000002",
+        "step-0000004",
+    ]
+    weights = Path("checkpoints", "step-0000004", "model.safetensors")
+    found, expected = load_file(out / weights), load_file(run / weights)
+    for name, tensor in expected.items():  # of one worker, who was not disturbed
+        torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+# Workers meet, and rank 1 is lost the first time.
+MEETING = """\
+import os
+from aiayn.training.distributed import join_workers
+
+with join_workers(100) as workers:
+    workers.agree("place", {})
+    if (workers.rank, os.environ["TORCHELASTIC_RESTART_COUNT"]) == (1, "0"):
+        os._exit(3)
+    workers.agree("time", {})
+print("met again")
+"""
+
+
+def test_machines_meet_again_after_one_has_lost_a_worker(tmp_path: Path) -> None:
+    """The other machine does not count that as a restart of its own."""
+    (tmp_path / "meeting.py").write_text(MEETING)
+    command = torchrun_command(
+        [str(tmp_path / "meeting.py")],
+        workers=1,
+        machines=2,
+        address=f"localhost:{free_port()}",
+        restarts=3,
+    )
+    with ThreadPoolExecutor(2) as machines:
+        for machine in [
+            machines.submit(run_torchrun, command, show=False) for _ in "12"
+        ]:
+            machine.result(300)
+
+
+# The same, but the second worker is told to stop before the first checkpoint.
+STOPPED = """\
+import os, signal
+import aiayn.training.trainer
+from aiayn.__main__ import main
+
+step = aiayn.training.trainer.training_step
+def stop(objective, optimizer, work, number, *rest):
+    if (os.environ["RANK"], number) == ("1", 3):
+        os.kill(os.getpid(), signal.SIGTERM)
+    return step(objective, optimizer, work, number, *rest)
+aiayn.training.trainer.training_step = stop
+main()
+"""
+
+
+def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
+    aiayn: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither lost nor taken for the end; and the run goes on."""
+    real, out = training_commands.torchrun_command, tmp_path / "run"
+
+    def command(program: list[str], *more: Any) -> list[str]:
+        return real([str(tmp_path / "stopped.py"), *program[2:]], *more)
+
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    told = ["launch", "--data", sentences, "--out", out, "--workers", 2, *FLAGS[:4]]
+    with monkeypatch.context() as patch:
+        patch.setattr(training_commands, "torchrun_command", command)
+        code, output, _ = aiayn(*told, "--steps", 4000)
+    assert code == 130 and not (out / "bleu.json").exists()
+    wanted = "aiayn: stopped after step 3 of 4,000, which is saved; --resume goes on"
+    assert wanted in output
+    code, output, errors = aiayn(*told, "--steps", 4, "--resume")
+    assert code == 0 and (out / "bleu.json").exists(), output + errors
+
+
+def test_what_workers_refuse_they_refuse_once(
+    sentences: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three restarts would not make it right."""
+    out = shutil.copytree(run, tmp_path / "run")
+    flags = ["--data", str(sentences), *FLAGS, "--out", str(out), "--resume"]
+    program = ["-m", "aiayn", "train", *flags, "--seed", "8"]
+    with pytest.raises(InputError) as error:
+        run_torchrun(torchrun_command(program, workers=2, restarts=3), show=True)
+    assert "trained with seed=1, not 8; use that" in str(error.value)
+    shown = capsys.readouterr().out
+    assert shown.count("aiayn: ") in (1, 2), shown
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("runs/a", "runs/b"), ("runs/a", "runs/ä"), ("a b", "a/b")]
+)
+def test_each_run_has_a_name_to_meet_by(one: str, other: str) -> None:
+    names = [rendezvous_id(Path(out)) for out in (one, one, other)]
+    assert names[0] == names[1] != names[2]
+    assert all(re.fullmatch("aiayn-[0-9a-f]{12}", name) for name in names)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_port_that_another_program_holds_is_refused(answers: bool) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    other, _ = listener.accept()
+                    other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * answers)
+                    held.append(other)
+
+        held: list[socket.socket] = []
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(InputError, match="another program answers there"):
+            wait_at_rendezvous(f"127.0.0.1:{port}", 2, seconds=15)
+
+
+def test_a_port_where_a_machine_waits_is_not_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    port = free_port()
+    store = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
+    wait_at_rendezvous(f"127.0.0.1:{port}", 2)
+    wait_at_rendezvous(f"127.0.0.1:{free_port()}", 3)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"waiting for 2 machines at 127.0.0.1:{port}, up to ten minutes"
+    assert len(said) == 2 and store
+
+
+def test_machines_that_do_not_meet_are_one_line() -> None:
+    for error in (
+        "RendezvousTimeoutError",
+        "RendezvousConnectionError: The connection",
+    ):
+        lines = ["Traceback (most recent call last):", f"torch.x.{error}"]
+        assert failure_reason(lines).startswith(
+            "the machines did not all meet: does the same"
+        )
+
+
+def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
+    flags = [
+        "--data",
+        str(tmp_path),
+        "--recipe",
+        "synthetic",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    with pytest.raises(InputError) as error:
+        run_torchrun(
+            torchrun_command(["-m", "aiayn", "train", *flags], workers=1), show=False
+        )
+    assert str(error.value).startswith(f"{tmp_path}: neither the name of a corpus")
+    assert "\n" not in str(error.value)
+
+
+def test_a_worker_that_ends_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mute.py").write_text("print('here I am')\nraise SystemExit(7)\n")
+    with pytest.raises(
+        InputError, match=r"^rank 0: ended with exit code 7; its output says more$"
+    ):
+        run_torchrun(torchrun_command([str(tmp_path / "mute.py")], workers=1))
+    assert "here I am\n" in capsys.readouterr().out
+
+
+FATE = """\
+import os, signal, sys, time
+rank, ends = int(os.environ["RANK"]), dict(pair.split("=") for pair in sys.argv[1:])
+# whole, since what several workers print in parts may mix
+sys.stdout.write(f"aiayn: a word of rank {rank}\\n")
+assert os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "120"
+end = ends.get(str(rank), "")
+if end.startswith("-"):
+    os.kill(os.getpid(), int(end[1:]))
+elif end:
+    sys.exit(int(end))
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        ("0=-9", "rank 0: killed by SIGKILL, perhaps for lack of memory"),
+        ("0=2", "a word of rank [01]"),
+    ],
+)
+def test_how_a_worker_ended_is_one_line(tmp_path: Path, ends: str, says: str) -> None:
+    """What other workers say is of no interest; what the one says that refuses its
+    input (2) is.
+    """
+    (tmp_path / "fate.py").write_text(FATE)
+    with pytest.raises(InputError, match=f"^{says}$"):
+        run_torchrun(
+            torchrun_command([str(tmp_path / "fate.py"), *ends.split()], workers=2),
+            show=False,
+        )
+
+
+def test_the_cause_is_what_was_said_first() -> None:
+    noise = [
+        "Traceback (most recent call last):\n",
+        "RuntimeError: Connection closed by peer\n",
+        "\n",
+    ]
+    assert (
+        failure_reason(
+            ["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"]
+        )
+        == "no room on the disk"
+    )
+    warned = ["aiayn: warning: 5 sentences are in both\n", "aiayn: step 3: no number\n"]
+    assert failure_reason([*warned, *noise]) == "step 3: no number"
+    assert failure_reason(noise).endswith("RuntimeError: Connection closed by peer")
+    entry = "  rank      : {} (local_rank: 0)\n  exitcode  : {} (pid: 7)\n".format
+    failures = (
+        f"Failures:\n{entry(3, -9)}{entry(1, -15)}"
+        f"Root Cause (first observed failure):\n{entry(2, -9)}"
+    )
+    assert failure_reason(failures.splitlines()).startswith(
+        "rank 2, 3: killed by SIGKILL"
+    )
+    unnamed = f"Failures:\nRoot Cause (first observed failure):\n{entry(1, -35)}"
+    assert failure_reason(unnamed.splitlines()).startswith(
+        "rank 1: killed by signal 35"
+    )
+    assert failure_reason([]) == "the workers failed; the end of their output:\n"
+
+
+PATIENT = """\
+import os, signal, sys, time
+from pathlib import Path
+
+heard = []
+signal.signal(signal.SIGINT, lambda *_: heard.append("INT"))
+signal.signal(signal.SIGTERM, lambda *_: heard.append("TERM"))
+print("ready", flush=True)
+while not heard:
+    time.sleep(0.01)
+for _ in range(50):  # of a long save, during which it goes on talking
+    print("saving", flush=True)
+    time.sleep(0.01)
+Path(sys.argv[1]).write_text(" ".join(heard))
+"""
+
+
+def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
+    (tmp_path / "patient.py").write_text(PATIENT)
+    program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
+    code = (
+        "from aiayn.cli.torchrun import *;"
+        f" run_torchrun(torchrun_command({program}, workers=1))"
+    )
+    options: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, **options
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate(timeout=120)
+    assert errors.endswith("KeyboardInterrupt\n")
+    assert (tmp_path / "heard").read_text() == "TERM"
+
+
+# Scores
+
+
+def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(
+    run: Path, tmp_path: Path
+) -> None:
+    record = score(TrainedRun.read(run, average=2))
+    assert record["checkpoints"] == ["step-0000002", "step-0000004"]
+    assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
+    forms = record["bleu"]["test"]
+    assert list(forms) == [
+        "sacrebleu",
+        "sacrebleu-intl",
+        "paper",
+        "tokenised-lowercased",
+    ]
+    assert all(
+        0 <= each["value"] <= 100 and "version:" in each["signature"]
+        for each in forms.values()
+    )
+    # BLEU and chrF with intervals, and the variants.
+    assert len(format_scores(record).splitlines()) == 6
+    write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
+    written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
+    assert written["command"] == "aiayn launch --data 'd e'"
+    assert written == {**written, **record}
+    assert written.keys() - record.keys() == {
+        "command",
+        "machine",
+        "commit",
+        "date",
+        "torch",
+    }
+
+
+def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
+    search, one = SearchConfig(beam=2, alpha=0.0), TrainedRun.read(run, average=1)
+    record = score(one, search, str(sentences), "de-en", "val", bleu_variants=False)
+    assert (record["beam"], record["alpha"], record["pair"]) == (2, 0.0, "de-en")
+    assert record["checkpoints"] == ["step-0000004"]
+    assert list(record["bleu"]["val"]) == ["sacrebleu"]
+
+
+def test_a_language_without_a_tokenizer_has_one_score(
+    sentences: Path, run: Path
+) -> None:
+    """Moses has no rules for Klingon: whoever asks for all variants hears it
+    before anything is translated.
+    """
+    for language, side in (("en", "de"), ("tlh", "en")):
+        shutil.copy(sentences / f"val.{side}", sentences / f"klingon.{language}")
+    trained, test = (
+        TrainedRun.read(run),
+        {"data": str(sentences), "pair": "en-tlh", "split": "klingon"},
+    )
+    assert list(score(trained, **test)["bleu"]["klingon"]) == ["sacrebleu"]
+    with pytest.raises(InputError, match="language 'tlh': the Moses tokenizer"):
+        score(trained, **test, bleu_variants=True)
+
+
+def test_a_checkpoint_that_says_nothing_of_its_training(
+    run: Path, tmp_path: Path
+) -> None:
+    last = list_checkpoints(run)[-1]
+    copy = shutil.copytree(last, tmp_path / "run" / "checkpoints" / last.name)
+    description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    description = {"model": description["training"]["model"]}
+    (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
+    silent = TrainedRun.read(tmp_path / "run")
+    assert silent.description.training is None and silent.kind == "translation"
+    with pytest.raises(
+        InputError, match="does not say on what it was trained; give data and pair"
+    ):
+        score(silent)
+
+
+def test_a_test_set_that_is_not_there(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrainedRun, "load", lambda *_: pytest.fail("loaded in vain"))
+    with pytest.raises(InputError, match=r"test_2017\.en"):
+        score(TrainedRun.read(run), split="test_2017")
+
+
+def newstest(*missing: str) -> Any:
+    """A `load_pairs` that knows small test sets."""
+
+    def load(name: str, pair: str, split: str) -> Pairs:
+        if split in missing:
+            raise InputError("no network")
+        lines = [
+            f"Line {k}." for k in range(8 if split == "newstest2014-filtered" else 10)
+        ]
+        return Pairs(lines, lines)
+
+    return load
+
+
+@pytest.mark.parametrize("split", [None, "test", "newstest2014"])
+def test_newstest2014_is_scored_whole_and_filtered(
+    run: Path, monkeypatch: pytest.MonkeyPatch, split: str | None
+) -> None:
+    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", newstest())
+    tests = load_test("wmt14", "en-de", split)
+    assert {name: len(pairs) for name, pairs in tests.items()} == {
+        "wmt14/full": 10,
+        "wmt14": 8,
+    }
+    assert list(score(TrainedRun.read(run), data="wmt14", split=split)["bleu"]) == [
+        "wmt14/full",
+        "wmt14",
+    ]
+
+
+def test_without_the_filtered_lines_there_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        aiayn.cli.evaluation, "load_pairs", newstest("newstest2014-filtered")
+    )
+    with pytest.warns(
+        UserWarning, match="filtered newstest2014 is left out: no network"
+    ):
+        assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
+    assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
+
+
+@pytest.mark.parametrize(
+    ("name", "split"), [("multi30k", "test_2016_flickr"), ("synthetic", "test")]
+)
+def test_each_corpus_has_its_test_set(
+    name: str, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", newstest())
+    assert list(load_test(name, "en-de", None)) == [split]

@@ -1,0 +1,1290 @@
+"""Text files, data and vocabulary: what is wrong is one line that says where it is and
+what to do.
+"""
+
+import contextlib
+import errno
+import gzip
+import hashlib
+import io
+import itertools
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import tracemalloc
+import urllib.error
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http.client import IncompleteRead
+from pathlib import Path
+from typing import Any
+from unicodedata import is_normalized, normalize
+
+import jaxtyping
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import tensor
+
+import aiayn.data.corpora
+import aiayn.data.lines
+import aiayn.data.vocabulary
+from aiayn import synthetic
+from aiayn.data import Pairs, Vocabulary, load_pairs, load_vocabulary, train_vocabulary
+from aiayn.data import corpora as data
+from aiayn.data.corpora import check_sha256, corpus_warnings
+from aiayn.data.io import atomic_file, cache_folder, read_bytes, write_atomically
+from aiayn.data.lines import (
+    INVISIBLE,
+    SPACES,
+    Lines,
+    decode_lines,
+    decompressed,
+    is_blank,
+    normalize_line,
+)
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from aiayn.errors import InputError
+
+ENGLISH = ["The cat sleeps.", "The cake was sour.", "My hand is warm."]
+GERMAN = ["Die Katze schläft.", "Der Kuchen war sauer.", "Meine Hand ist warm."]
+# Part of a name below: the same everywhere.
+PACKED = gzip.compress("\n".join(ENGLISH * 50).encode(), mtime=0)
+
+
+@pytest.fixture(autouse=True)
+def cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A cache of its own for each test."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("AIAYN_CACHE", str(folder))
+    return folder
+
+
+def complaint(action: Callable[..., Any], *arguments: Any) -> str:
+    """What an action says of its input: always one line."""
+    with pytest.raises(InputError) as caught:
+        action(*arguments)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def write(
+    folder: Path, english: bytes | str, german: bytes | str, ending: str = ""
+) -> str:
+    """Write a training split and give the name by which `load_pairs` finds it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, content in (("en", english), ("de", german)):
+        content = content.encode() if isinstance(content, str) else content
+        (folder / f"train.{language}{ending}").write_bytes(content)
+    return str(folder)
+
+
+def parts(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.part"))
+
+
+# Files
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["", "\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_folder_of_parallel_files(
+    tmp_path: Path, end: str, last: str, packed: bool
+) -> None:
+    contents = [(end.join(side) + last).encode() for side in (ENGLISH, GERMAN)]
+    if packed:
+        contents = [gzip.compress(content) for content in contents]
+    name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
+    pairs = load_pairs(name, "en-de", "train")
+    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN) and len(
+        pairs
+    ) == 3
+    assert list(load_pairs(name, "de-en", "train").source) == GERMAN
+
+
+SEPARATED = [f"one{mark}still one" for mark in "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"]
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    content = "\n".join(SEPARATED).encode()
+    (tmp_path / "file").write_bytes(content)
+    assert (
+        list(decode_lines(content, "file"))
+        == list(Lines(tmp_path / "file"))
+        == SEPARATED
+    )
+
+
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=49
+).filter(lambda text: not is_blank(text))
+LINES = st.lists(TEXT, min_size=1)
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file to write again and again."""
+    return tmp_path_factory.mktemp("scratch") / "file"
+
+
+@contextlib.contextmanager
+def many_seams() -> Iterator[None]:
+    """Blocks of a few bytes and an index of many entries, so that every seam is met."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aiayn.data.lines, "BLOCK_BYTES", 5)
+        patch.setattr(aiayn.data.lines, "LINES_PER_OFFSET", 3)
+        patch.setattr(aiayn.data.lines, "MAX_LINE_BYTES", 200)
+        yield
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.data())
+def test_lines_are_like_a_list(
+    scratch: Path, texts: list[str], end: str, last: bool, draw: st.DataObject
+) -> None:
+    scratch.write_bytes((end.join(texts) + end * last).encode())
+    bare = [normalize_line(text) for text in texts]
+    ends = st.none() | st.integers(-40, 40)
+    part = slice(
+        draw.draw(ends),
+        draw.draw(ends),
+        draw.draw(st.sampled_from([None, 1, 2, -1, -3])),
+    )
+    index = draw.draw(st.integers(-len(bare), len(bare) - 1))
+    with many_seams():
+        lines = Lines(scratch)
+        assert list(lines) == bare and len(lines) == len(bare)
+        assert lines[index] == bare[index] and lines[part] == bare[part]
+        for outside in (len(bare), -len(bare) - 1):
+            with pytest.raises(IndexError):
+                lines[outside]
+
+
+@given(LINES)
+def test_a_checksum_stands_for_the_content(scratch: Path, texts: list[str]) -> None:
+    sums = []
+    for content in ("\n".join(texts), "\n".join(texts), "\n".join(texts) + "x"):
+        scratch.write_bytes(content.encode())
+        sums.append(Lines(scratch).checksum)
+    assert sums[0] == sums[1] != sums[2]
+
+
+@given(LINES, st.data())
+def test_the_place_of_a_fault_is_found(
+    scratch: Path, texts: list[str], draw: st.DataObject
+) -> None:
+    """In whatever block it stands."""
+    number = draw.draw(st.integers(0, len(texts)))
+    for fault, said in (
+        (b"\0", "a NUL byte"),
+        (b"a\xff", "not UTF-8 (byte 2)"),
+        (b" \xc2\xa0\r", "empty"),
+        ("▁ \t▁".encode(), "nothing but ▁"),
+        (b"x" * 201, "longer than 200 bytes"),
+        (("ä" * 101).encode() * 50, "longer than 200 bytes"),
+    ):
+        lines = [text.encode() for text in texts]
+        lines.insert(number, fault)
+        scratch.write_bytes(b"\n".join(lines) + b"\n")
+        with many_seams():
+            assert f"{scratch}, line {number + 1}: {said}" in complaint(Lines, scratch)
+
+
+def test_a_file_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("The cat\nsleeps.\n", encoding="utf-8-sig")
+    assert list(Lines(tmp_path / "file")) == ["The cat", "sleeps."]
+
+
+def test_a_mark_of_the_encoding_alone_is_an_empty_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\nThe cat\n", encoding="utf-8-sig")
+    assert "file, line 1: empty" in complaint(Lines, tmp_path / "file")
+
+
+@pytest.mark.parametrize("named", ["", None])
+def test_a_cache_that_is_not_named_is_in_the_home_folder(
+    named: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    (
+        monkeypatch.delenv("AIAYN_CACHE")
+        if named is None
+        else monkeypatch.setenv("AIAYN_CACHE", named)
+    )
+    assert cache_folder() == tmp_path / ".cache" / "aiayn"
+
+
+def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
+    """The index is small beside the text, and no list of the lines is kept."""
+    (tmp_path / "file").write_text("A line of text like many others.\n" * 100_000)
+    lines = Lines(tmp_path / "file")
+    assert lines.starts.nbytes < (tmp_path / "file").stat().st_size / 200
+    assert not [
+        value for value in vars(lines).values() if isinstance(value, list | bytes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "said"),
+    [
+        ("a\nb\nc\n", "x\ny\n", ["train.en: 3 lines", "train.de: 2 lines", "line k"]),
+        ("a\nb\n", "x\ny\nz\n", ["train.en: 2 lines", "train.de: 3 lines"]),
+        (
+            "a\n\nc\n",
+            "x\ny\nz\n",
+            ["train.en, line 2: empty", "remove it, and its translation"],
+        ),
+        ("a\nb\nc\n", "x\ny\n \t\n", ["train.de, line 3: empty"]),
+        ("a\n\n", "x\n\n", ["train.en, line 2: empty"]),
+        ("", "", ["train.en: empty"]),
+        ("\n", "\n", ["train.en, line 1: empty"]),
+        ("a\n\u3000\u2028\n", "x\ny\n", ["train.en, line 2: empty"]),
+        ("a\r\n\r\n", "x\r\ny\r\n", ["train.en, line 2: empty"]),
+        (
+            "a\nb\n",
+            "x\n▁\n",
+            ["train.de, line 2: nothing but ▁, which counts as a space; remove it"],
+        ),
+        ("\u2028 ▁\t▁▁\r\nb\n", "x\ny\n", ["train.en, line 1: nothing but ▁"]),
+        ("a\nb\n", "x\ny\0z\n", ["train.de, line 2: a NUL byte", "UTF-16", "iconv"]),
+        ("a\nb\n", b"x\nsch\xe4l\n", ["train.de, line 2: not UTF-8 (byte 4)", "iconv"]),
+        (
+            "a\nb\n".encode("utf-16"),
+            "x\ny\n",
+            ["train.en, line 1: a NUL byte", "UTF-16"],
+        ),
+        (
+            "ab\n".encode("utf-16-le") * 3,
+            "x\ny\n",
+            ["train.en, line 1: a NUL byte", "UTF-16"],
+        ),
+        (b"a\nb\xc3", "x\ny\n", ["train.en, line 2: not UTF-8 (byte 2)"]),
+        ("a\n\ufeff\n", "x\ny\n", ["train.en, line 2: empty"]),
+        ("a\nb\n", "x\n\n", ["train.de, line 2: empty", "translation if it has one"]),
+        ("a\n", "x\n\n", ["train.de, line 2: empty", "translation if it has one"]),
+        *(
+            (
+                "a\nb\n",
+                f"x\n {sign}\n",
+                [f"train.de, line 2: nothing that can be seen (U+{ord(sign):04X})"],
+            )
+            for sign in "\u200b\u2060\xad\u200e\u3164\u2800"
+        ),
+    ],
+)
+def test_faults_in_parallel_files(
+    tmp_path: Path, english: Any, german: Any, said: list[str]
+) -> None:
+    message = complaint(
+        load_pairs, write(tmp_path / "corpus", english, german), "en-de", "train"
+    )
+    assert message.startswith(str(tmp_path)) and all(part in message for part in said)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_is_composed_and_without_marks(tmp_path: Path, packed: bool) -> None:
+    """As it is when two files with marks are joined, one of them from a Macintosh."""
+    german = [f"\ufeff{GERMAN[0]}", f"{normalize('NFD', GERMAN[0])}", "\ufeff\ufeff ü"]
+    contents = ["\n".join(side).encode() for side in (ENGLISH, german)]
+    contents = [gzip.compress(each) if packed else each for each in contents]
+    name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
+    assert list(load_pairs(name, "en-de", "train").target) == [GERMAN[0]] * 2 + ["ü"]
+    assert list(decode_lines("\n".join(german).encode(), "file")) == [GERMAN[0]] * 2 + [
+        "ü"
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"plain text",
+        PACKED[:40],
+        PACKED[:-8],
+        PACKED[:12] + b"\0\xff\x12" + PACKED[15:],
+        b"",
+    ],
+)
+def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
+    if content:
+        path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
+        assert "train.en.gz: cannot be read (" in complaint(
+            load_pairs, path, "en-de", "train"
+        )
+        assert not parts(tmp_path)
+    else:  # gzip takes an empty file for an empty text
+        path = write(tmp_path / "corpus", content, PACKED, ending=".gz")
+        assert "train.en.gz: empty" in complaint(load_pairs, path, "en-de", "train")
+
+
+def test_a_packed_file_is_unpacked_once(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, twin = tmp_path / "text.gz", tmp_path / "other name.gz"
+    for file in (path, twin):
+        file.write_bytes(PACKED)
+    plain = decompressed(path)
+    assert plain.read_bytes() == gzip.decompress(PACKED) and plain.is_relative_to(cache)
+    monkeypatch.setattr("gzip.open", lambda *_: pytest.fail("unpacked again"))
+    assert (
+        decompressed(path) == decompressed(twin) == plain
+        and decompressed(plain) == plain
+    )
+    monkeypatch.undo()
+    path.write_bytes(gzip.compress(b"another text"))
+    monkeypatch.setenv("AIAYN_CACHE", str(cache))
+    assert (
+        decompressed(path) != plain
+        and decompressed(path).read_bytes() == b"another text"
+    )
+
+
+def test_unpacking_into_a_cache_that_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
+    message = complaint(load_pairs, name, "en-de", "train")
+    assert (
+        "cannot be used (" in message
+        and "let AIAYN_CACHE name another folder" in message
+    )
+
+
+def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -> None:
+    """A line of 64 MB is not read to its end, and not written anywhere."""
+    packed = gzip.compress(b"The cat sleeps.\n" + b"x" * (1 << 26), 1)
+    name = write(tmp_path / "corpus", packed, PACKED, ending=".gz")
+    tracemalloc.start()
+    message = complaint(load_pairs, name, "en-de", "train")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (
+        "train.en.gz, line 2: longer than 1,048,576 bytes" in message and peak < 1 << 25
+    )
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
+
+
+def test_the_longest_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * (1 << 20) + b"\ny")
+    assert [len(line) for line in Lines(tmp_path / "file")] == [1 << 20, 1]
+
+
+def test_of_several_that_want_a_text_one_unpacks(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.gz").write_bytes(PACKED)
+    (cache / "unpacked").mkdir()
+    (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(
+        b"of a process that was killed"
+    )
+    decompress, made = aiayn.data.lines.decompress, []
+    monkeypatch.setattr(
+        aiayn.data.lines,
+        "decompress",
+        lambda *paths: (made.append(paths), decompress(*paths)),
+    )
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(decompressed, [tmp_path / "text.gz"] * 8))
+    assert len(made) == len(found) == 1 and not parts(cache)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
+    names = "multi30k, wmt14, synthetic, ptb"
+    assert f"nothing: neither the name of a corpus ({names}) nor a folder" in nothing
+    name = write(tmp_path / "corpus", "a\n", "x\n")
+    assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
+    assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
+    (tmp_path / "corpus" / "val.en").mkdir()
+    assert "val.en or val.en.gz" in complaint(load_pairs, name, "en-de", "val")
+    for action in (read_bytes, Lines):
+        assert f"{tmp_path}: cannot be read (" in complaint(action, tmp_path)
+    assert "cannot be read (" in complaint(decompressed, tmp_path / "nothing.gz")
+
+
+@pytest.fixture(params=["pipe", "socket", "device", "folder", "link"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """What can have the name of a file without being one."""
+    path = tmp_path / "train.en"
+    # A socket's name may not be long.
+    with socket.socket(socket.AF_UNIX) as unix, contextlib.chdir(tmp_path):
+        if request.param == "pipe":
+            os.mkfifo(path)
+        elif request.param == "socket":
+            unix.bind(path.name)
+        elif request.param == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to("/dev/zero" if request.param == "device" else "train.en")
+        yield path
+
+
+def test_what_is_no_file_is_not_read(no_file: Path) -> None:
+    """No waiting for somebody who writes into a pipe, no reading of a device without
+    end.
+    """
+    packed = no_file.with_suffix(".gz")
+    packed.symlink_to(no_file.name)
+    for action, path in (
+        (read_bytes, no_file),
+        (Lines, no_file),
+        (decompressed, packed),
+    ):
+        message = complaint(action, path)
+        assert message.startswith(f"{path}: cannot be read (")
+        assert "name a file" in message or "symbolic links" in message
+    assert f"{no_file}: no vocabulary (" in complaint(load_vocabulary, no_file)
+
+
+def test_a_corpus_that_is_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train.en")
+    (tmp_path / "train.de").write_text("x\n")
+    assert "train.en: cannot be read (it is a pipe" in complaint(
+        load_pairs, str(tmp_path), "en-de", "train"
+    )
+
+
+def test_a_file_that_cannot_be_mapped(tmp_path: Path) -> None:
+    (tmp_path / "file").symlink_to("/proc/self/limits")
+    assert "file: cannot be mapped into memory (" in complaint(Lines, tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "pair", ["en", "english", "en-", "-de", "en-en", "en-de-fr", ""]
+)
+def test_pairs_of_languages(pair: str) -> None:
+    message = complaint(load_pairs, "multi30k", pair, "train")
+    assert f"pair {pair!r}: give two languages, source first, such as en-de" in message
+
+
+def test_pairs_check_themselves() -> None:
+    assert "source: 2 lines, target: 1 lines" in complaint(Pairs, ["a", "b"], ["x"])
+    assert "mine.de, line 1: empty" in complaint(
+        Pairs, ["a"], [""], "mine.en", "mine.de"
+    )
+    assert "mine.en, line 2: empty" in complaint(
+        Pairs, ["a", " \u2028"], ["x", ""], "mine.en", "mine.de"
+    )
+    assert "source, line 2: nothing but ▁" in complaint(Pairs, ["a", "▁ ▁"], ["x", ""])
+    assert len(Pairs([], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("bad \ud83d", "half of a character, a surrogate; decode the text anew"),
+        ("bad\0", "a NUL byte, as in UTF-16; decode the text anew"),
+        (None, "None is no text; give a string"),
+        (7, "7 is no text; give a string"),
+        ("\u200b", "nothing that can be seen (U+200B)"),
+        ("a\nb", "a line break within; remove it"),
+    ],
+    ids=ascii,
+)
+def test_pairs_in_memory_are_checked_as_files_are(
+    monkeypatch: pytest.MonkeyPatch, line: Any, says: str
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    assert complaint(Pairs, ["a", line], ["x", "y"]).startswith(
+        f"source, line 2: {says}"
+    )
+    assert complaint(Pairs, ["a", "b"], ["x", line]).startswith(
+        f"target, line 2: {says}"
+    )
+
+
+def test_what_two_texts_have_in_common() -> None:
+    train = Pairs([f"s{k}" for k in range(20)], [f"t{k}" for k in range(20)])
+    assert list(corpus_warnings(train, Pairs(["s21", "s22"], ["t1", "t2"]))) == []
+    other = Pairs(["s1", "s1", "s30", "new"], ["t1"] * 4, "test.en", "test.de")
+    (said,) = corpus_warnings(train, other)
+    assert (
+        said == "test.en: 2 of 4 sentences are in source too; scores on them say little"
+    )
+    (said,) = corpus_warnings(
+        Pairs(train.source, train.source, "a.en", "a.de"), Pairs(["x"], ["y"])
+    )
+    assert said == "a.en and a.de: 20 of 20 lines are the same"
+    assert list(corpus_warnings(train, Pairs([], []))) == []
+
+
+# What is fetched
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Multi30k with contents of our own, nothing of it here yet; no test touches the
+    network.
+    """
+    contents = {
+        f"train.{language}": gzip.compress("\n".join(lines).encode(), mtime=0)
+        for language, lines in (("en", ENGLISH), ("de", GERMAN))
+    }
+    sums = {
+        name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
+    }
+    monkeypatch.setattr(aiayn.data.corpora, "MULTI30K_SHA256", sums)
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("AIAYN_DATA", raising=False)
+    monkeypatch.setattr(
+        "urllib.request.urlopen", lambda *_, **__: pytest.fail("a file was fetched")
+    )
+    return contents
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], Any]) -> list[str]:
+    """Let `answer` stand for the network; gives the list of addresses asked for, as it
+    grows.
+    """
+    asked: list[str] = []
+
+    def urlopen(url: str, timeout: float) -> Any:
+        asked.append(url)
+        return answer(url.rpartition("/")[2].removesuffix(".gz"))
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    return asked
+
+
+def test_multi30k_is_fetched_once(
+    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = serve(monkeypatch, lambda name: io.BytesIO(published[name]))
+    for _ in range(2):
+        pairs = load_pairs("multi30k", "en-de", "train")
+        assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
+    assert asked == [
+        f"{aiayn.data.corpora.MULTI30K}/train.{language}.gz"
+        for language in ("en", "de")
+    ]
+    found = sorted(path.name for path in (tmp_path / "cache" / "multi30k").iterdir())
+    assert found == ["train.de.gz", "train.en.gz"]
+
+
+def test_the_users_own_copy_comes_first(
+    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIAYN_DATA", str(tmp_path / "data"))
+    (tmp_path / "data" / "multi30k").mkdir(parents=True)
+    for name, content in published.items():
+        (tmp_path / "data" / "multi30k" / f"{name}.gz").write_bytes(content)
+    # Nothing is fetched.
+    assert list(load_pairs("multi30k", "de-en", "train").source) == GERMAN
+    (tmp_path / "data" / "multi30k" / "train.de.gz").write_bytes(
+        published["train.de"][:-1]
+    )
+    message = complaint(load_pairs, "multi30k", "en-de", "train")
+    assert (
+        str(tmp_path / "data" / "multi30k" / "train.de.gz") in message
+        and "SHA-256 is" in message
+    )
+
+
+def test_a_damaged_download_of_last_year(
+    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cache" / "multi30k" / "train.en.gz"
+    write_atomically(path, b"something else")
+    assert f"{path}: SHA-256 is" in complaint(load_pairs, "multi30k", "en-de", "train")
+
+
+@pytest.mark.parametrize("language", ["en-it", "xx-de"])
+def test_multi30k_in_other_languages(language: str) -> None:
+    assert "languages en, de, fr" in complaint(
+        load_pairs, "multi30k", language, "train"
+    )
+
+
+def test_multi30k_has_other_splits() -> None:
+    message = complaint(load_pairs, "multi30k", "en-de", "test")
+    assert "multi30k has no test.en: splits are train, val, test_2016_flickr" in message
+
+
+def test_a_file_gets_its_name_when_it_is_whole(
+    published: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, lambda name: io.BytesIO(published[name]))
+    rename, seen = os.replace, []
+
+    def replace(part: Path, path: Path) -> None:
+        seen.append((Path(part).read_bytes(), Path(path).exists()))
+        assert part.parent == path.parent and part.name.startswith(".")
+        rename(part, path)
+
+    monkeypatch.setattr("os.replace", replace)
+    for language in ("en", "de"):
+        data.multi30k_file("multi30k", "train", language)
+    assert seen == [(published["train.en"], False), (published["train.de"], False)]
+
+
+class Broken(io.BytesIO):
+    """An answer that ends before its end."""
+
+    def read(self, *_: Any) -> bytes:
+        raise IncompleteRead(b"half of it", 1000)
+
+
+def refuse(_: str) -> None:
+    raise urllib.error.URLError("Temporary failure in name resolution")
+
+
+def time_out(_: str) -> None:
+    raise TimeoutError("timed out")
+
+
+@pytest.mark.parametrize("answer", [refuse, time_out, lambda _: Broken()])
+def test_no_network(
+    published: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[str], Any],
+) -> None:
+    serve(monkeypatch, answer)
+    message = complaint(load_pairs, "multi30k", "en-de", "train")
+    path = tmp_path / "cache" / "multi30k" / "train.en.gz"
+    assert "train.en.gz: cannot be fetched (" in message
+    assert f"put it at {path}, or set AIAYN_DATA" in message
+    assert not path.exists() and not parts(tmp_path)
+
+
+def test_a_login_page_instead_of_the_file(
+    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, lambda _: io.BytesIO(b"<html>"))
+    message = complaint(load_pairs, "multi30k", "en-de", "train")
+    wanted = aiayn.data.corpora.MULTI30K_SHA256["train.en"]
+    assert (
+        message.startswith("https://")
+        and f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
+    )
+    assert f"not {wanted}" in message and not list(tmp_path.rglob("*.gz"))
+
+
+def test_checksums() -> None:
+    # As published for SHA-256.
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    check_sha256(b"", empty, "nothing")
+    assert "something: SHA-256 is" in complaint(check_sha256, b"\0", empty, "something")
+
+
+# Writing
+
+
+def test_writing_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here first")
+    for path in (tmp_path / "file" / "new", tmp_path / "file" / "folder" / "new"):
+        message = complaint(write_atomically, path, b"content")
+        assert (
+            f"{path}: cannot be written (" in message
+            and "choose another folder or make room" in message
+        )
+    assert (tmp_path / "file").read_text() == "here first" and os.listdir(tmp_path) == [
+        "file"
+    ]
+
+
+def test_writing_over_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "within").mkdir(parents=True)
+    assert "folder: cannot be written (" in complaint(
+        write_atomically, tmp_path / "folder", b"content"
+    )
+    assert not parts(tmp_path)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    write_atomically(tmp_path / "file", b"old")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(f"os.{call}", full)
+    assert "No space left on device" in complaint(
+        write_atomically, tmp_path / "file", b"new"
+    )
+    assert (tmp_path / "file").read_bytes() == b"old" and os.listdir(tmp_path) == [
+        "file"
+    ]
+
+
+def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "file") as file:
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_permissions(tmp_path: Path) -> None:
+    """A new file has what the shell would give it, an old one keeps its own."""
+    path, before = tmp_path / "file", os.umask(0o027)
+    try:
+        write_atomically(path, b"old")
+        assert mode(path) == 0o640
+        for wanted in (0o600, 0o666, 0o755):
+            path.chmod(wanted)
+            write_atomically(path, b"new")
+            assert mode(path) == wanted and path.read_bytes() == b"new"
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(
+    "target", ["there", "folder/there", "folder/missing", "link to there"]
+)
+def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
+    (tmp_path / "folder").mkdir()
+    for name in ("there", "folder/there"):
+        (tmp_path / name).write_bytes(b"old")
+    (tmp_path / "link to there").symlink_to("there")
+    (tmp_path / "link").symlink_to(target)
+    write_atomically(tmp_path / "link", b"new")
+    assert (
+        os.readlink(tmp_path / "link") == target
+        and (tmp_path / target).read_bytes() == b"new"
+    )
+    assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    for device, said in (("/dev/null", ""), ("/dev/full", "No space left on device")):
+        (tmp_path / "link").symlink_to(device)
+        if said:
+            assert said in complaint(write_atomically, tmp_path / "link", b"content")
+        else:
+            write_atomically(tmp_path / "link", b"content")
+        assert (
+            stat.S_ISCHR(os.stat(device).st_mode)
+            and os.readlink(tmp_path / "link") == device
+        )
+        (tmp_path / "link").unlink()
+
+
+def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
+    path, content = tmp_path / "pipe", b"content" * 100_000  # more than a pipe holds
+    os.mkfifo(path)
+    assert "pipe: cannot be written (nobody reads from it)" in complaint(
+        write_atomically, path, content
+    )
+    # It waits for what is written, be it written late.
+    reader = os.open(path, os.O_RDWR)
+    with open(reader, "r+b", buffering=0) as file, ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write_atomically, path, content)
+        found = b""
+        while len(found) < len(content):
+            found += file.read(len(content))
+        assert found == content and written.result() is None
+    assert stat.S_ISFIFO(path.stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_reader_who_leaves(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "pipe")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    threading.Timer(0.1, os.close, [reader]).start()
+    assert "pipe: cannot be written (" in complaint(
+        write_atomically, path, b"content" * 100_000
+    )
+
+
+@pytest.mark.parametrize("output", ["a file", "a pipe", "closed"])
+def test_standard_output_by_its_name(tmp_path: Path, output: str) -> None:
+    """What else is printed there stays, and whoever reads there gets it."""
+    code = "import pathlib, aiayn.data.io as files; print(1, flush=True); "
+    code += "files.write_atomically(pathlib.Path('/dev/stdout'), b'2\\n'); print(3)"
+    shell = {
+        "a file": f'{sys.executable} -c "$0" > out',
+        "a pipe": f'{sys.executable} -c "$0" | cat > out',
+    }
+    command = shell.get(output, f'{sys.executable} -c "$0" >&-')
+    done = subprocess.run(
+        ["bash", "-c", command, code], cwd=tmp_path, capture_output=True, text=True
+    )
+    if output == "closed":
+        assert "/dev/stdout: cannot be written (" in done.stderr and not os.listdir(
+            tmp_path
+        )
+    else:
+        assert (tmp_path / "out").read_text() == "1\n2\n3\n" and done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "/", "folder/", "loop", "x" * 256, "folder/" + "ä" * 128]
+)
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    with contextlib.chdir(tmp_path):
+        assert "cannot be written (" in complaint(
+            write_atomically, Path(name), b"content"
+        )
+    assert (
+        sorted(os.listdir(tmp_path)) == ["folder", "loop"]
+        and (tmp_path / "loop").is_symlink()
+    )
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "ä" * 127, ".", "-", "a b\tc", "*.part"])
+def test_names_that_a_file_can_have(tmp_path: Path, name: str) -> None:
+    path = tmp_path / (name + "x" * (name == "."))
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content and os.listdir(tmp_path) == [path.name]
+
+
+def test_a_cache_that_is_full(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    message = complaint(write_atomically, cache / "multi30k" / "file", b"content")
+    assert "No space left on device" in message
+    assert message.endswith("; let AIAYN_CACHE name another folder or make room")
+
+
+def test_nobody_has_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("AIAYN_CACHE")
+    assert (
+        "no home folder to keep a cache in; let AIAYN_CACHE name a folder"
+        in complaint(cache_folder)
+    )
+    assert "choose another folder" in complaint(write_atomically, tmp_path, b"content")
+    write_atomically(tmp_path / "file", b"content")
+
+
+def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(
+    tmp_path: Path,
+) -> None:
+    def action() -> None:
+        with atomic_file(tmp_path / "file") as file:
+            file.write(read_bytes(tmp_path / "nothing"))
+
+    assert complaint(action).startswith(f"{tmp_path / 'nothing'}: cannot be read (")
+    assert os.listdir(tmp_path) == []
+
+
+def test_writing_again_replaces(tmp_path: Path) -> None:
+    for content in (b"old", b"", b"new"):
+        write_atomically(tmp_path / "a" / "b" / "file", content)
+        assert (tmp_path / "a" / "b" / "file").read_bytes() == content
+
+
+# Vocabulary
+
+SCRIPTS = (
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?'\"()-/€%&"
+    # Some of them fall apart under Unicode's compatibility forms: here they must not.
+    "äöüßÄÖÜẞéèêçñøåœıİﬁ½²"
+    "e\u0301 \u0308 ᾧ Ωλόγος Привет שלום مرحبا हिन्दी ไทย 日本語テスト中文 한국어"
+    " 👩\u200d🚀🇩🇪 \t\u00a0\u2028\u3000"
+)
+LETTERS = sorted(set(SCRIPTS) - {" "})
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    words = [*SCRIPTS.split(" "), *" ".join(ENGLISH + GERMAN).split(" "), *LETTERS]
+    return train_vocabulary([" ".join(words)] * 2, size=len(LETTERS) + 60)
+
+
+COMPOSED = st.text(LETTERS, min_size=1).filter(partial(is_normalized, "NFC"))
+
+
+@given(st.lists(st.lists(COMPOSED, min_size=1).map(" ".join)))
+def test_text_comes_back_as_it_was(
+    vocabulary: Vocabulary, sentences: list[str]
+) -> None:
+    encoded = vocabulary.encode(sentences)
+    assert vocabulary.decode(encoded) == sentences
+    for tokens in encoded:
+        assert tokens[-1] == EOS_ID and not {PAD_ID, UNK_ID, BOS_ID, EOS_ID} & set(
+            tokens[:-1]
+        )
+        assert all(0 <= token < len(vocabulary) for token in tokens)
+
+
+def test_a_mark_of_the_encoding_is_no_letter_on_standard_input() -> None:
+    assert list(decode_lines(b"\xef\xbb\xbfThe dog.\n", "standard input")) == [
+        "The dog."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"The dog.\nThe\0cat.",
+            (
+                "standard input, line 2: a NUL byte, as in UTF-16;"
+                " convert the file, say with"
+            ),
+        ),
+        ("a\nb\n".encode("utf-16-le"), "standard input, line 1: a NUL byte"),
+        ("a\nb\n".encode("utf-16"), "standard input, line 1: a NUL byte"),
+        ("猫\n犬\n".encode("utf-16-be"), "standard input, line 1: a NUL byte"),
+        ("猫\n".encode("utf-32"), "standard input, line 1: a NUL byte"),
+        (b"a\n\nb\n\xe4b\n", "standard input, line 4: not UTF-8 (byte 1)"),
+        # Half a letter.
+        (b"\xef\xbb\xbfa\nb\xed\xa0\x80", "standard input, line 2: not UTF-8 (byte 2)"),
+    ],
+)
+def test_standard_input_that_is_no_text(content: bytes, said: str) -> None:
+    assert said in complaint(lambda: list(decode_lines(content, "standard input")))
+
+
+def test_blank_lines_of_standard_input_stay() -> None:
+    assert list(decode_lines(b"\n a \n\n\n", "standard input")) == ["", "a", "", ""]
+    assert list(decode_lines(b"", "standard input")) == []
+
+
+def test_only_what_counts_as_blank_has_no_tokens(vocabulary: Vocabulary) -> None:
+    letters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
+    silent = [
+        a
+        for a, tokens in zip(letters, vocabulary.encode(letters), strict=True)
+        if tokens == [EOS_ID]
+    ]
+    known = set(map(vocabulary.processor.IdToPiece, range(len(vocabulary))))
+    assert {*SPACES} == {"▁", "\u2800", *filter(str.isspace, letters)}
+    assert {*silent} == {" ", "▁"} | ({*SPACES, *INVISIBLE} - known)
+    assert {"\xad", "\u200b", "\u2060", "\u3164", "\ufeff"} < {
+        *filter(is_blank, silent)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("\ufeffThe cat sleeps.", "The cat sleeps."),
+        ("\u200b The\xadcat sleeps.\u2060", "Thecat sleeps."),
+        ("The\u2009cat\u2800sleeps.\v", "The cat sleeps."),
+        (normalize("NFD", "Der Hund schläft für Ångström"), None),
+        ("The\u00a0cat\tsleeps.", "The\u00a0cat\tsleeps."),  # letters it has learned
+    ],
+)
+def test_what_a_vocabulary_reads(
+    vocabulary: Vocabulary, text: str, read: str | None
+) -> None:
+    tokens = vocabulary.encode(text)
+    read = normalize("NFC", text) if read is None else read
+    assert tokens == vocabulary.encode(read) and UNK_ID not in tokens[:-1][:4]
+
+
+def test_no_sentence_is_left_out_of_a_vocabulary() -> None:
+    """sentencepiece skips those with U+2585, its sign for unknown letters."""
+    lines = [f"Load ▁▂▃▄▅▆▇█ quiz {digit} Ω" for digit in range(10)]
+    learned = train_vocabulary([*ENGLISH, *lines], 80)
+    unknown = [
+        letter for letter in {*"".join(lines)} if UNK_ID in learned.encode(letter)
+    ]
+    assert unknown == ["▅"]
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, iter, np.array, lambda tokens: [*np.array(tokens)], tensor]
+)
+def test_one_sentence_is_not_decoded_letter_by_letter(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    # It would refuse them first.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    tokens: Any = vocabulary.encode("The cat sleeps.")
+    with pytest.raises(TypeError, match="put one into a list"):
+        vocabulary.decode(kind(tokens))
+    assert vocabulary.decode([kind(tokens)]) == ["The cat sleeps."]
+    with pytest.raises(TypeError, match="put one into a list"):
+        vocabulary.decode([kind([0.5, 1.5])])
+
+
+def test_sentences_may_come_in_any_sequence(vocabulary: Vocabulary) -> None:
+    sentences = ["The dog sleeps.", "Der Hund schläft."]
+    assert (
+        vocabulary.encode(tuple(sentences))
+        == vocabulary.encode(iter(sentences))
+        == vocabulary.encode(sentences)
+    )
+    assert vocabulary.encode("The dog sleeps.") == vocabulary.encode(sentences)[0]
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_any_text_can_be_encoded(vocabulary: Vocabulary, text: str) -> None:
+    tokens = vocabulary.encode([text])[0]
+    assert tokens[-1] == EOS_ID and not {PAD_ID, BOS_ID, EOS_ID} & set(tokens[:-1])
+
+
+def test_what_does_not_come_back(vocabulary: Vocabulary) -> None:
+    assert vocabulary.decode(vocabulary.encode(["  two   spaces "])) == ["two spaces"]
+    assert "⁇" in vocabulary.decode(vocabulary.encode(["ᚠ"]))[0]
+    assert vocabulary.encode([""]) == [[EOS_ID]] and vocabulary.decode([[EOS_ID]]) == [
+        ""
+    ]
+
+
+def test_special_tokens_have_their_numbers(vocabulary: Vocabulary) -> None:
+    assert (PAD_ID, UNK_ID, BOS_ID, EOS_ID) == (0, 1, 2, 3)
+    assert vocabulary.pieces([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert vocabulary.decode(
+        [[BOS_ID, *vocabulary.encode(["Die Katze"])[0], PAD_ID, PAD_ID]]
+    ) == ["Die Katze"]
+    # written out in a text they are letters, not commands
+    assert EOS_ID not in vocabulary.encode(["a </s> b"])[0][:-1]
+
+
+def test_the_same_text_gives_the_same_vocabulary(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    first, again = (train_vocabulary(ENGLISH + GERMAN, 80) for _ in range(2))
+    assert first.model == again.model and len(first) == 80
+    first.save(tmp_path / "folder" / "vocabulary.model")
+    assert (
+        load_vocabulary(tmp_path / "folder" / "vocabulary.model").model == first.model
+    )
+
+
+def test_a_vocabulary_that_the_text_does_not_hold() -> None:
+    message = complaint(train_vocabulary, ENGLISH, 10_000)
+    most = int(
+        message.removeprefix(
+            "a vocabulary_size of 10000 cannot be learned: the text holds "
+        ).split()[0]
+    )
+    assert message.endswith(" pieces at most; ask for fewer, or bring more text")
+    assert len(train_vocabulary(ENGLISH, most)) == most
+    with pytest.raises(InputError):
+        train_vocabulary(ENGLISH, most + 1)
+
+
+def test_a_vocabulary_too_small_for_the_letters() -> None:
+    message = complaint(train_vocabulary, ENGLISH, 5)
+    least = 4 + len(set("▁".join(["", *ENGLISH]).replace(" ", "▁")))
+    assert (
+        f"the letters and the special tokens alone are {least} pieces; ask for more"
+        in message
+    )
+    assert len(train_vocabulary(ENGLISH, least)) == least
+
+
+@pytest.mark.parametrize("text", [[], [""], ["", " "]])
+def test_a_vocabulary_of_nothing(text: list[str]) -> None:
+    assert "a vocabulary_size of 50 cannot be learned: " in complaint(
+        train_vocabulary, text, 50
+    )
+
+
+@pytest.mark.parametrize("size", [2**24 + 1, 2**31, 10**12, 10**30])
+def test_a_vocabulary_larger_than_any(size: int) -> None:
+    assert f"a vocabulary of {size}: 16777216 pieces are the most" in complaint(
+        train_vocabulary, ENGLISH, size
+    )
+
+
+@pytest.mark.parametrize("size", [4, 0, -1, -(10**12)])
+def test_a_vocabulary_smaller_than_any(size: int) -> None:
+    assert "the special tokens alone are four; ask for more" in complaint(
+        train_vocabulary, ENGLISH, size
+    )
+
+
+def model(**options: Any) -> bytes:
+    """A vocabulary that sentencepiece has learned with other settings than ours."""
+    written, usual = (
+        io.BytesIO(),
+        {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, "vocab_size": 40},
+    )
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(ENGLISH * 9),
+        model_writer=written,
+        model_type="bpe",
+        normalization_rule_name="identity",
+        minloglevel=2,
+        **usual | options,
+    )
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            lambda: model().replace("▁The".encode(), b"\n\n\n\n\n\n"),
+            r"piece \d+ ends a line",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"T\nheyo"),
+            r"piece \d+ ends a line",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"T\0heyo"),
+            "not a sentencepiece model",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"\xff\xfe\xfdThe"),
+            r"piece \d+ is not UTF-8",
+        ),
+        (
+            lambda: model().replace("▁The".encode(), b"The\xe2\x96\x81"[:5] + b"\xe2"),
+            r"piece \d+ is not UTF-8",
+        ),
+        (lambda: model(unk_surface="\n"), "piece 1 ends a line"),
+        (lambda: model(user_defined_symbols=["a\nb"]), "piece 4 ends a line"),
+    ],
+)
+def test_pieces_that_are_no_text(
+    tmp_path: Path, content: Callable[[], bytes], said: str
+) -> None:
+    (tmp_path / "vocabulary.model").write_bytes(content())
+    with pytest.raises(InputError, match=f"vocabulary.model: no vocabulary .*{said}"):
+        load_vocabulary(tmp_path / "vocabulary.model")
+
+
+def test_unseen_letters_are_written_as_bytes() -> None:
+    vocabulary = train_vocabulary(ENGLISH, 300, byte_fallback=True)
+    text = "Жук – a beetle 🪲"
+    assert UNK_ID not in vocabulary.encode(text)
+    assert vocabulary.decode([vocabulary.encode(text)]) == [text]
+    line_feed, nothing = (
+        vocabulary.processor.PieceToId(piece) for piece in ("<0x0A>", "<0x00>")
+    )
+    the, cat = vocabulary.encode(ENGLISH[:2])
+    assert "\n" not in vocabulary.decode([[*the[:-1], line_feed, nothing, *cat]])[0]
+    assert UNK_ID in train_vocabulary(ENGLISH, 40).encode(text)
+
+
+def test_a_sentence_is_a_line_whatever_the_vocabulary(tmp_path: Path) -> None:
+    """Sentencepiece knows rules for rewriting text after it was decoded, too."""
+    (tmp_path / "rules").write_text("6C 65\tA\n")  # le becomes a line feed
+    rewriting = Vocabulary(model(denormalization_rule_tsv=str(tmp_path / "rules")))
+    assert rewriting.decode(rewriting.encode(["The cat sleeps."])) == ["The cat s eps."]
+
+
+def test_sentences_with_line_feeds_teach_none() -> None:
+    assert "ends a line" in complaint(train_vocabulary, ["The cat\nsleeps."] * 3, 20)
+
+
+def test_of_a_large_corpus_some_sentences_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Evenly from all of it, the same ones each time, and from an iterator."""
+    monkeypatch.setattr(aiayn.data.vocabulary, "MAX_SENTENCES", 200)
+    # A sentence each, of a letter of its own.
+    letters = [chr(0x4E00 + number) for number in range(2000)]
+    drawn = [
+        {piece.strip("▁") for piece in v.pieces(list(range(4, len(v))))} & set(letters)
+        for v in (
+            train_vocabulary((f"{letter} a" for letter in letters), 4 + 202 + 2)
+            for _ in range(2)
+        )
+    ]
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 200
+    places = sorted(letters.index(letter) for letter in drawn[0])
+    assert all(
+        60 < sum(low <= place < low + 1000 for place in places) < 140
+        for low in (0, 1000)
+    )
+
+
+def test_of_a_small_corpus_all_sentences_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = [*ENGLISH, *GERMAN] * 40
+    whole = train_vocabulary(itertools.chain(text), 80)
+    monkeypatch.setattr(aiayn.data.vocabulary, "MAX_SENTENCES", len(text))
+    again = train_vocabulary(text, 80)
+    assert whole.pieces(list(range(80))) == again.pieces(list(range(80)))
+
+
+def test_long_lines_are_learned_from_too() -> None:
+    assert "▁zebra" in (v := train_vocabulary(["a b", "zebra " * 10_000], 15)).pieces(
+        list(range(len(v)))
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", None])
+def test_files_that_hold_no_vocabulary(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "vocabulary.model"
+    if content is not None:
+        path.write_bytes(content)
+    assert f"{path}: no vocabulary (" in complaint(load_vocabulary, path)
+
+
+def test_a_vocabulary_from_elsewhere(tmp_path: Path) -> None:
+    """With other special tokens the end of a sentence would be taken for a word."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(ENGLISH),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=30,
+        minloglevel=2,
+    )
+    (tmp_path / "vocabulary.model").write_bytes(model.getvalue())
+    message = complaint(load_vocabulary, tmp_path / "vocabulary.model")
+    assert (
+        "special tokens (-1, 0, 1, 2)" in message and "train one with aiayn" in message
+    )
+
+
+# Real data
+
+
+@pytest.mark.parametrize("pair", ["en-de", "en-fr", "fr-de"])
+@pytest.mark.parametrize(
+    ("split", "size"), [("train", 29_000), ("val", 1014), ("test_2016_flickr", 1000)]
+)
+def test_multi30k_is_as_large_as_published(
+    data: Path, pair: str, split: str, size: int
+) -> None:
+    pairs = load_pairs("multi30k", pair, split)
+    assert len(pairs) == size and pairs.source_name.startswith(str(data))
+
+
+def test_multi30k_is_what_its_files_hold(data: Path) -> None:
+    pairs = load_pairs("multi30k", "en-de", "train")
+    content = gzip.decompress((data / "multi30k" / "train.de.gz").read_bytes())
+    assert list(pairs.target) == [
+        line.strip() for line in content.decode().split("\n")[:-1]
+    ]
+    assert pairs.target[28_999] == pairs.target[-1] == list(pairs.target[28_990:])[9]
+
+
+def test_multi30k_is_in_the_languages_that_it_says(data: Path) -> None:
+    pairs = load_pairs("multi30k", "en-de", "test_2016_flickr")
+    assert sum(" the " in f" {line} ".lower() for line in pairs.source) > 200
+    assert sum(" der " in f" {line} ".lower() for line in pairs.target) > 100
+
+
+def test_the_synthetic_corpus_comes_through_the_same_door(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(data.SYNTHETIC_PAIRS, "val", 20)
+    pairs, turned = (
+        load_pairs("synthetic", "en-de", "val"),
+        load_pairs("synthetic", "de-en", "val"),
+    )
+    assert pairs.source == [pair.source for pair in synthetic.sample(20, split="valid")]
+    assert (pairs.source, pairs.target) == (turned.target, turned.source)
+    with pytest.raises(
+        InputError, match="synthetic has no en-fr val: languages are en-de and de-en"
+    ):
+        load_pairs("synthetic", "en-fr", "val")
+    with pytest.raises(
+        InputError,
+        match=r"synthetic has no en-de test_2016_flickr: .*splits train, val",
+    ):
+        load_pairs("synthetic", "en-de", "test_2016_flickr")

@@ -1,0 +1,743 @@
+"""Encoding once: the same tokens as in memory, whatever was interrupted, damaged or
+done by whom.
+"""
+
+import errno
+import io
+import json
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aiayn.data import (
+    Batches,
+    Pairs,
+    Vocabulary,
+    encode_pairs,
+    load_pairs,
+    shards,
+    train_vocabulary,
+)
+from aiayn.data import tokenized as encoding
+from aiayn.data.io import write_atomically
+from aiayn.data.tokenized import Encoded, check_script, encode_corpus
+from aiayn.errors import InputError
+
+ENGLISH = [
+    f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}"
+    for number in range(97)
+]
+GERMAN = [
+    f"Die Katze Nummer {number} sieht den Hund, und der Hund schläft"
+    for number in range(97)
+]
+PAIRS = Pairs(ENGLISH, GERMAN, "my.en", "my.de")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabulary([*ENGLISH, *GERMAN], 90)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test, and ten pairs a shard."""
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoding, "SHARD_PAIRS", 10)
+    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", 1)  # so that they are made in order
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The shards that were made by this process, as the list grows."""
+    made, encode_shard = list[str](), shards.encode_shard
+
+    def noted(path: Path, *arguments: Any) -> Any:
+        made.append(path.stem)
+        return encode_shard(path, *arguments)
+
+    monkeypatch.setattr(encoding, "encode_shard", noted)
+    return made
+
+
+def complaint(*arguments: Any, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        encode_corpus(*arguments, **options)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def lists(encoded: Encoded) -> list[tuple[list[int], ...]]:
+    return [
+        tuple(side.tolist() for side in encoded[index]) for index in range(len(encoded))
+    ]
+
+
+def same(
+    encoded: Encoded,
+    vocabulary: Vocabulary,
+    pairs: Pairs = PAIRS,
+    max_length: int = 256,
+) -> bool:
+    """Whether it holds what `encode_pairs` gives, with the right lengths."""
+    expected = encode_pairs(vocabulary, pairs, max_length, skip_long=True)
+    lengths = [[len(source), len(target)] for source, target in expected]
+    return lists(encoded) == expected and encoded.lengths.tolist() == lengths
+
+
+# What comes out
+
+
+@pytest.mark.parametrize("number", [1, 9, 10, 11, 97])
+def test_it_is_what_encode_pairs_gives(vocabulary: Vocabulary, number: int) -> None:
+    pairs = Pairs(ENGLISH[:number], GERMAN[:number])
+    encoded = encode_corpus(vocabulary, pairs, 256)
+    assert len(encoded) == number and same(encoded, vocabulary, pairs)
+    assert encoded.lengths.shape == (number, 2) and encoded.tokens.dtype == np.uint16
+    assert lists(encoded)[-1] == tuple(side.tolist() for side in encoded[-1])
+    with pytest.raises(IndexError):
+        encoded[number]
+
+
+def test_a_file_gives_the_same_as_a_list(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    (tmp_path / "train.en").write_text("\n".join(ENGLISH))
+    (tmp_path / "train.de").write_text("\r\n".join(GERMAN))
+    pairs = load_pairs(str(tmp_path), "en-de", "train")
+    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary)
+
+
+def test_numbers_of_a_large_vocabulary_need_four_bytes(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = [shards.token_type(size) for size in (1, 65_536, 65_537, 200_000)]
+    assert kinds == ["uint16", "uint16", "uint32", "uint32"]
+    monkeypatch.setattr(shards, "token_type", lambda _: "uint32")
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
+    assert encoded.tokens.dtype == np.uint32 and same(encoded, vocabulary)
+
+
+def test_batches_are_made_from_it(vocabulary: Vocabulary) -> None:
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
+    examples = encode_pairs(vocabulary, PAIRS, 256)
+    mine, expected = (
+        Batches(each, encoded.lengths, 500, seed=1)[3] for each in (encoded, examples)
+    )
+    assert (
+        mine.micro_batches[0].source.tolist()
+        == expected.micro_batches[0].source.tolist()
+    )
+    assert (mine.target_tokens, mine.tokens, mine.positions) == (
+        expected.target_tokens,
+        expected.tokens,
+        expected.positions,
+    )
+
+
+def test_another_process_gets_the_name_and_not_the_content(
+    vocabulary: Vocabulary,
+) -> None:
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
+    assert len(pickle.dumps(encoded)) < 1000 < encoded.tokens.nbytes
+    assert lists(pickle.loads(pickle.dumps(encoded))) == lists(encoded)
+
+
+# Done once
+
+
+def test_what_is_there_is_not_made_again(
+    vocabulary: Vocabulary, jobs: list[str]
+) -> None:
+    first, again = (encode_corpus(vocabulary, PAIRS, 256) for _ in range(2))
+    assert len(jobs) == 10 and lists(first) == lists(again)
+    assert not list(first.folder.glob("*.npz"))
+
+
+def test_what_decides_on_the_tokens_decides_on_the_folder(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = train_vocabulary([*ENGLISH, *GERMAN], 91)
+    changed = Pairs(ENGLISH, [*GERMAN[:-1], "Ende"])
+    turned = Pairs(GERMAN, ENGLISH)
+    folders = [
+        encode_corpus(v, pairs, length).folder
+        for v, pairs, length in [
+            (vocabulary, PAIRS, 256),
+            (other, PAIRS, 256),
+            (vocabulary, changed, 256),
+            (vocabulary, turned, 256),
+            (vocabulary, PAIRS, 255),
+        ]
+    ]
+    monkeypatch.setattr(encoding, "VERSION", encoding.VERSION + 1)
+    folders.append(encode_corpus(vocabulary, PAIRS, 256).folder)
+    assert len(set(folders)) == 6
+
+
+def test_of_several_that_ask_at_once_one_encodes(
+    vocabulary: Vocabulary, jobs: list[str]
+) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(lambda _: encode_corpus(vocabulary, PAIRS, 256), range(4))
+        )
+    assert len(jobs) == 10 and all(same(encoded, vocabulary) for encoded in found)
+
+
+def test_the_progress_is_shown_on_request(
+    vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encode_corpus(vocabulary, PAIRS, 256)
+    assert capsys.readouterr().err == ""
+    encode_corpus(vocabulary, PAIRS, 255, progress=True)
+    assert "97.0/97.0" in capsys.readouterr().err
+
+
+def test_several_shards_are_made_at_a_time(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", 4)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
+
+
+# Sides of unequal length
+
+
+@pytest.mark.parametrize("max_ratio", [1.0, 1.2, 1.5, 100.0, None])
+def test_unequal_pairs_are_left_out_and_counted(
+    vocabulary: Vocabulary, max_ratio: float | None
+) -> None:
+    expected = [
+        (source, target)
+        for source, target in encode_pairs(vocabulary, PAIRS, 256)
+        if max(len(source), len(target))
+        <= (max_ratio or math.inf) * min(len(source), len(target))
+    ]
+    if not expected:
+        assert "max_ratio; raise it" in complaint(
+            vocabulary, PAIRS, 256, max_ratio=max_ratio
+        )
+        return
+    for _ in range(2):  # the second time from the cache
+        encoded = encode_corpus(vocabulary, PAIRS, 256, max_ratio=max_ratio)
+        assert lists(encoded) == expected
+        assert (encoded.dropped, encoded.unequal) == (0, 97 - len(expected))
+
+
+def test_long_and_unequal_pairs_are_counted_apart(vocabulary: Vocabulary) -> None:
+    pairs = Pairs(
+        [*ENGLISH[:9], "long " * 400, ENGLISH[0]],
+        [*GERMAN[:9], "lang " * 400, "Ja"],
+        "my.en",
+        "my.de",
+    )
+    encoded = encode_corpus(vocabulary, pairs, 256, True, max_ratio=3.0)
+    assert (len(encoded), encoded.dropped, encoded.unequal) == (9, 1, 1)
+    assert "my.en, line 10" in complaint(vocabulary, pairs, 256, max_ratio=3.0)
+
+
+# Read once
+
+
+def test_files_that_have_not_changed_are_not_read_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start of eight workers after a crash would read gigabytes eight times."""
+    first, read = encode_corpus(vocabulary, PAIRS, 256), []
+    real = encoding.crc_of
+    monkeypatch.setattr(
+        encoding, "crc_of", lambda path: (read.append(path.name), real(path))[1]
+    )
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary) and not read
+    os.utime(first.folder / "tokens")  # as a copy of it would be
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert read == ["tokens"]
+
+
+# Interruptions and damage
+
+
+def interrupt(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, after: int
+) -> Path:
+    """Encode, and break off behind so many shards; gives the folder."""
+    encode_shard, made = shards.encode_shard, list[Path]()
+
+    def breaks_off(path: Path, *arguments: Any) -> Any:
+        if len(made) == after:
+            raise KeyboardInterrupt
+        made.append(path)
+        return encode_shard(path, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encoding, "encode_shard", breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            encode_corpus(vocabulary, PAIRS, 256)
+    return made[0].parent
+
+
+def test_it_goes_on_where_it_stopped(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    interrupt(vocabulary, monkeypatch, after=6)
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert jobs == ["00006", "00007", "00008", "00009"]
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flip(content: bytes) -> bytes:
+    """Change one bit in the middle of the tokens."""
+    place = content.index(b"tokens.npy") + 200
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"]
+)
+def test_a_damaged_shard_is_made_again(
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: list[str],
+    damage: Any,
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=9)
+    shard = folder / "00004.npz"
+    shard.write_bytes(damage(shard.read_bytes()))
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert jobs == ["00004", "00009"]
+
+
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts", "report.json"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "gone", "changed"])
+def test_damaged_files_are_made_again(
+    vocabulary: Vocabulary, jobs: list[str], name: str, damage: str
+) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        changed = content[:20] + b"x" + content[21:]
+        path.write_bytes(
+            {"cut": cut(content), "empty": b"", "changed": changed}[damage]
+        )
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert len(jobs) == 20
+    if name != "report.json":  # which says when
+        assert path.read_bytes() == content
+
+
+def test_what_a_killed_process_left_is_removed(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=3)
+    (folder / ".00003.npz.123.part").write_bytes(b"half of it")
+    encode_corpus(vocabulary, PAIRS, 256)
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "lengths",
+        "lock",
+        "report.json",
+        "starts",
+        "tokens",
+    ]
+
+
+SCRIPT = """
+import pickle, sys
+from aiayn.data import tokenized as encoding
+if __name__ == "__main__":
+    vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
+    encoding.SHARD_PAIRS = 200
+    encoding.encode_corpus(vocabulary, pairs, 256)
+"""
+
+
+@pytest.mark.nightly
+def test_kill_9_at_any_moment(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """Again and again; what is found afterwards is always whole."""
+    pairs = Pairs(ENGLISH * 200, GERMAN * 200)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, pairs)))
+    counts = []
+    for number in range(2):
+        command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
+        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        # Kill it some moments after it has made more shards.
+        limit = time.monotonic() + 300
+        while process.poll() is None and time.monotonic() < limit:
+            if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
+                break
+            time.sleep(0.005)
+        time.sleep(0.03 * number)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        counts.append(len(list(cache.rglob("*.npz"))))
+    monkeypatch.setattr(encoding, "SHARD_PAIRS", 200)
+    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary, pairs)
+
+
+STARTER = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from aiayn.data.tokenized import check_script
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        print(pool.submit(check_script).result())
+"""
+
+
+def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
+    tmp_path: Path,
+) -> None:
+    """Its processes would begin the whole work again; whoever works below the question
+    is left alone.
+    """
+    check_script()
+    (tmp_path / "asks.py").write_text(STARTER)
+    (tmp_path / "does_not.py").write_text(
+        STARTER.replace('if __name__ == "__main__":', "check_script()\nif True:")
+    )
+    done, refused = (
+        subprocess.run(
+            [sys.executable, tmp_path / name],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        for name in ("asks.py", "does_not.py")
+    )
+    assert done.returncode == 0 and done.stdout == "None\n"
+    assert (
+        refused.returncode
+        and "InputError: in a script, call this below" in refused.stderr
+    )
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path
+) -> None:
+    real, calls = getattr(os, call), []
+
+    def full(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) > 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"os.{call}", full)
+        message = complaint(vocabulary, PAIRS, 256)
+    assert (
+        "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
+    )
+    assert "let AIAYN_CACHE name another folder or make room" in message
+    assert not list(cache.rglob("*.part"))
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+
+
+def test_a_shard_that_cannot_be_written(vocabulary: Vocabulary, cache: Path) -> None:
+    folder = (
+        cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model, math.inf)
+    )
+    folder.mkdir(parents=True)
+    (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
+    assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256)
+
+
+def test_a_cache_that_cannot_be_used(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("here first")
+    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
+    message = complaint(vocabulary, PAIRS, 256)
+    assert (
+        str(tmp_path / "file") in message
+        and "let AIAYN_CACHE name another folder" in message
+    )
+
+
+def test_a_cache_that_cannot_be_read(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
+
+    def refuse(path: Path, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    # The tests may run as root, who may read everything.
+    monkeypatch.setattr(Path, "open", refuse)
+    message = complaint(vocabulary, PAIRS, 256)
+    assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
+
+
+def test_a_cache_that_can_only_be_read(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is whole is used without writing, a lock included."""
+    encode_corpus(vocabulary, PAIRS, 256)
+    monkeypatch.setattr(
+        Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made")
+    )
+    monkeypatch.setattr(
+        "aiayn.data.io.FileLock", lambda *_: pytest.fail("a lock was taken")
+    )
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+
+
+# Sentences that are too long, and other people's vocabularies
+
+
+def long_ones() -> Pairs:
+    english, german = list(ENGLISH), list(GERMAN)
+    english[33], german[71] = "long " * 10_000, "lang " * 10_000
+    return Pairs(english, german, "my.en", "my.de")
+
+
+def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
+    tokens = len(vocabulary.encode(["long " * 10_000])[0])
+    message = complaint(vocabulary, long_ones(), 256)
+    assert message.startswith(
+        f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
+    )
+    assert "(skip_long)" in message
+
+
+def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
+    complaint(vocabulary, long_ones(), 256)
+    encoded = encode_corpus(vocabulary, long_ones(), 256, skip_long=True)
+    assert (
+        encoded.dropped == 2
+        and len(encoded) == 95
+        and same(encoded, vocabulary, long_ones())
+    )
+    # From the cache.
+    assert encode_corpus(vocabulary, long_ones(), 256, skip_long=True).dropped == 2
+    assert len(jobs) == 10  # the shards from before the complaint were kept
+    # They are no excuse.
+    assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)
+
+
+def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
+    for pairs in (long_ones(), Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")):
+        with pytest.raises(InputError) as caught:
+            encode_pairs(vocabulary, pairs, 256)
+        assert complaint(vocabulary, pairs, 256) == str(caught.value)
+
+
+def test_nothing_is_left(vocabulary: Vocabulary) -> None:
+    message = complaint(vocabulary, PAIRS, 2, skip_long=True)
+    assert message == "my.en: no pairs of at most max_length=2 tokens; raise it"
+
+
+def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
+    assert encode_corpus(vocabulary, PAIRS, 256).unknown == 0
+    russian = Pairs(
+        ["Кошка спит.", "Собака видит кошку."], ENGLISH[:2], "my.ru", "my.en"
+    )
+    for _ in range(2):  # also when it is there already
+        with pytest.warns(
+            UserWarning,
+            match=r"^my\.ru: \d+% of the tokens are unknown to the vocabulary",
+        ):
+            encoded = encode_corpus(vocabulary, russian, 256)
+        assert encoded.unknown > 0.1
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "O",
+        "object",
+        "uint8",
+        "int64",
+        "V16",
+        "M8[s]",
+        "U4",
+        "float16",
+        None,
+        3,
+        ["u2"],
+        {},
+    ],
+)
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
+def test_a_poisoned_cache_chooses_no_type(
+    vocabulary: Vocabulary, name: str, kind: Any
+) -> None:
+    """Numpy would take the bytes of a file for pointers if the type were O."""
+    if (name, kind) == ("starts", "int64"):
+        return
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
+    report = json.loads(path.read_text())
+    report["files"][name][0] = kind
+    path.write_text(json.dumps(report))
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+
+
+@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda old: old[:-8], lambda old: old + b"\0", lambda old: old * 2, lambda _: b""],
+)
+def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> None:
+    """Even if the checksums are right."""
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
+    (folder / name).write_bytes(change((folder / name).read_bytes()))
+    report = json.loads((folder / "report.json").read_text())
+    size, _ = report["seen"][name] = shards.size_and_time(folder / name)
+    report["files"][name][1:] = size, shards.crc_of(folder / name)
+    (folder / "report.json").write_text(json.dumps(report))
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dropped": 1, "first_dropped": [1, 2, 3]},
+        {"dropped": -1},
+        {"dropped": "0"},
+        {"dropped": None},
+        {"dropped": 97},
+        {"unequal": 1},
+        {"unequal": -1},
+        {"unequal": None},
+        {"seen": None},
+        {"seen": {}},
+        {"first_dropped": [1, 2]},
+        {"unknown": "much"},
+        {"unknown": float("nan")},
+        {"unknown": 2},
+        {"unknown": None},
+    ],
+)
+def test_what_a_report_says_has_to_fit(
+    vocabulary: Vocabulary, change: dict[str, Any]
+) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    encoded = encode_corpus(vocabulary, PAIRS, 256)
+    assert same(encoded, vocabulary) and (encoded.dropped, encoded.unknown) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"],
+)
+def test_a_report_that_is_no_json(vocabulary: Vocabulary, content: bytes) -> None:
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
+    path.write_bytes(content)
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+
+
+@pytest.mark.parametrize("name", ["report.json", "tokens"])
+def test_a_cache_of_pipes(vocabulary: Vocabulary, name: str) -> None:
+    """Nobody waits for what comes through them."""
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
+    path.unlink()
+    os.mkfifo(path)
+    message = complaint(vocabulary, PAIRS, 256)
+    assert "cannot be used (it is a pipe" in message and "AIAYN_CACHE" in message
+
+
+def arrays(**changes: Any) -> Any:
+    """Changes the arrays of a shard, each of which its function gets."""
+
+    def changed(content: bytes) -> bytes:
+        written = io.BytesIO()
+        with np.load(io.BytesIO(content)) as shard:
+            parts = {
+                name: changes.get(name, lambda part: part)(shard[name])
+                for name in shard
+            }
+        np.savez(
+            written, **{name: part for name, part in parts.items() if part is not None}
+        )
+        return written.getvalue()
+
+    return changed
+
+
+def bare(_: bytes) -> bytes:
+    """A file of numpy with one array, and no archive."""
+    written = io.BytesIO()
+    np.save(written, np.zeros(3))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        bare,
+        lambda _: pickle.dumps("a pickle"),
+        arrays(tokens=lambda part: part.astype(object)),
+        arrays(tokens=lambda part: part.astype("int64")),
+        arrays(tokens=lambda part: part.astype("float16")),
+        arrays(tokens=lambda part: part[:-1]),
+        arrays(tokens=lambda part: part.reshape(1, -1)),
+        arrays(tokens=lambda _: None),
+        arrays(lengths=lambda part: part[:-1]),
+        arrays(lengths=lambda part: part.T),
+        arrays(lengths=lambda part: part.astype("U9")),
+        arrays(lengths=lambda part: np.array(5, part.dtype)),
+        arrays(left_out=lambda part: np.zeros((1, 3), part.dtype)),
+        arrays(left_out=lambda part: part.astype("uint8")),
+        arrays(left_out=lambda part: part.reshape(3, 0)),
+    ],
+)
+def test_a_poisoned_shard_is_made_again(
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: list[str],
+    damage: Any,
+) -> None:
+    folder = interrupt(vocabulary, monkeypatch, after=9)
+    (folder / "00004.npz").write_bytes(damage((folder / "00004.npz").read_bytes()))
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert jobs == ["00004", "00009"]
+
+
+def test_shards_of_another_size_are_made_again(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
+) -> None:
+    interrupt(vocabulary, monkeypatch, after=3)
+    monkeypatch.setattr(encoding, "SHARD_PAIRS", 20)
+    jobs.clear()
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary) and len(jobs) == 5
+
+
+def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:
+    folder = encode_corpus(vocabulary, PAIRS, 256).folder
+    for report in (
+        [],
+        {},
+        {"files": 3},
+        {"files": {"tokens": []}},
+        {"files": {"nothing": ["uint16", 0, 0]}},
+    ):
+        write_atomically(folder / "report.json", json.dumps(report).encode())
+        assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)

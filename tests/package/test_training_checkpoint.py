@@ -1,0 +1,708 @@
+"""Checkpoints: what is saved comes back, half of it never appears, and what is damaged
+is refused by name.
+"""
+
+import hashlib
+import json
+import math
+import os
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from small_runs import (
+    NUMBERS,
+    QUICK,
+    TINY,
+    ZAHLEN,
+    complaint,
+    kept,
+    plan_of,
+    same,
+    tensors,
+)
+
+import aiayn.training.checkpoint
+from aiayn.data import Batch, Batches, Vocabulary, make_batch, train_vocabulary
+from aiayn.data.batching import lengths_of
+from aiayn.data.vocabulary import EOS_ID
+from aiayn.model import Transformer
+from aiayn.training import load_checkpoint, recipe
+from aiayn.training.checkpoint import (
+    expected_shapes,
+    list_checkpoints,
+    read_tensors,
+    save_checkpoint,
+)
+from aiayn.training.checkpoint_metadata import Description, read_description
+from aiayn.training.optimizer import make_optimizer
+from aiayn.training.resume import restore
+from aiayn.training.run_folder import Run, prune_checkpoints
+from aiayn.training.step import Objective, training_step
+from aiayn.translation import Translator
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabulary([" ".join(NUMBERS), " ".join(ZAHLEN)], TINY.vocabulary_size)
+
+
+def random_batch(seed: int = 0, size: int = 5) -> Batch:
+    draw = random.Random(seed)
+    sides = [
+        [draw.randrange(4, 60) for _ in range(draw.randint(1, 9))] + [EOS_ID]
+        for _ in range(2 * size)
+    ]
+    return make_batch(list(zip(sides[:size], sides[size:], strict=True)))
+
+
+@pytest.fixture
+def saved(tmp_path: Path, vocabulary: Vocabulary) -> tuple[Path, Transformer]:
+    model = Transformer(TINY).eval()
+    description = Description(TINY, step=1)
+    save_checkpoint(tmp_path / "saved", model, vocabulary, description)
+    return tmp_path / "saved", model
+
+
+def test_a_checkpoint_gives_back_the_model(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
+    folder, model = saved
+    again, words = load_checkpoint([folder])
+    assert (
+        again.config == model.config
+        and words.model == vocabulary.model
+        and not again.training
+    )
+    batch = random_batch()
+    assert torch.equal(
+        again(batch.source, batch.target), model(batch.source, batch.target)
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "vocabulary.model",
+    ]
+    assert list_checkpoints(folder) == [folder]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "none"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_every_kind_of_model_can_be_kept(
+    tmp_path: Path, vocabulary: Vocabulary, positions: Any, shared: bool
+) -> None:
+    model = Transformer(
+        replace(
+            TINY, positions=positions, share_embeddings=shared, score="additive", d_k=5
+        )
+    )
+    save_checkpoint(tmp_path / "saved", model, vocabulary)
+    again, _ = load_checkpoint([tmp_path / "saved"])
+    assert same(dict(again.named_parameters()), dict(model.named_parameters()))
+    stored = tensors(tmp_path / "saved")
+    # A shared matrix is there once.
+    assert ("source_embeddings.weight" in stored) != shared
+    assert (again.source_embeddings.weight is again.target_embeddings.weight) == shared
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_mean_is_that_of_every_tensor(
+    tmp_path: Path, vocabulary: Vocabulary, shared: bool
+) -> None:
+    models = [Transformer(replace(TINY, share_embeddings=shared)) for _ in range(5)]
+    folders = [tmp_path / f"saved-{k}" for k in range(5)]
+    for folder, model in zip(folders, models, strict=True):
+        save_checkpoint(folder, model, vocabulary)
+    mean, _ = load_checkpoint(folders)
+    for name, weight in mean.named_parameters():
+        values = torch.stack([model.get_parameter(name) for model in models])
+        assert torch.equal(weight, values.double().mean(dim=0).float())
+    assert (mean.source_embeddings.weight is mean.target_embeddings.weight) == shared
+
+
+def change(folder: Path, name: str, value: Any) -> None:
+    path = folder / "config.json"
+    description = json.loads(path.read_text())
+    description["model"][name] = value
+    path.write_text(json.dumps(description))
+
+
+def rewrite(folder: Path, **changes: torch.Tensor | None) -> None:
+    path = folder / "model.safetensors"
+    tensors: dict[str, Any] = safetensors.torch.load_file(path) | changes
+    safetensors.torch.save_file(
+        {name: tensor for name, tensor in tensors.items() if tensor is not None}, path
+    )
+
+
+def pipe(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+
+
+def link(folder: Path, name: str, target: str) -> None:
+    (folder / name).unlink()
+    (folder / name).symlink_to(target)
+
+
+def flip_vocabulary(folder: Path) -> None:
+    """One letter of a piece is another: still a vocabulary, of the same size."""
+    path = folder / "vocabulary.model"
+    words = Vocabulary(path.read_bytes())
+    piece = max(words.pieces(list(range(4, len(words)))), key=len).encode()
+    path.write_bytes(words.model.replace(piece, piece[:-1] + b"#"))
+
+
+FIRST = "decoder.layers.0.feed_forward.W_1.bias"
+FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
+    "cut short": (
+        lambda folder: os.truncate(folder / "model.safetensors", 5000),
+        ["model.safetensors: damaged or not there (", "use the checkpoint before it"],
+    ),
+    "empty": (
+        lambda folder: os.truncate(folder / "model.safetensors", 0),
+        ["model.safetensors: damaged"],
+    ),
+    "junk": (
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 999),
+        ["damaged or not there"],
+    ),
+    "a pickle": (
+        lambda folder: torch.save({}, folder / "model.safetensors"),
+        ["damaged or not there"],
+    ),
+    "no weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        ["damaged or not there"],
+    ),
+    "no configuration": (
+        lambda folder: (folder / "config.json").unlink(),
+        ["config.json: not a configuration ("],
+    ),
+    "cut configuration": (
+        lambda folder: os.truncate(folder / "config.json", 50),
+        ["not a configuration"],
+    ),
+    "not UTF-8": (
+        lambda folder: (folder / "config.json").write_bytes(b"\xff{}"),
+        ["not a configuration"],
+    ),
+    "a list": (
+        lambda folder: (folder / "config.json").write_text("[1, 2]"),
+        ["not a configuration"],
+    ),
+    "another program's": (
+        lambda folder: (folder / "config.json").write_text(
+            '{"model": {"hidden_size": 768}}'
+        ),
+        ["config.json: model.", "architecture"],
+    ),
+    "impossible": (
+        lambda folder: change(folder, "h", 3),
+        ["d_model=16 does not divide into h=3 heads"],
+    ),
+    "another width": (
+        lambda folder: change(folder, "d_ff", 64),
+        [f"model.safetensors: {FIRST} is (32,), but the configuration wants (64,)"],
+    ),
+    "fewer layers": (
+        lambda folder: change(folder, "N", 2),
+        ["layers.1.", "is missing, but the configuration wants ("],
+    ),
+    "a tensor too many": (
+        lambda folder: rewrite(folder, another=torch.zeros(2, 3)),
+        ["another is (2, 3), but the configuration wants not to be there"],
+    ),
+    "a tensor too few": (
+        lambda folder: rewrite(folder, **{FIRST: None}),
+        [f"{FIRST} is missing, but the configuration wants (32,)"],
+    ),
+    "a folder for weights": (
+        lambda folder: (
+            (folder / "model.safetensors").unlink(),
+            (folder / "model.safetensors").mkdir(),
+        ),
+        ["model.safetensors: damaged or not there (it is a folder; name a file)"],
+    ),
+    "a pipe for weights": (
+        lambda folder: pipe(folder, "model.safetensors"),
+        ["name a file"],
+    ),
+    "a pipe for a configuration": (
+        lambda folder: pipe(folder, "config.json"),
+        ["name a file"],
+    ),
+    "a device": (
+        lambda folder: link(folder, "model.safetensors", "/dev/zero"),
+        ["name a file"],
+    ),
+    "endless": (
+        lambda folder: link(folder, "config.json", "/dev/zero"),
+        ["name a file"],
+    ),
+    "long": (
+        lambda folder: (folder / "config.json").write_text(" " * 1_000_001 + "{}"),
+        ["config.json: not a configuration", "more than 1,000,000 bytes"],
+    ),
+    "nested": (
+        lambda folder: (folder / "config.json").write_text("[" * 400_000),
+        ["not a configuration"],
+    ),
+    "an escape": (
+        lambda folder: change(folder, "\x1b[2J\nN", 1),
+        ["config.json: model.", "no such field"],
+    ),
+    "an endless name": (
+        lambda folder: change(folder, "n" * 9999, 1),
+        ["config.json: model.", "no such field"],
+    ),
+    "another kind": (
+        lambda folder: change(folder, "architecture", ["transformer"]),
+        ["config.json: model.architecture=['transformer']: is not known"],
+    ),
+    "nan": (
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.tensor([0.0] * 31 + [math.nan])}
+        ),
+        [
+            f"model.safetensors: {FIRST} has numbers that are not finite;"
+            " use another checkpoint"
+        ],
+    ),
+    "inf": (
+        lambda folder: rewrite(folder, **{FIRST: torch.full((32,), -math.inf)}),
+        ["not finite"],
+    ),
+    "beyond float32": (
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.full((32,), 1e300, dtype=torch.float64)}
+        ),
+        [f"the mean of {FIRST} is not finite"],
+    ),
+    "complex": (
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.zeros(32, dtype=torch.complex64)}
+        ),
+        [f"{FIRST} is of type C64, not one of F16, BF16, F32, F64"],
+    ),
+    "float8": (
+        lambda folder: rewrite(
+            folder, **{FIRST: torch.zeros(32, dtype=torch.float8_e4m3fn)}
+        ),
+        [f"{FIRST} is of type F8_E4M3"],
+    ),
+    "whole numbers": (
+        lambda folder: rewrite(folder, **{FIRST: torch.zeros(32, dtype=torch.int64)}),
+        [f"{FIRST} is of type I64"],
+    ),
+    "a name of many lines": (
+        lambda folder: rewrite(folder, **{"a\nb\x1b[2J": torch.zeros(1)}),
+        ["a?b?[2J is (1,), but the configuration wants not to be there"],
+    ),
+    "a flipped bit": (
+        flip_vocabulary,
+        ["the vocabulary does not have the checksum in config.json"],
+    ),
+    "no vocabulary": (
+        lambda folder: (folder / "vocabulary.model").unlink(),
+        ["vocabulary.model: no vocabulary"],
+    ),
+    "junk vocabulary": (
+        lambda folder: (folder / "vocabulary.model").write_bytes(b"junk"),
+        ["vocabulary.model: no vocabulary"],
+    ),
+    "another vocabulary": (
+        lambda folder: train_vocabulary([" ".join(NUMBERS)], 40).save(
+            folder / "vocabulary.model"
+        ),
+        [
+            "a vocabulary of 40 pieces for a model of 60",
+            "put back the vocabulary.model",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_in_checkpoints(saved: tuple[Path, Transformer], fault: str) -> None:
+    folder, _ = saved
+    damage, said = FAULTS[fault]
+    damage(folder)
+    message = complaint(load_checkpoint, [folder])
+    assert message.startswith(str(folder)) and all(part in message for part in said)
+    assert message.isprintable() and len(message) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("d_model", 10**6),
+        ("d_model", 10**9),
+        ("d_model", 10**400),
+        ("d_model", 16.0),
+        ("d_ff", 10**9),
+        ("d_k", 10**9),
+        ("N", 10**6),
+        ("N", 99_999),
+        ("N", 1.0),
+        ("N", True),
+        ("N", None),
+        ("N", [1]),
+        ("h", True),
+        ("h", 10**9),
+        ("vocabulary_size", 10**9),
+        ("vocabulary_size", "60"),
+        ("max_length", 30_000_000),
+        ("dropout", "0.1"),
+        ("dropout", math.nan),
+        ("dropout", True),
+        ("share_embeddings", 1),
+        ("attention_bias", 0),
+        ("score", ["scaled"]),
+        ("norm", None),
+        ("positions", {}),
+        ("pad_id", False),
+    ],
+)
+def test_a_configuration_that_cannot_be_costs_no_memory(
+    name: str,
+    value: Any,
+    saved: tuple[Path, Transformer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder, _ = saved
+    change(folder, name, value)
+    build = aiayn.training.checkpoint.build
+
+    def without_numbers(config: Any) -> Any:
+        assert torch.get_default_device().type == "meta"
+        return build(config)
+
+    monkeypatch.setattr(aiayn.training.checkpoint, "build", without_numbers)
+    assert complaint(load_checkpoint, [folder]).startswith(str(folder))
+
+
+@pytest.mark.parametrize("growth", [2, 10**9])
+def test_a_convolution_that_grows_without_end(
+    growth: int, saved: tuple[Path, Transformer]
+) -> None:
+    """`growth` to the power of N is never computed for an N that is out of bounds."""
+    folder, _ = saved
+    shape = recipe("conv").model.to_dict() | {"growth": growth, "N": 10**9}
+    (folder / "config.json").write_text(json.dumps({"model": shape}))
+    assert "model.N=1000000000: should be less" in complaint(load_checkpoint, [folder])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dropout", 0), ("dropout", 1), ("d_k", 8), ("d_v", None)]
+)
+def test_a_configuration_that_somebody_wrote_by_hand(
+    name: str, value: Any, saved: tuple[Path, Transformer]
+) -> None:
+    change(saved[0], name, value)
+    load_checkpoint([saved[0]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_other_precision(
+    dtype: torch.dtype, saved: tuple[Path, Transformer]
+) -> None:
+    folder, model = saved
+    rewrite(
+        folder,
+        **{
+            name: weight.to(dtype)
+            for name, weight in model.state_dict().items()
+            if "W_" in name
+        },
+    )
+    again, _ = load_checkpoint([folder])
+    torch.testing.assert_close(
+        again.state_dict(), model.state_dict(), rtol=1e-2, atol=1e-2
+    )
+
+
+WRONG: dict[str, list[Any]] = {
+    "step": [-5, "3", 3.0, True],
+    "minutes": ["1", -1, math.inf, math.nan, False, 10**400],
+    "data": [5, ["a"], {}],
+    "pair": [5, ["en", "de"]],
+    "due": [0, "no", None],
+    "sums": [[], 5, {"loss": None}, {"loss": math.inf}, {"loss": True}],
+    "scaler": ["x", {"scale": "65536"}, {"scale": math.nan}],
+    "training": [[], "text", 5],
+    "anything else": [1],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]]
+)
+def test_a_description_that_cannot_be(
+    name: str, value: Any, saved: tuple[Path, Transformer]
+) -> None:
+    path = saved[0] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    message = complaint(read_description, saved[0])
+    assert message.startswith(f"{path}: {name}=") or "no such field" in message
+    assert len(message) < len(str(path)) + 150
+
+
+def test_a_recipe_in_a_description_is_checked_as_any(
+    saved: tuple[Path, Transformer],
+) -> None:
+    path, training = saved[0] / "config.json", QUICK.to_dict()
+    training["optimizer"]["warmup"] = 0
+    path.write_text(json.dumps({"training": training}))
+    message = complaint(read_description, saved[0])
+    assert message.startswith(f"{path}: training.optimizer.warmup=0: should be")
+
+
+def test_a_model_that_was_saved_by_other_means(saved: tuple[Path, Transformer]) -> None:
+    path = saved[0] / "config.json"
+    description = json.loads(path.read_text())
+    path.write_text(json.dumps({"model": description["model"]}))  # without a checksum
+    assert read_description(saved[0]) == Description(TINY)
+    load_checkpoint([saved[0]])
+
+
+def test_the_root_is_no_checkpoint(vocabulary: Vocabulary) -> None:
+    assert "cannot become a checkpoint" in complaint(
+        save_checkpoint, Path("/"), Transformer(TINY), vocabulary
+    )
+
+
+def test_one_bad_checkpoint_among_several(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
+    folder, _ = saved
+    narrow, cut = folder.with_name("narrow"), folder.with_name("cut")
+    save_checkpoint(narrow, Transformer(replace(TINY, d_ff=8)), vocabulary)
+    shutil.copytree(folder, cut)
+    os.truncate(cut / "model.safetensors", 5000)
+    message = complaint(load_checkpoint, [narrow, folder])
+    assert message.startswith(f"{narrow / 'model.safetensors'}: {FIRST} is (8,)")
+    assert complaint(load_checkpoint, [cut, folder]).startswith(
+        f"{cut / 'model.safetensors'}: damaged"
+    )
+
+
+def test_a_folder_without_models(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert f"{folder}: no model here (" in complaint(list_checkpoints, folder)
+        assert "train one first" in complaint(Translator.load, folder)
+
+
+def test_nothing_is_overwritten(
+    saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
+    folder, model = saved
+    message = complaint(save_checkpoint, folder, Transformer(TINY), vocabulary)
+    assert message == (
+        f"{folder}: cannot become a checkpoint; name a new folder, or remove this one"
+    )
+    assert same(tensors(folder), dict(model.named_parameters()))
+    assert os.listdir(folder.parent) == ["saved"]
+
+
+def test_a_checkpoint_below_a_file(tmp_path: Path, vocabulary: Vocabulary) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    message = complaint(
+        save_checkpoint, tmp_path / "file" / "saved", Transformer(TINY), vocabulary
+    )
+    assert "saved: cannot be written (" in message and os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SafetensorError("No space left")]
+)
+@pytest.mark.parametrize("call", ["save_file", "os.rename"])
+def test_a_full_disk_leaves_no_half_checkpoint(
+    tmp_path: Path,
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    call: str,
+) -> None:
+    def full(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(f"aiayn.training.checkpoint.{call}", full)
+    message = complaint(
+        save_checkpoint, tmp_path / "saved", Transformer(TINY), vocabulary
+    )
+    assert (
+        "saved: cannot be written (" in message
+        and "No space left" in message
+        and not os.listdir(tmp_path)
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, vocabulary: Vocabulary) -> Callable[..., None]:
+    """Save a step of a run that keeps two checkpoints."""
+    model = Transformer(TINY)
+    run, optimizer = Run(tmp_path), learned(model)
+    run.begin(model, optimizer, vocabulary, plan_of())
+    return lambda step: run.save(step, 0.0, model, optimizer)
+
+
+def test_what_a_killed_program_left_is_no_checkpoint(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
+    run(1)
+    left = tmp_path / "checkpoints" / ".step-0000002.part"
+    left.mkdir()
+    (left / "model.safetensors").write_bytes(b"half")
+    assert kept(tmp_path) == [1]
+    run(2)
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == [
+        "step-0000001",
+        "step-0000002",
+    ]
+    load_checkpoint(list_checkpoints(tmp_path))
+
+
+def test_old_checkpoints_go_only_when_the_new_one_is_there(
+    run: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in (1, 2, 3):
+        run(step)
+    assert kept(tmp_path) == [2, 3]
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(aiayn.training.checkpoint, "save_file", full)
+    assert "step-0000004: cannot be written (" in complaint(run, 4)
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == [
+        "step-0000002",
+        "step-0000003",
+    ]
+
+
+def test_a_step_that_is_saved_is_not_saved_again(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
+    """As when the loss of the step after a checkpoint is no number."""
+    run(1)
+    before = (tmp_path / "checkpoints" / "step-0000001").stat()
+    run(1)
+    assert (tmp_path / "checkpoints" / "step-0000001").stat() == before
+
+
+@pytest.mark.parametrize(
+    ("keep", "best", "stay"),
+    [
+        (3, None, [30, 40, 50]),
+        (3, 10, [10, 30, 40, 50]),
+        (3, 40, [30, 40, 50]),
+        (3, 7, [30, 40, 50]),
+        (1, 20, [20, 50]),
+        (9, 20, [10, 20, 30, 40, 50]),
+    ],
+)
+def test_which_checkpoints_stay(
+    tmp_path: Path, keep: int, best: int | None, stay: list[int]
+) -> None:
+    for step in (10, 20, 30, 40, 50):
+        folder = tmp_path / "checkpoints" / f"step-{step:07d}"
+        folder.mkdir(parents=True)
+        (folder / "optimizer.safetensors").touch()
+    prune_checkpoints(tmp_path, keep, best)
+    assert kept(tmp_path) == stay
+    found = tmp_path.glob("checkpoints/*/optimizer.safetensors")
+    assert {int(path.parent.name[5:]) for path in found} == {40, 50} & set(stay)
+
+
+# Adam's state
+
+
+def learned(model: Transformer, steps: int = 3) -> torch.optim.Optimizer:
+    """An optimizer that has taken some steps."""
+    optimizer = make_optimizer(model)
+    examples = [([5, 6, EOS_ID], [7, 8, 9, EOS_ID]), ([10, EOS_ID], [11, EOS_ID])]
+    batches = Batches(examples, lengths_of(examples), 100, seed=1)
+    for step in range(1, steps + 1):
+        training_step(Objective(model, 0.1), optimizer, batches[step], step, QUICK)
+    return optimizer
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_checkpoint_gives_back_adams_state(
+    tmp_path: Path, vocabulary: Vocabulary, shared: bool
+) -> None:
+    shape = replace(TINY, share_embeddings=shared)
+    model = Transformer(shape)
+    optimizer = learned(model)
+    folder = tmp_path / "step-0000003"
+    now = Description(shape, replace(QUICK, model=shape))
+    was = replace(now, step=3, minutes=1.5)
+    save_checkpoint(folder, model, vocabulary, was, optimizer)
+    again = Transformer(shape)
+    other = make_optimizer(again)
+    found = restore(folder, again, other, now)
+    assert replace(found, vocabulary_sha256=None) == was
+    assert same(dict(again.named_parameters()), dict(model.named_parameters()))
+    states = zip(
+        optimizer.state_dict()["state"].values(),
+        other.state_dict()["state"].values(),
+        strict=True,
+    )
+    assert all(same(one, two) for one, two in states)
+    # The step after it is the same, too.
+    for network, adam in ((model, optimizer), (again, other)):
+        learned_again = Objective(network, 0.1)
+        examples = [([5, EOS_ID], [6, EOS_ID])]
+        batches = Batches(examples, lengths_of(examples), 100, seed=1)
+        training_step(learned_again, adam, batches[4], 4, QUICK)
+    assert same(dict(again.named_parameters()), dict(model.named_parameters()))
+
+
+def test_adams_state_is_stored_under_the_names_of_the_weights(
+    tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    model = Transformer(TINY)
+    save_checkpoint(tmp_path / "saved", model, vocabulary, None, learned(model))
+    stored = tensors(tmp_path / "saved", "optimizer")
+    names = {name for name, _ in model.named_parameters()}
+    assert stored.keys() == {
+        f"{name}/{key}" for name in names for key in ("step", "exp_avg", "exp_avg_sq")
+    }
+    assert stored["target_embeddings.weight/step"] == 3
+
+
+def test_checkpoints_are_listed_by_their_steps(tmp_path: Path) -> None:
+    for step in (999, 100_000, 5, 1_000_000):
+        (tmp_path / "checkpoints" / f"step-{step:07d}").mkdir(parents=True)
+    (tmp_path / "checkpoints" / ".step-0000006.part").mkdir()
+    assert kept(tmp_path) == [5, 999, 100_000, 1_000_000]
+
+
+def test_a_checkpoint_says_what_it_is(saved: tuple[Path, Transformer]) -> None:
+    folder, _ = saved
+    checksum = hashlib.sha256((folder / "vocabulary.model").read_bytes()).hexdigest()
+    found = read_description(folder)
+    assert found == Description(TINY, vocabulary_sha256=checksum, step=1)
+
+
+def test_weights_are_read_without_running_anything(
+    saved: tuple[Path, Transformer],
+) -> None:
+    """The file is a header and numbers: nothing in it is a program."""
+    folder, model = saved
+    content = (folder / "model.safetensors").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    assert set(header) - {"__metadata__"} == {
+        name for name, _ in model.named_parameters()
+    }
+    weights = read_tensors(folder / "model.safetensors", expected_shapes(folder, TINY))
+    assert same(weights, dict(model.named_parameters()))

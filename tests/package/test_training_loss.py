@@ -1,0 +1,434 @@
+"""Dropout and label smoothing of section 5.4, beyond what the chapter checks."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from aiayn.data import make_batch
+from aiayn.model import Transformer, config
+from aiayn.model.dropout import Dropout
+from aiayn.training import loss as regularization
+from aiayn.training.loss import label_smoothed_loss, projected_loss
+from aiayn.training.step import batch_loss
+
+
+def logits_and_labels(tokens: int, V: int) -> tuple[Tensor, Tensor]:
+    logits = 3 * torch.randn(tokens, V, dtype=torch.float64)
+    return logits.requires_grad_(), torch.randint(V, (tokens,))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize(("tokens", "V"), [(1, 2), (7, 5), (40, 300)])
+def test_loss_and_gradient_are_those_of_torch(tokens: int, V: int, epsilon: float):
+    logits, labels = logits_and_labels(tokens, V)
+    loss, nll = label_smoothed_loss(logits, labels, epsilon)
+    theirs = F.cross_entropy(logits, labels, label_smoothing=epsilon, reduction="sum")
+    torch.testing.assert_close(loss, theirs, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        nll, F.cross_entropy(logits, labels, reduction="sum"), rtol=1e-12, atol=1e-12
+    )
+    gradients = (
+        torch.autograd.grad(value, logits, retain_graph=True)[0]
+        for value in (loss, theirs)
+    )
+    torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
+
+
+def test_gradient_is_that_of_finite_differences():
+    logits, labels = logits_and_labels(4, 6)
+    assert torch.autograd.gradcheck(
+        lambda logits: label_smoothed_loss(logits, labels)[0], (logits,)
+    )
+
+
+def test_plain_loss_carries_no_gradient():
+    logits, labels = logits_and_labels(4, 6)
+    loss, nll = label_smoothed_loss(logits, labels)
+    assert loss.requires_grad and not nll.requires_grad
+
+
+def test_loss_is_lowest_at_the_smoothed_labels_and_there_it_is_their_entropy():
+    V, epsilon = 50, 0.1
+    q = torch.full((1, V), epsilon / V, dtype=torch.float64)
+    q[0, 7] += 1 - epsilon
+    logits = q.log().requires_grad_()
+    loss, _ = label_smoothed_loss(logits, torch.tensor([7]), epsilon)
+    assert math.isclose(loss.item(), torch.special.entr(q).sum().item())
+    assert torch.autograd.grad(loss, logits)[0].abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("size", [1e4, -1e4])
+def test_extreme_logits_give_finite_losses(size: float):
+    logits = torch.zeros(2, 9)
+    logits[:, 3] = size
+    loss, nll = label_smoothed_loss(logits, torch.tensor([3, 4]))
+    assert loss.isfinite() and nll.isfinite()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_a_logit_of_minus_infinity_is_what_it_is_to_torch(epsilon: float):
+    """A word that may not be said: only with smoothing is the loss infinite."""
+    logits, labels = logits_and_labels(4, 6)
+    ruled_out = logits.detach().clone()
+    ruled_out[torch.arange(4), (labels + 1) % 6] = -math.inf
+    ruled_out.requires_grad_()
+    loss, nll = label_smoothed_loss(ruled_out, labels, epsilon)
+    theirs = F.cross_entropy(
+        ruled_out, labels, label_smoothing=epsilon, reduction="sum"
+    )
+    torch.testing.assert_close(loss, theirs)
+    assert nll.isfinite()
+    if not epsilon:
+        gradients = (
+            torch.autograd.grad(value, ruled_out)[0] for value in (loss, theirs)
+        )
+        torch.testing.assert_close(*gradients)
+
+
+def test_a_sum_over_tokens_is_the_sum_of_its_parts():
+    logits, labels = logits_and_labels(10, 12)
+    whole = label_smoothed_loss(logits, labels)
+    parts = [
+        label_smoothed_loss(logits[i : i + 1], labels[i : i + 1]) for i in range(10)
+    ]
+    for which in (0, 1):
+        torch.testing.assert_close(whole[which], sum(part[which] for part in parts))
+
+
+def test_padded_positions_have_no_part_in_loss_or_gradient():
+    model = Transformer(config("synthetic", vocabulary_size=40)).double().eval()
+    examples = [([5, 6, 3], [7, 3]), ([8, 3], [9, 10, 11, 12, 13, 3])]
+    batch_loss(model, make_batch(examples), 0.1)[0].backward()
+    together = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    for example in examples:
+        batch_loss(model, make_batch([example]), 0.1)[0].backward()
+    for a, parameter in zip(together, model.parameters(), strict=True):
+        torch.testing.assert_close(a, parameter.grad, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_with_everything_dropped_nothing_of_the_sentence_is_left(norm: str):
+    model = Transformer(config("synthetic", vocabulary_size=20, dropout=1.0, norm=norm))
+    one, other = (
+        model(torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5)))
+        for _ in range(2)
+    )
+    assert torch.equal(one, other)
+    # A fresh norm makes nothing out of nothing.
+    assert torch.equal(one, torch.zeros_like(one))
+
+
+def test_dropout_acts_in_training_alone_and_only_where_the_paper_has_it():
+    model = Transformer(config("base", vocabulary_size=20, N=2))
+    source, target = torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5))
+    assert not torch.equal(model(source, target), model(source, target))
+    model.eval()
+    assert torch.equal(model(source, target), model(source, target))
+    dropouts = {
+        name for name, module in model.named_modules() if isinstance(module, nn.Dropout)
+    }
+    residuals = {
+        f"encoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(2)
+    }
+    residuals |= {
+        f"decoder.layers.{i}.residuals.{j}.dropout" for i in range(2) for j in range(3)
+    }
+    assert dropouts == residuals | {"dropout"}
+    # No dropout is hidden in a function: without these there is none.
+    for name in dropouts:
+        model.get_submodule(name).p = 0.0
+    model.train()
+    assert torch.equal(model(source, target), model(source, target))
+
+
+# The loss without the logits
+
+
+def projection(
+    tokens: int, V: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
+    x, weight = torch.randn(tokens, 6, dtype=dtype), torch.randn(V, 6, dtype=dtype)
+    return x.requires_grad_(), weight.requires_grad_(), torch.randint(V, (tokens,))
+
+
+def whole(
+    x: Tensor, weight: Tensor, labels: Tensor, epsilon: float = 0.1
+) -> tuple[Tensor, Tensor]:
+    """What `projected_loss` has to give: all logits at once."""
+    return label_smoothed_loss(x @ weight.T, labels, epsilon)
+
+
+@pytest.mark.parametrize("chunk", [1, 22, 23, 47, 23 * 5, 10**9])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("tokens", [1, 2, 11])
+def test_projected_loss_is_the_loss_of_the_projection(
+    tokens: int, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Whether one row fits into a chunk or all of them, and if the last chunk is a
+    remainder.
+    """
+    monkeypatch.setitem(regularization.CHUNK, "cpu", chunk)
+    x, weight, labels = projection(tokens, V=23)
+    values = (
+        projected_loss(x, weight, labels, epsilon),
+        whole(x, weight, labels, epsilon),
+    )
+    torch.testing.assert_close(*values, rtol=1e-12, atol=1e-12)
+    gradients = (torch.autograd.grad(7 * loss, (x, weight)) for loss, _ in values)
+    torch.testing.assert_close(*gradients, rtol=1e-11, atol=1e-11)
+
+
+def test_projected_loss_in_single_precision(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(regularization.CHUNK, "cpu", 1000)
+    x, weight, labels = projection(50, V=300, dtype=torch.float32)
+    values = projected_loss(x, weight, labels), whole(x, weight, labels)
+    assert values[0][0].dtype == values[0][1].dtype == torch.float32
+    torch.testing.assert_close(*values, rtol=1e-5, atol=1e-4)
+    gradients = (torch.autograd.grad(loss, (x, weight)) for loss, _ in values)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+def test_projected_loss_has_the_gradient_of_finite_differences(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(regularization.CHUNK, "cpu", 20)
+    x, weight, labels = projection(5, V=9)
+    gradients = torch.autograd.grad(projected_loss(x, weight, labels)[0], (x, weight))
+    for side, gradient in zip((x, weight), gradients, strict=True):
+        flat = side.detach().view(-1)
+        for k in range(len(flat)):
+            losses = []
+            for change in (1e-6, -2e-6):  # up, then down by as much
+                flat[k] += change
+                losses.append(projected_loss(x, weight, labels)[0].item())
+            flat[k] += 1e-6
+            assert (
+                abs((losses[0] - losses[1]) / 2e-6 - gradient.view(-1)[k].item()) < 1e-6
+            )
+
+
+def test_projected_loss_gives_its_gradient_once():
+    """It scales what it keeps in place: a second time the factor would be squared."""
+    x, weight, labels = projection(4, V=9)
+    loss = 3 * projected_loss(x, weight, labels)[0]
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="once"):
+        loss.backward()
+
+
+def test_projected_loss_of_no_words_is_nothing_and_has_a_gradient_of_nothing():
+    """A worker whose piece of the batch is empty still takes part in the sum."""
+    x, weight, labels = projection(0, V=23)
+    loss, nll = projected_loss(x, weight, labels)
+    assert loss.item() == nll.item() == 0
+    gradients = torch.autograd.grad(loss, (x, weight))
+    assert gradients[0].shape == (0, 6) and torch.equal(
+        gradients[1], torch.zeros(23, 6, dtype=torch.float64)
+    )
+
+
+@pytest.mark.parametrize("wanted", ["x", "weight"])
+def test_projected_loss_where_only_one_side_learns(wanted: str):
+    sides = dict(zip(("x", "weight", "labels"), projection(4, V=23), strict=True))
+    learns = sides[wanted]
+    sides = {
+        name: side if name == wanted else side.detach() for name, side in sides.items()
+    }
+    gradients = (
+        torch.autograd.grad(loss(**sides)[0], learns)[0]
+        for loss in (projected_loss, whole)
+    )
+    torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
+
+
+def test_projected_loss_without_a_gradient():
+    x, weight, labels = projection(4, V=23)
+    wanted = whole(x, weight, labels)
+    for found in (
+        torch.no_grad()(projected_loss)(x, weight, labels),
+        projected_loss(x.detach(), weight.detach(), labels),
+    ):
+        torch.testing.assert_close(found, tuple(value.detach() for value in wanted))
+        assert not found[0].requires_grad and not found[1].requires_grad
+    assert not projected_loss(x, weight, labels)[1].requires_grad
+
+
+def test_projected_loss_without_a_gradient_costs_one_product():
+    x, weight, labels = projection(40, V=23)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        projected_loss(x, weight, labels)
+    assert counter.get_total_flops() == 2 * 40 * 23 * 6
+
+
+def test_projected_loss_adds_to_gradients_that_are_there():
+    """As the pieces of a batch do, one after the other."""
+    x, weight, labels = projection(8, V=23)
+    for part in (slice(3), slice(3, 8)):
+        projected_loss(x[part], weight, labels[part])[0].backward()
+    wanted = torch.autograd.grad(whole(x, weight, labels)[0], (x, weight))
+    torch.testing.assert_close((x.grad, weight.grad), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e4, -1e4])
+def test_projected_loss_of_extreme_logits_is_finite(size: float):
+    x, weight = torch.ones(2, 1, requires_grad=True), torch.zeros(9, 1)
+    weight[3] = size
+    loss, nll = projected_loss(x, weight.requires_grad_(), torch.tensor([3, 4]))
+    loss.backward()
+    assert loss.isfinite() and nll.isfinite()
+    assert (
+        x.grad is not None and x.grad.isfinite().all() and weight.grad.isfinite().all()
+    )
+
+
+def test_projected_loss_in_mixed_precision_is_near_and_sums_in_float32():
+    x, weight, labels = projection(200, V=300, dtype=torch.float32)
+    exact = whole(x, weight, labels)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, nll = projected_loss(x, weight, labels)
+    assert loss.dtype == nll.dtype == torch.float32
+    torch.testing.assert_close(loss, exact, rtol=1e-2, atol=0)
+    gradients = (torch.autograd.grad(value, (x, weight)) for value in (loss, exact))
+    for one, other in zip(*gradients, strict=True):
+        assert one.dtype == torch.float32 and (one - other).norm() < 0.02 * other.norm()
+
+
+def test_projected_loss_where_the_model_itself_is_bfloat16():
+    x, weight, labels = projection(200, V=300, dtype=torch.float32)
+    exact = torch.autograd.grad(whole(x, weight, labels)[0], (x, weight))
+    half = [value.detach().bfloat16().requires_grad_() for value in (x, weight)]
+    rough = torch.autograd.grad(projected_loss(*half, labels)[0], half)
+    for one, other in zip(rough, exact, strict=True):
+        assert (
+            one.dtype == torch.bfloat16 and (one - other).norm() < 0.02 * other.norm()
+        )
+
+
+@pytest.mark.parametrize(("factor", "kept"), [(1.0, False), (2.0**12, True)])
+@pytest.mark.parametrize("chunk", [1, 3000 * 7, 10**9])
+def test_projected_loss_in_float16_keeps_small_gradients_by_the_factor_of_the_loss(
+    factor: float, kept: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Wrong words have probabilities of 1e-10 here, which float16 takes for zero."""
+    monkeypatch.setitem(regularization.CHUNK, "cpu", chunk)
+    torch.manual_seed(0)
+    x, weight, labels = projection(20, V=3000, dtype=torch.float32)
+    with torch.no_grad():  # the model is sure of the labels
+        weight.mul_(0.3)[labels] = 4 * x.sign()
+        x.copy_(0.9 * x.sign())
+
+    def gradient(factor: float) -> Tensor:
+        loss, nll = projected_loss(x, weight, labels, 0.0)
+        assert loss.dtype == nll.dtype == torch.float32 and not nll.requires_grad
+        return torch.autograd.grad(factor * loss, weight)[0] / factor
+
+    exact = gradient(1.0)
+    with torch.autocast("cpu", torch.float16):
+        found = gradient(factor)
+    error = (found - exact).norm(dim=1) / exact.norm(dim=1)
+    assert 0 < exact.abs().median() < 1e-8 and (error.median() < 0.02) == kept
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 11])
+def test_projected_loss_in_float16_is_near_that_of_all_logits(tokens: int):
+    x, weight, labels = projection(tokens, V=23, dtype=torch.float32)
+    exact = whole(x, weight, labels)[0]
+    with torch.autocast("cpu", torch.float16):
+        loss, _ = projected_loss(x, weight, labels)
+    torch.testing.assert_close(loss, exact, rtol=1e-2, atol=0)
+    gradients = (torch.autograd.grad(value, (x, weight)) for value in (loss, exact))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.02, atol=0.01)
+
+
+# Dropout
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+def test_dropout_drops_its_share_and_scales_the_rest(p: float):
+    kept = Dropout(p)(torch.ones(1000, 1000))
+    assert set(kept.unique().tolist()) == {0.0, torch.tensor(1 / (1 - p)).item()}
+    share = (kept == 0).double().mean().item()
+    assert abs(share - p) < 5 * math.sqrt(p * (1 - p) / 1e6) + 2**-17
+    assert (
+        abs(kept.double().mean().item() - 1) < 5 * math.sqrt(p / (1 - p) / 1e6) + 2**-16
+    )
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3, 4, 8, 1000])
+def test_dropout_draws_each_number_alone(distance: int):
+    """Four of them come out of one random number: they must not know of each other."""
+    kept = (Dropout(0.5)(torch.ones(1_000_000)) != 0).double() - 0.5
+    assert abs((kept[distance:] * kept[:-distance]).mean().item()) < 5 * 0.25 / 1000
+    columns = kept.view(-1, 4).mean(dim=0)
+    assert columns.abs().max().item() < 5 * 0.5 / 500
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 7), (2, 3, 11), (0,), (4, 0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dropout_keeps_shape_and_kind(shape: tuple[int, ...], dtype: torch.dtype):
+    x = torch.ones(shape, dtype=dtype)
+    y = Dropout(0.5)(x)
+    assert (
+        y.shape == x.shape
+        and y.dtype == dtype
+        and set(y.flatten().tolist()) <= {0.0, 2.0}
+    )
+    assert torch.equal(x, torch.ones(shape, dtype=dtype))
+
+
+def test_dropout_of_what_lies_crosswise_in_memory():
+    x = torch.randn(6, 5).T
+    y = Dropout(0.5)(x)
+    assert y.shape == (5, 6) and torch.equal(y[y != 0], 2 * x[y != 0])
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_dropouts_gradient_passes_where_the_number_did(p: float):
+    x = torch.randn(40, 25, dtype=torch.float64, requires_grad=True)
+    y = Dropout(p)(x)
+    upstream = torch.randn_like(y)
+    (gradient,) = torch.autograd.grad(y, x, upstream)
+    torch.testing.assert_close(
+        gradient, torch.where(y == 0, 0, upstream / (1 - p)), rtol=1e-12, atol=0
+    )
+    torch.testing.assert_close(
+        y, torch.where(y == 0, 0, x / (1 - p)), rtol=1e-12, atol=0
+    )
+
+
+def test_dropout_depends_on_the_seed_alone():
+    x, drop = torch.ones(999), Dropout(0.5)
+
+    def drawn(seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        return drop(x)
+
+    assert torch.equal(drawn(1), drawn(1)) and not torch.equal(drawn(1), drawn(2))
+    assert not torch.equal(drop(x), drop(x))
+
+
+def test_dropout_of_nothing_of_all_and_in_use():
+    x = torch.randn(100)
+    assert torch.equal(Dropout(0.0)(x), x)
+    assert torch.equal(Dropout(1.0)(x), torch.zeros(100))
+    assert Dropout(0.5).eval()(x) is x
+    before = torch.get_rng_state()
+    Dropout(0.0)(x), Dropout(0.5).eval()(x)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropout_in_place():
+    x = torch.ones(1000)
+    y = Dropout(0.5, inplace=True)(x)
+    assert y is x and set(x.unique().tolist()) == {0.0, 2.0}
+
+
+def test_dropout_all_but_certain_is_no_error():
+    y = Dropout(1 - 2**-20)(torch.ones(1000))
+    assert torch.equal(y, torch.zeros(1000))

@@ -1,0 +1,224 @@
+"""Configurations: what they refuse, how they change, what JSON gives back."""
+
+import json
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from small_runs import QUICK, complaint
+
+from aiayn import InputError
+from aiayn.base_config import (
+    MAY_CHANGE,
+    BaseConfig,
+    changed,
+    differences,
+    settings,
+)
+from aiayn.model import TransformerConfig, config
+from aiayn.model.configuration import PRESETS
+from aiayn.training import TrainingConfig, recipe
+from aiayn.training.recipes import RECIPES
+
+
+def values(hint: Any, bounds: dict[str, Any] | None = None) -> st.SearchStrategy[Any]:
+    """Values of a field, within the bounds of its `Annotated`."""
+    if get_origin(hint) is Annotated:
+        kind, *metadata = get_args(hint)
+        known = [each for m in metadata for each in getattr(m, "metadata", [m])]
+        found = {
+            n: getattr(m, n)
+            for m in known
+            for n in ("ge", "le", "gt", "lt")
+            if hasattr(m, n)
+        }
+        return values(kind, found | (bounds or {}))
+    if get_origin(hint) is UnionType or type(None) in get_args(hint):
+        return st.one_of([values(kind, bounds) for kind in get_args(hint)])
+    if get_origin(hint) is Literal:
+        return st.sampled_from(get_args(hint))
+    if hint is type(None):
+        return st.none()
+    if hint is bool:
+        return st.booleans()
+    known = bounds or {}
+    low, high = known.get("ge", known.get("gt")), known.get("le", known.get("lt"))
+    if hint is int:
+        return st.integers(low, None if high is None else high - ("lt" in known))
+    return st.floats(
+        low,
+        high,
+        exclude_min="gt" in known,
+        exclude_max="lt" in known,
+        allow_nan=False,
+        allow_infinity=False,
+    )
+
+
+@st.composite
+def random_configs(draw: st.DrawFn, usual: BaseConfig) -> Any:
+    """A configuration of that class, some fields of which differ."""
+    hints, found = get_type_hints(type(usual), include_extras=True), {}
+    for field in fields(usual):
+        part = getattr(usual, field.name)
+        if isinstance(part, BaseConfig):
+            found[field.name] = draw(random_configs(part))
+        elif draw(st.booleans()):
+            found[field.name] = draw(values(hints[field.name]))
+    try:
+        return replace(usual, **found)
+    except InputError:  # two fields that do not go together
+        assume(False)
+
+
+@pytest.mark.parametrize("name", ["multi30k", "wsj", "rnn-additive", "conv"])
+@given(st.data())
+def test_json_gives_back_any_configuration(name: str, data: st.DataObject) -> None:
+    one = data.draw(random_configs(recipe(name)))
+    text = json.dumps(one.to_dict(), allow_nan=False)
+    assert TrainingConfig.from_dict(json.loads(text)) == one
+
+
+def refused(part: BaseConfig, name: str, value: Any) -> str:
+    """What is said of a setting; the tests' own check of types would come first in the
+    constructor.
+    """
+    other = replace(part)
+    object.__setattr__(other, name, value)
+    return complaint(other.__post_init__)
+
+
+@pytest.mark.parametrize("value", ["5", True, [1], math.nan, 2.5, 1j, 10**400, -1])
+def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
+    small = recipe("small")
+    for part, name in (
+        (small, "steps"),
+        (small.batches, "tokens"),
+        (small.batches, "micro_batches"),
+        (small.optimizer, "warmup"),
+        (small.checkpoints, "keep"),
+        (small.model, "N"),
+    ):
+        said = refused(part, name, value)
+        assert said.startswith(f"{name}={value!r:.60}: should be "), said
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"label_smoothing": 1.0}, "label_smoothing=1.0: should be less than 1"),
+        ({"minutes": 0.0}, "minutes=0.0: should be greater than 0"),
+        ({"seed": 2**31}, "seed=2147483648: should be less than 2147483648"),
+        ({"optimizer": {"warmup": 0}}, "optimizer.warmup=0: should be greater"),
+        ({"optimizer": {"weight_decay": 0.1}}, "optimizer.weight_decay=0.1: it is p"),
+        ({"checkpoints": {"keep": 3}}, "checkpoints.average=5: more checkpoints than"),
+        (
+            {"batches": {"micro_batches": 4097}},
+            "batches.micro_batches=4097: should be less than",
+        ),
+        ({"batches": {"bpe_dropout": 1.0}}, "batches.bpe_dropout=1.0: should be less"),
+        ({"model": {"h": 3}}, "model.d_model=128 does not divide into h=3 heads"),
+        ({"optimizer.rate_factor": math.inf}, "optimizer.rate_factor=inf: should be"),
+        ({"warmup": 5}, "warmup=5: no such setting; did you mean 'optimizer.warmup'?"),
+        ({"batch_tokens": 5}, "batch_tokens=5: no such setting; did you mean 'batc"),
+        ({"N": 2}, "N=2: no such setting; did you mean 'model.N'?"),
+        ({"optimizer": {"warmpu": 5}}, "optimizer.warmpu=5: no such setting; did you"),
+    ],
+    ids=str,
+)
+def test_a_recipe_that_makes_no_sense(changes: dict[str, Any], said: str) -> None:
+    message = complaint(recipe, "small", **changes)
+    assert message.startswith(said) and "\n" not in message
+
+
+def test_a_dictionary_and_a_full_name_change_fields_of_a_part() -> None:
+    one = recipe("small", optimizer={"warmup": 5}, model={"N": 2})
+    full = {"optimizer.warmup": 5, "model.N": 2}
+    assert one == recipe("small", **full) == changed(recipe("small"), **full)
+    assert differences(recipe("small"), one) == {
+        "model.N": (4, 2),
+        "optimizer.warmup": (800, 5),
+    }
+    assert settings(one)["model.architecture"] == "transformer"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda known: known.pop("steps"), "steps: is missing"),
+        (lambda known: known["optimizer"].pop("muon"), "optimizer.muon: is missing"),
+        (lambda known: known.update(warmup=5), "'warmup': no such field"),
+        (lambda known: known["model"].update(N=0), "model.N=0: should be greater"),
+        (
+            lambda known: known["model"].update(architecture="x"),
+            "model.architecture='x",
+        ),
+        (
+            lambda known: known.update(batches=[]),
+            "batches=[]: should be an instance of BatchConfig",
+        ),
+    ],
+)
+def test_a_file_that_is_no_configuration(
+    change: Any, said: str, tmp_path: Path
+) -> None:
+    known = recipe("small").to_dict()
+    change(known)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(known))
+    assert complaint(recipe, str(path)).startswith(f"{path}: {said}")
+
+
+def test_a_recipe_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(QUICK.to_dict()))
+    assert recipe(str(path)) == QUICK
+    path.write_text(json.dumps({"training": QUICK.to_dict(), "step": 5}))
+    assert recipe(str(path), steps=7) == replace(QUICK, steps=7)
+    assert complaint(recipe, "smal") == (
+        "unknown recipe 'smal': did you mean 'small'?; or give a run's config.json"
+    )
+
+
+def test_fields_say_whether_they_may_change() -> None:
+    """How long, how often saved and how much kept has no part in what is learned."""
+    free = settings(QUICK).keys() - settings(QUICK, fixed=True).keys()
+    assert free == {
+        "steps",
+        "minutes",
+        "patience",
+        "batches.micro_batches",
+        *(f"checkpoints.{field.name}" for field in fields(QUICK.checkpoints)),
+    }
+    assert MAY_CHANGE
+
+
+def test_a_name_is_one_model() -> None:
+    for name, shape in PRESETS.items():
+        assert config(name) == shape == recipe(name).model
+    assert PRESETS.keys() <= RECIPES.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "both"),
+    [("wsj", (0.2, 0.2)), ("wsj-semi", (0.1, 0.1)), ("wsj-t2t", (0.2, 0.2))],
+)
+def test_the_parsers_drop_weights_of_attention(
+    name: str, both: tuple[float, float]
+) -> None:
+    """The paper says so (section 6.3), of both settings, and gives no value."""
+    model = recipe(name).model
+    assert isinstance(model, TransformerConfig)
+    assert (model.dropout, model.attention_dropout) == both
+
+
+def test_no_translator_drops_weights_of_attention() -> None:
+    """Section 5.4 names two places for dropout, and this is neither."""
+    for name, each in RECIPES.items():
+        rate = getattr(each.model, "attention_dropout", 0)
+        assert (rate > 0) is name.startswith("wsj"), name
