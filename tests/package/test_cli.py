@@ -282,12 +282,7 @@ def test_tensorboard_and_compile_are_passed_on(
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
     assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
-    wanted = {
-        "resume": False,
-        "tensorboard": True,
-        "compile": True,
-        "init": None,
-    }
+    wanted = {"resume": False, "tensorboard": True, "compile": True, "init": None}
     assert wanted.items() <= named.items()
 
 
@@ -568,11 +563,7 @@ def test_scores_are_printed_before_they_are_written(
 def test_estimate(aiayn: Command) -> None:
     assert aiayn(
         "estimate", "--gpus", 8, "--gpu", "H100", "--utilisation", 0.4, "--watts", 500
-    ) == (
-        0,
-        estimate_table(8, "H100", 0.4, 500.0) + "\n",
-        "",
-    )
+    ) == (0, estimate_table(8, "H100", 0.4, 500.0) + "\n", "")
     assert aiayn("estimate", "--gpus", 1, "--gpu", "T4") == (
         0,
         estimate_table(1, "T4") + "\n",
@@ -702,14 +693,7 @@ def test_on_several_machines_it_trains_and_may_go_on(
 
     monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    told = [
-        "--data",
-        sentences,
-        "--recipe",
-        "synthetic",
-        "--model.vocabulary-size",
-        60,
-    ]
+    told = ["--data", sentences, "--recipe", "synthetic", "--model.vocabulary-size", 60]
     told += ["--workers", 8, "--machines", 2, "--address", "localhost:1"]
     code, output, _ = aiayn("launch", *told, "--out", tmp_path / "new")
     waiting = "waiting for 2 machines at localhost:1, up to ten minutes\n"
@@ -954,20 +938,14 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
             ["train", "--dataa", "multi30k", "--recipe", "small"],
             "Unrecognized options: --dataa",
         ),
-        (
-            ["translate", "run", "--n_bets=3"],
-            "Unrecognized options: --n_bets=3",
-        ),
+        (["translate", "run", "--n_bets=3"], "Unrecognized options: --n_bets=3"),
         (["train"], "Missing from aiayn train: --data STR"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
         (
             ["translate", "run", "--beam", "many"],
             "--beam: no type matching {None}|INT could be instantiated",
         ),
-        (
-            ["translate", "run", "--beam", 2.5],
-            "from ['2.5']",
-        ),
+        (["translate", "run", "--beam", 2.5], "from ['2.5']"),
         (["translate", "run", "--beam"], "Missing value for argument '--beam'"),
         (["translate", "run", "--n-best", "9" * 5000], "--n-best: no type matching"),
         (["generate-corpus", "--n", "9" * 5000], "5000 digits"),
@@ -976,10 +954,7 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
             "--utilisation",
         ),
         (["generate-corpus", "--split", "no"], "invalid choice 'no'"),
-        (
-            ["generate-corpus", "--bogus"],
-            "Unrecognized options: --bogus",
-        ),
+        (["generate-corpus", "--bogus"], "Unrecognized options: --bogus"),
         *(
             ([verb, *NEEDED, "--warmup", "3"], "Perhaps you meant: --optimizer.warmup")
             for verb in ("train", "launch", "prepare")

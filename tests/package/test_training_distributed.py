@@ -107,9 +107,7 @@ def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -
         with (corpus / f"val.{language}").open("a") as text:
             text.write(f"{word * 300}\n{word * 500}\n")
     long = changed(
-        EIGHT,
-        batches={"tokens": 600, "max_length": 5000},
-        checkpoints={"steps": 2},
+        EIGHT, batches={"tokens": 600, "max_length": 5000}, checkpoints={"steps": 2}
     )
     workers = start_workers(2, long, corpus, tmp_path / "run")
     assert [finish(worker) for worker in workers] == [0, 0]

@@ -50,11 +50,7 @@ def best_at_30(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def stopped(
-    at: int,
-    corpus: Path,
-    out: Path,
-    config: TrainingConfig = PATIENT,
-    **options: Any,
+    at: int, corpus: Path, out: Path, config: TrainingConfig = PATIENT, **options: Any
 ) -> None:
     """Train, with a signal during step `at`."""
     real = aiayn.training.trainer.training_step

@@ -503,11 +503,7 @@ def test_resume_with_other_data_is_refused(
 
 @pytest.mark.parametrize("how", ["moved", "relative", "dotted", "linked", "copied run"])
 def test_the_same_text_by_another_name_is_the_same(
-    how: str,
-    corpus: Path,
-    whole: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    how: str, corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A text is known by its checksum: a scratch folder is another in each job."""
     out, folder = tmp_path / "run", shutil.copytree(corpus, tmp_path / "corpus")
@@ -702,10 +698,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda folder: torch.save({"state": {}}, folder / "optimizer.safetensors"),
         "optimizer.safetensors: damaged or not there (",
     ),
-    "cut configuration": (
-        cut("config.json"),
-        "config.json: not a configuration (",
-    ),
+    "cut configuration": (cut("config.json"), "config.json: not a configuration ("),
     "no weights": (
         lambda folder: (folder / "model.safetensors").unlink(),
         "damaged or not there (",

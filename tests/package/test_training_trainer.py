@@ -444,12 +444,7 @@ def test_recipes_are_the_papers() -> None:
         base.batches.tokens,
         base.optimizer.warmup,
         base.label_smoothing,
-    ) == (
-        100_000,
-        25_000,
-        4000,
-        0.1,
-    )
+    ) == (100_000, 25_000, 4000, 0.1)
     assert base.optimizer.rate_factor == 1.0
     assert (base.checkpoints.average, base.checkpoints.minutes) == (5, 10)
     assert big.steps == 300_000
