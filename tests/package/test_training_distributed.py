@@ -53,11 +53,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
 def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One worker, eight micro-batches a step, with dropout."""
     out = tmp_path_factory.mktemp("alone") / "run"
