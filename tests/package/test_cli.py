@@ -208,13 +208,13 @@ def test_a_launch_that_is_stopped_says_what_is_saved(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def launch_workers(_: list[str]) -> None:
+    def run_torchrun(_: list[str]) -> None:
         run.rename(out)
         (out / "metrics.jsonl").write_text("")  # not validated: not at its end
         signal.raise_signal(signal.SIGTERM)
 
     out = tmp_path / "new"
-    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
+    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
     usual = signal.getsignal(signal.SIGTERM)
     try:
         code, output, errors = aiayn("launch", *job(sentences, out, "--steps", 9))
@@ -529,11 +529,11 @@ def started(
     """The commands that would start workers; instead the run appears, as `new`."""
     commands: list[list[str]] = []
 
-    def launch_workers(command: list[str]) -> None:
+    def run_torchrun(command: list[str]) -> None:
         commands.append(command)
         run.rename(tmp_path / "new")
 
-    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
+    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     return commands
 
@@ -670,10 +670,10 @@ def test_launch_looks_at_a_run_before_it_starts_anything(
 def test_what_the_workers_say_is_one_line(
     aiayn: Command, sentences: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def launch_workers(command: list[str]) -> None:
+    def run_torchrun(command: list[str]) -> None:
         raise InputError("no room on the disk")
 
-    monkeypatch.setattr(training_commands, "launch_workers", launch_workers)
+    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     answer = aiayn("launch", *job(sentences, out))
     assert complaint(answer) == "aiayn: no room on the disk"
