@@ -350,6 +350,6 @@ def format_scores(record: dict[str, Any]) -> str:
     ]
     for test, each in rows if len(rows) > 1 else []:
         lines.append(
-            f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}"
+            f"{test:10}  {each['variant']:20}  {each['value']:5.2f}  {each['signature']}"
         )
     return "\n".join(lines)
