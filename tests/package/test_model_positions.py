@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from aiayn.model import MultiHeadAttention, Transformer, config
-from aiayn.model.cache import KeyValueCache
+from aiayn.model.kv_cache import KeyValueCache
 from aiayn.model.positions import (
     LearnedPositions,
     NoPositions,
