@@ -76,9 +76,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 
 
 def assert_alike(
-    found: list[list[Hypothesis]],
-    expected: list[list[Hypothesis]],
-    apart: float = 1e-4,
+    found: list[list[Hypothesis]], expected: list[list[Hypothesis]], apart: float = 1e-4
 ) -> None:
     """The same tokens, and scores that differ by less than `apart`."""
     for ours, theirs in zip(found, expected, strict=True):

@@ -13,12 +13,7 @@ from small_runs import finish, start
 from torch import Tensor
 
 import aiayn.device
-from aiayn.device import (
-    fast_products,
-    keep_heap,
-    product_error,
-    products_stay_exact,
-)
+from aiayn.device import fast_products, keep_heap, product_error, products_stay_exact
 from aiayn.model import Transformer, config
 
 CPU = torch.device("cpu")

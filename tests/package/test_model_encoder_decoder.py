@@ -249,11 +249,7 @@ def test_beam_search_finds_what_the_literal_search_finds(
         (ConvolutionalConfig(), {"dropout": 2.0}, "dropout=2.0"),
         (RecurrentConfig(), {"d_state": 7}, "d_state=7: must be even"),
         (RecurrentConfig(), {"d_state": 0}, "d_state=0: should be"),
-        (
-            RecurrentConfig(),
-            {"attention": "luong"},
-            "attention='luong': should be",
-        ),
+        (RecurrentConfig(), {"attention": "luong"}, "attention='luong': should be"),
         (RecurrentConfig(), {"d_model": 0}, "d_model=0: should be"),
         (RecurrentConfig(), {"dropout": 2.0}, "dropout=2.0"),
     ],
@@ -276,9 +272,7 @@ def test_a_configuration_survives_being_written_down(shape: ModelConfig) -> None
 @pytest.mark.parametrize(
     "name", ["conv", "rnn", "rnn-additive", "rnn-dot", "rnn-general"]
 )
-def test_a_recipe_has_about_the_parameters_of_the_synthetic_recipe(
-    name: str,
-) -> None:
+def test_a_recipe_has_about_the_parameters_of_the_synthetic_recipe(name: str) -> None:
     model = recipe(name).model
     assert type(model) in (ConvolutionalConfig, RecurrentConfig)
     assert math.isclose(

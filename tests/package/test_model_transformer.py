@@ -87,10 +87,7 @@ def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
     found = ours.load_state_dict(counterparts, strict=False)
     assert found.unexpected_keys == [] and {
         name.split(".")[0] for name in found.missing_keys
-    } == {
-        "source_embeddings",
-        "target_embeddings",
-    }
+    } == {"source_embeddings", "target_embeddings"}
 
     source, target, answers = sentences(7, 4, 5), sentences(6, 6, 3), sentences(6, 6, 3)
     matrix = ours.target_embeddings.weight.detach().clone().requires_grad_()
@@ -214,12 +211,7 @@ def test_a_place_for_the_norm_that_there_is_not(
         (TransformerConfig, "N", "2", "N='2': should be"),
         (TransformerConfig, "N", -1, "N=-1: should be"),
         (TransformerConfig, "N", 1001, "N=1001: should be"),
-        (
-            TransformerConfig,
-            "d_model",
-            10**6,
-            "d_model=1000000: should be",
-        ),
+        (TransformerConfig, "d_model", 10**6, "d_model=1000000: should be"),
         (TransformerConfig, "d_model", 10**400, "should be"),
         (TransformerConfig, "d_k", 8.0, "d_k=8.0: should be"),
         (TransformerConfig, "d_v", 0, "d_v=0: should be"),
@@ -240,30 +232,10 @@ def test_a_place_for_the_norm_that_there_is_not(
             37_000,
             "pad_id=37000: the vocabulary has 37000 tokens",
         ),
-        (
-            TransformerConfig,
-            "share_embeddings",
-            1,
-            "share_embeddings=1: should be",
-        ),
-        (
-            TransformerConfig,
-            "positions",
-            None,
-            "positions=None: should be",
-        ),
-        (
-            TransformerConfig,
-            "score",
-            ["scaled"],
-            "score=['scaled']: should be",
-        ),
-        (
-            TransformerConfig,
-            "max_length",
-            3 * 10**7,
-            "max_length=30000000: should be",
-        ),
+        (TransformerConfig, "share_embeddings", 1, "share_embeddings=1: should be"),
+        (TransformerConfig, "positions", None, "positions=None: should be"),
+        (TransformerConfig, "score", ["scaled"], "score=['scaled']: should be"),
+        (TransformerConfig, "max_length", 3 * 10**7, "max_length=30000000: should be"),
         (
             ConvolutionalConfig,
             "kernel",
@@ -271,21 +243,11 @@ def test_a_place_for_the_norm_that_there_is_not(
             "kernel=4: the encoder's layers are centred",
         ),
         (ConvolutionalConfig, "kernel", 3.0, "kernel=3.0: should be"),
-        (
-            ConvolutionalConfig,
-            "separable",
-            "no",
-            "separable='no': should be",
-        ),
+        (ConvolutionalConfig, "separable", "no", "separable='no': should be"),
         (ConvolutionalConfig, "growth", 10**5, "the last layer would skip over"),
         (RecurrentConfig, "d_state", 1, "d_state=1: must be even"),
         (RecurrentConfig, "d_state", 0, "d_state=0: should be"),
-        (
-            RecurrentConfig,
-            "attention",
-            "dots",
-            "attention='dots': should be",
-        ),
+        (RecurrentConfig, "attention", "dots", "attention='dots': should be"),
     ],
 )
 def test_fields_that_no_model_can_have(
