@@ -23,11 +23,10 @@ from aiayn.book.cells import (
     BookError,
     ExportedCell,
     check_tags,
-    exported_cells,
 )
 from aiayn.book.charts import PALETTE, chart_bundle, rounded
 from aiayn.book.export import build, export_book
-from aiayn.book.modules import check_names, module_source
+from aiayn.book.modules import check_names
 
 ROOT = Path(__file__).resolve().parents[2]
 GREET = (
@@ -256,19 +255,6 @@ def test_every_shape_of_module_passes_ruff(
         write(name, notebook(TITLE, *cells, module=module))
     assert len(export_book(root)) == len(SHAPES)
     ruff(*check.split(), str(root / "aiayn"))
-
-
-def test_the_exporter_is_what_its_own_chapter_says() -> None:
-    chapter = ROOT / "book" / "3-workshop/01-exporter.ipynb"
-    own = list(exported_cells(ROOT, chapter))
-    names = {exported.module for exported in own}
-    assert "book.export" in names
-    for name in names:
-        module = module_source(
-            ROOT, [exported for exported in own if exported.module == name]
-        )
-        path = ROOT / "aiayn" / f"{name.replace('.', '/')}.py"
-        assert module == path.read_text(encoding="utf-8")
 
 
 # What is removed, and what is not

@@ -13,11 +13,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import small_runs
 
 from aiayn.data import (
     Batches,
@@ -29,9 +31,7 @@ from aiayn.data import (
     train_vocabulary,
 )
 from aiayn.data import tokenized as encoding
-from aiayn.data.io import write_atomically
 from aiayn.data.tokenized import Encoded, check_script, encode_corpus
-from aiayn.errors import InputError
 
 ENGLISH = [
     f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}"
@@ -72,11 +72,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def complaint(*arguments: Any, **options: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        encode_corpus(*arguments, **options)
-    assert len(str(caught.value).splitlines()) == 1
-    return str(caught.value)
+complaint = partial(small_runs.complaint, encode_corpus)
 
 
 def lists(encoded: Encoded) -> list[tuple[list[int], ...]]:
@@ -158,11 +154,14 @@ def test_another_process_gets_the_name_and_not_the_content(
 # Done once
 
 
+@pytest.mark.parametrize("at_once", [1, 4])
 def test_what_is_there_is_not_made_again(
-    vocabulary: Vocabulary, jobs: list[str]
+    vocabulary: Vocabulary, jobs: list[str], monkeypatch: Any, at_once: int
 ) -> None:
+    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", at_once)
     first, again = (encode_corpus(vocabulary, PAIRS, 256) for _ in range(2))
-    assert len(jobs) == 10 and lists(first) == lists(again)
+    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
+    assert same(first, vocabulary) and lists(first) == lists(again)
     assert not list(first.folder.glob("*.npz"))
 
 
@@ -204,14 +203,6 @@ def test_the_progress_is_shown_on_request(
     assert capsys.readouterr().err == ""
     encode_corpus(vocabulary, PAIRS, 255, progress=True)
     assert "97.0/97.0" in capsys.readouterr().err
-
-
-def test_several_shards_are_made_at_a_time(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
-) -> None:
-    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", 4)
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
 
 
 # Sides of unequal length
@@ -309,14 +300,44 @@ def flip(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
+def saved(save: Any, *arrays: Any, **named: Any) -> bytes:
+    """A file of numpy's with these arrays."""
+    save(written := io.BytesIO(), *arrays, **named)
+    return written.getvalue()
+
+
+def altered(name: str, change: Any) -> Any:
+    """Changes one array of a shard."""
+
+    def changed(content: bytes) -> bytes:
+        with np.load(io.BytesIO(content)) as shard:
+            arrays = dict(shard)
+        arrays[name] = change(arrays[name])
+        return saved(np.savez, **arrays)
+
+    return changed
+
+
 @pytest.mark.parametrize(
-    "damage", [cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"]
+    "damage",
+    [
+        *(cut, flip, lambda _: b"", lambda _: b"no shard", lambda _: b"PK\3\4junk"),
+        lambda _: saved(np.save, np.zeros(3)),
+        lambda _: saved(np.savez, lengths=np.zeros((10, 2), np.int32)),
+        lambda _: pickle.dumps("a pickle"),
+        altered("tokens", lambda part: part.astype(object)),
+        altered("tokens", lambda part: part.astype("int64")),
+        altered("tokens", lambda part: part[:-1]),
+        altered("tokens", lambda part: part.reshape(1, -1)),
+        altered("lengths", lambda part: part[:-1]),
+        altered("lengths", lambda part: part.T),
+        altered("lengths", lambda part: np.array(5, part.dtype)),
+        altered("left_out", lambda part: np.zeros((1, 3), part.dtype)),
+        altered("left_out", lambda part: part.astype("uint8")),
+    ],
 )
 def test_a_damaged_shard_is_made_again(
-    vocabulary: Vocabulary,
-    monkeypatch: pytest.MonkeyPatch,
-    jobs: list[str],
-    damage: Any,
+    vocabulary: Vocabulary, monkeypatch: Any, jobs: list[str], damage: Any
 ) -> None:
     folder = interrupt(vocabulary, monkeypatch, after=9)
     shard = folder / "00004.npz"
@@ -459,27 +480,6 @@ def test_a_full_disk(
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
-def test_a_shard_that_cannot_be_written(vocabulary: Vocabulary, cache: Path) -> None:
-    folder = (
-        cache / "encoded" / encoding.text_key(PAIRS, 256, vocabulary.model, math.inf)
-    )
-    folder.mkdir(parents=True)
-    (folder / "00000.npz").mkdir()  # what cannot be replaced by a file
-    assert "00000.npz: cannot be written (" in complaint(vocabulary, PAIRS, 256)
-
-
-def test_a_cache_that_cannot_be_used(
-    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("here first")
-    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
-    message = complaint(vocabulary, PAIRS, 256)
-    assert (
-        str(tmp_path / "file") in message
-        and "let AIAYN_CACHE name another folder" in message
-    )
-
-
 def test_a_cache_that_cannot_be_read(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -517,15 +517,6 @@ def long_ones() -> Pairs:
     return Pairs(english, german, "my.en", "my.de")
 
 
-def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
-    tokens = len(vocabulary.encode(["long " * 10_000])[0])
-    message = complaint(vocabulary, long_ones(), 256)
-    assert message.startswith(
-        f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
-    )
-    assert "(skip_long)" in message
-
-
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
     complaint(vocabulary, long_ones(), 256)
     encoded = encode_corpus(vocabulary, long_ones(), 256, skip_long=True)
@@ -542,15 +533,10 @@ def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None
 
 
 def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
-    for pairs in (long_ones(), Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")):
-        with pytest.raises(InputError) as caught:
-            encode_pairs(vocabulary, pairs, 256)
-        assert complaint(vocabulary, pairs, 256) == str(caught.value)
-
-
-def test_nothing_is_left(vocabulary: Vocabulary) -> None:
-    message = complaint(vocabulary, PAIRS, 2, skip_long=True)
-    assert message == "my.en: no pairs of at most max_length=2 tokens; raise it"
+    german = Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")
+    for arguments in ((long_ones(), 256), (german, 256), (PAIRS, 2, True)):
+        said = small_runs.complaint(encode_pairs, vocabulary, *arguments)
+        assert complaint(vocabulary, *arguments) == said
 
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
@@ -565,37 +551,6 @@ def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None
         ):
             encoded = encode_corpus(vocabulary, russian, 256)
         assert encoded.unknown > 0.1
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "O",
-        "object",
-        "uint8",
-        "int64",
-        "V16",
-        "M8[s]",
-        "U4",
-        "float16",
-        None,
-        3,
-        ["u2"],
-        {},
-    ],
-)
-@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
-def test_a_poisoned_cache_chooses_no_type(
-    vocabulary: Vocabulary, name: str, kind: Any
-) -> None:
-    """Numpy would take the bytes of a file for pointers if the type were O."""
-    if (name, kind) == ("starts", "int64"):
-        return
-    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
-    report = json.loads(path.read_text())
-    report["files"][name][0] = kind
-    path.write_text(json.dumps(report))
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 @pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
@@ -614,111 +569,46 @@ def test_sizes_have_to_fit(vocabulary: Vocabulary, name: str, change: Any) -> No
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"dropped": 1, "first_dropped": [1, 2, 3]},
-        {"dropped": -1},
-        {"dropped": "0"},
-        {"dropped": None},
-        {"dropped": 97},
-        {"unequal": 1},
-        {"unequal": -1},
-        {"unequal": None},
-        {"seen": None},
-        {"seen": {}},
-        {"first_dropped": [1, 2]},
-        {"unknown": "much"},
-        {"unknown": float("nan")},
-        {"unknown": 2},
-        {"unknown": None},
-    ],
-)
-def test_what_a_report_says_has_to_fit(
-    vocabulary: Vocabulary, change: dict[str, Any]
-) -> None:
+REPORTS: list[Any] = [
+    *(b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"),
+    *(
+        [],
+        {"files": 3},
+        {"files": {"tokens": []}},
+        {"files": {"nothing": ["u2", 0, 0]}},
+    ),
+    *({"dropped": wrong} for wrong in (-1, "0", None, 97)),
+    *({"unequal": wrong} for wrong in (1, -1, None)),
+    *({"unknown": wrong} for wrong in ("much", math.nan, 2, None)),
+    *({"seen": wrong} for wrong in (None, {})),
+    {"first_dropped": [1, 2]},
+    {"dropped": 1, "first_dropped": [1, 2, 3]},
+]
+
+
+@pytest.mark.parametrize("change", REPORTS, ids=lambda change: repr(change)[:40])
+def test_what_a_report_says_has_to_fit(vocabulary: Vocabulary, change: Any) -> None:
     path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    if isinstance(change, dict):
+        change = json.loads(path.read_text()) | change
+    content = change if isinstance(change, bytes) else json.dumps(change).encode()
+    path.write_bytes(content)
     encoded = encode_corpus(vocabulary, PAIRS, 256)
     assert same(encoded, vocabulary) and (encoded.dropped, encoded.unknown) == (0, 0.0)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"[" * 60_000, b"[" * 10**6, b"\xff", b"", b'{"files": 1' + b"0" * 10_000 + b"}"],
-)
-def test_a_report_that_is_no_json(vocabulary: Vocabulary, content: bytes) -> None:
+KINDS = ["O", "uint8", "int64", "M8[s]", "U4", "float16", None, 3, ["u2"], {}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_poisoned_cache_chooses_no_type(vocabulary: Vocabulary, kind: Any) -> None:
+    """Numpy would take the bytes of a file for pointers if the type were O."""
     path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
-    path.write_bytes(content)
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-
-
-@pytest.mark.parametrize("name", ["report.json", "tokens"])
-def test_a_cache_of_pipes(vocabulary: Vocabulary, name: str) -> None:
-    """Nobody waits for what comes through them."""
-    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
-    path.unlink()
-    os.mkfifo(path)
-    message = complaint(vocabulary, PAIRS, 256)
-    assert "cannot be used (it is a pipe" in message and "AIAYN_CACHE" in message
-
-
-def arrays(**changes: Any) -> Any:
-    """Changes the arrays of a shard, each of which its function gets."""
-
-    def changed(content: bytes) -> bytes:
-        written = io.BytesIO()
-        with np.load(io.BytesIO(content)) as shard:
-            parts = {
-                name: changes.get(name, lambda part: part)(shard[name])
-                for name in shard
-            }
-        np.savez(
-            written, **{name: part for name, part in parts.items() if part is not None}
-        )
-        return written.getvalue()
-
-    return changed
-
-
-def bare(_: bytes) -> bytes:
-    """A file of numpy with one array, and no archive."""
-    written = io.BytesIO()
-    np.save(written, np.zeros(3))
-    return written.getvalue()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        bare,
-        lambda _: pickle.dumps("a pickle"),
-        arrays(tokens=lambda part: part.astype(object)),
-        arrays(tokens=lambda part: part.astype("int64")),
-        arrays(tokens=lambda part: part.astype("float16")),
-        arrays(tokens=lambda part: part[:-1]),
-        arrays(tokens=lambda part: part.reshape(1, -1)),
-        arrays(tokens=lambda _: None),
-        arrays(lengths=lambda part: part[:-1]),
-        arrays(lengths=lambda part: part.T),
-        arrays(lengths=lambda part: part.astype("U9")),
-        arrays(lengths=lambda part: np.array(5, part.dtype)),
-        arrays(left_out=lambda part: np.zeros((1, 3), part.dtype)),
-        arrays(left_out=lambda part: part.astype("uint8")),
-        arrays(left_out=lambda part: part.reshape(3, 0)),
-    ],
-)
-def test_a_poisoned_shard_is_made_again(
-    vocabulary: Vocabulary,
-    monkeypatch: pytest.MonkeyPatch,
-    jobs: list[str],
-    damage: Any,
-) -> None:
-    folder = interrupt(vocabulary, monkeypatch, after=9)
-    (folder / "00004.npz").write_bytes(damage((folder / "00004.npz").read_bytes()))
-    jobs.clear()
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-    assert jobs == ["00004", "00009"]
+    for name in ("tokens", "lengths", *["starts"] * (kind != "int64")):
+        report = json.loads(path.read_text())
+        report["files"][name][0] = kind
+        path.write_text(json.dumps(report))
+        assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 def test_shards_of_another_size_are_made_again(
@@ -728,16 +618,3 @@ def test_shards_of_another_size_are_made_again(
     monkeypatch.setattr(encoding, "SHARD_PAIRS", 20)
     jobs.clear()
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary) and len(jobs) == 5
-
-
-def test_a_report_of_something_else_counts_for_nothing(vocabulary: Vocabulary) -> None:
-    folder = encode_corpus(vocabulary, PAIRS, 256).folder
-    for report in (
-        [],
-        {},
-        {"files": 3},
-        {"files": {"tokens": []}},
-        {"files": {"nothing": ["uint16", 0, 0]}},
-    ):
-        write_atomically(folder / "report.json", json.dumps(report).encode())
-        assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
