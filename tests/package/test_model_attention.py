@@ -576,55 +576,10 @@ def test_a_width_that_does_not_divide_is_refused() -> None:
 # The cache
 
 
-@few
-@given(
-    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
-    score=st.sampled_from(SCORES),
-)
-def test_decoding_in_pieces_is_decoding_at_once(sizes: list[int], score: Any) -> None:
-    attention = layer(8, 2, d_v=3, d_k=4, attention=make_attention(score, 2, 4))
-    cache = KeyValueCache()
-    x = normal(2, sum(sizes), 8)
-    with torch.no_grad():
-        pieces = [
-            attention(piece, causal=True, cache=cache)
-            for piece in x.split(sizes, dim=1)
-        ]
-        assert agree(torch.cat(pieces, dim=1), attention(x, causal=True))
-    assert cache.length == sum(sizes)
-
-
 def test_an_empty_cache_has_no_rows_to_select() -> None:
     cache = KeyValueCache()
     cache.select(torch.tensor([0]))
     assert cache.length == 0 and not cache.buffers
-
-
-def test_keys_and_values_of_the_memory_are_computed_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    attention, cache, memory = layer(8, 2), KeyValueCache(), normal(2, 5, 8)
-    x = normal(2, 3, 8, seed=1)
-    without = attention(x, memory)
-    parts, project = [], HeadProjections.project
-
-    def counted(self: HeadProjections, x: Tensor, which: slice) -> list[Tensor]:
-        parts.append(which)
-        return project(self, x, which)
-
-    monkeypatch.setattr(HeadProjections, "project", counted)
-    steps = [attention(x[:, i : i + 1], memory, cache=cache) for i in range(3)]
-    assert agree(torch.cat(steps, dim=1), without)
-    assert parts.count(slice(1, 3)) == 1 and parts.count(slice(1)) == 3
-
-
-def test_rows_may_leave_a_batch() -> None:
-    attention, cache, memory = layer(8, 2), KeyValueCache(), normal(3, 5, 8)
-    x = normal(3, 1, 8, seed=1)
-    whole = attention(x, memory, cache=cache)
-    cache.select(torch.tensor([2, 0]))
-    rest = attention(x[[2, 0]], memory[[2, 0]], cache=cache)
-    assert agree(rest, whole[[2, 0]])
 
 
 # Looking inside

@@ -2,10 +2,7 @@
 same with a cache.
 """
 
-import math
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jaxtyping
@@ -15,13 +12,9 @@ import torch.nn.functional as F
 from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
 from aiayn.model.attention import Attention, FusedAttention, causal_mask
-from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
-from aiayn.model.baselines.recurrent import RecurrentConfig
 from aiayn.model.configuration import PRESETS
-from aiayn.model.encoder_decoder import ModelConfig
 from aiayn.model.layers import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -131,29 +124,6 @@ def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
     assert torch.equal(model(source, target)[words][:, 1:], logits[words][:, 1:])
 
 
-def greedy(model: Transformer, source: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-    """What the model writes, and its scores at each step."""
-    state, tokens, scores = (
-        model.start(source),
-        [torch.ones(len(source), 1, dtype=torch.long)],
-        [],
-    )
-    for _ in range(steps):
-        scores.append(model.step(tokens[-1], state))
-        tokens.append(scores[-1].argmax(-1, keepdim=True))
-    return torch.cat(tokens, dim=1), torch.stack(scores, dim=1)
-
-
-def test_decoding_does_not_depend_on_the_rest_of_the_batch(model: Transformer) -> None:
-    lengths = (3, 9, 5, 1)
-    batch = sentences(*lengths)
-    tokens, scores = greedy(model, batch, 8)
-    for row, n in enumerate(lengths):
-        alone, its_scores = greedy(model, batch[row : row + 1, :n], 8)
-        assert torch.equal(alone[0], tokens[row])
-        close(its_scores[0], scores[row])
-
-
 # The same with a cache
 
 
@@ -170,26 +140,6 @@ def test_the_memory_is_looked_at_once(model: Transformer) -> None:
 # Shapes, configurations, weights on disk
 
 
-def test_heads_may_have_any_width() -> None:
-    model = small(h=3, d_k=7, d_v=9)
-    attention = model.encoder.layers[0].self_attention
-    assert attention.projections.weight.shape == (3 * (7 + 7 + 9), 32)
-    assert attention.W_O.weight.shape == (32, 3 * 9)
-
-
-def test_weights_survive_being_saved(model: Transformer, tmp_path: Path) -> None:
-    # The first table of positions is shorter.
-    source, target = sentences(7, 4), sentences(300, 300)
-    logits = model(source, target)
-    torch.save(model.state_dict(), tmp_path / "weights.pt")
-    again = Transformer(model.config).eval()
-    again.load_state_dict(torch.load(tmp_path / "weights.pt", weights_only=True))
-    assert torch.equal(again(source, target), logits)
-    assert (
-        again.source_embeddings is again.target_embeddings
-    ) == model.config.share_embeddings
-
-
 def test_weights_of_another_shape_are_refused() -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         small(d_ff=64).load_state_dict(small().state_dict())
@@ -201,66 +151,6 @@ def test_a_place_for_the_norm_that_there_is_not(
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match="norm='before': must be"):
         Residual(8, norm="before")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("shape", "field", "value", "says"),
-    [
-        (TransformerConfig, "N", 2.0, "N=2.0: should be"),
-        (TransformerConfig, "N", True, "N=True: should be"),
-        (TransformerConfig, "N", "2", "N='2': should be"),
-        (TransformerConfig, "N", -1, "N=-1: should be"),
-        (TransformerConfig, "N", 1001, "N=1001: should be"),
-        (TransformerConfig, "d_model", 10**6, "d_model=1000000: should be"),
-        (TransformerConfig, "d_model", 10**400, "should be"),
-        (TransformerConfig, "d_k", 8.0, "d_k=8.0: should be"),
-        (TransformerConfig, "d_v", 0, "d_v=0: should be"),
-        (TransformerConfig, "dropout", math.nan, "dropout=nan: should be"),
-        (TransformerConfig, "dropout", math.inf, "dropout=inf: should be"),
-        (TransformerConfig, "dropout", "0", "dropout='0': should be"),
-        (TransformerConfig, "dropout", False, "dropout=False: should be"),
-        (
-            TransformerConfig,
-            "attention_dropout",
-            1.5,
-            "attention_dropout=1.5: should be",
-        ),
-        (TransformerConfig, "attention_dropout", -0.1, "should be"),
-        (
-            TransformerConfig,
-            "pad_id",
-            37_000,
-            "pad_id=37000: the vocabulary has 37000 tokens",
-        ),
-        (TransformerConfig, "share_embeddings", 1, "share_embeddings=1: should be"),
-        (TransformerConfig, "positions", None, "positions=None: should be"),
-        (TransformerConfig, "score", ["scaled"], "score=['scaled']: should be"),
-        (TransformerConfig, "max_length", 3 * 10**7, "max_length=30000000: should be"),
-        (
-            ConvolutionalConfig,
-            "kernel",
-            4,
-            "kernel=4: the encoder's layers are centred",
-        ),
-        (ConvolutionalConfig, "kernel", 3.0, "kernel=3.0: should be"),
-        (ConvolutionalConfig, "separable", "no", "separable='no': should be"),
-        (ConvolutionalConfig, "growth", 10**5, "the last layer would skip over"),
-        (RecurrentConfig, "d_state", 1, "d_state=1: must be even"),
-        (RecurrentConfig, "d_state", 0, "d_state=0: should be"),
-        (RecurrentConfig, "attention", "dots", "attention='dots': should be"),
-    ],
-)
-def test_fields_that_no_model_can_have(
-    monkeypatch: pytest.MonkeyPatch,
-    shape: type[ModelConfig],
-    field: str,
-    value: Any,
-    says: str,
-) -> None:
-    # It would refuse other types first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(InputError, match=re.escape(says)):
-        shape(**{field: value})
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
