@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from unicodedata import is_normalized, normalize
 
-import jaxtyping
 import numpy as np
 import pytest
 import sentencepiece
@@ -444,6 +443,7 @@ def test_pairs_check_themselves() -> None:
     assert len(Pairs([], [])) == 0
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -456,11 +456,7 @@ def test_pairs_check_themselves() -> None:
     ],
     ids=ascii,
 )
-def test_pairs_in_memory_are_checked_as_files_are(
-    monkeypatch: pytest.MonkeyPatch, line: Any, says: str
-) -> None:
-    # It would refuse them first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+def test_pairs_in_memory_are_checked_as_files_are(line: Any, says: str) -> None:
     sides = {"source": (["a", line], ["x", "y"]), "target": (["a", "b"], ["x", line])}
     for side, pairs in sides.items():
         assert complaint(Pairs, *pairs).startswith(f"{side}, line 2: {says}")
@@ -897,14 +893,13 @@ def test_no_sentence_is_left_out_of_a_vocabulary() -> None:
     assert unknown == ["▅"]
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "kind", [list, tuple, iter, np.array, lambda tokens: [*np.array(tokens)], tensor]
 )
 def test_one_sentence_is_not_decoded_letter_by_letter(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, kind: Any
+    vocabulary: Vocabulary, kind: Any
 ) -> None:
-    # It would refuse them first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     tokens: Any = vocabulary.encode("The cat sleeps.")
     with pytest.raises(TypeError, match="put one into a list"):
         vocabulary.decode(kind(tokens))

@@ -6,7 +6,6 @@ import math
 from contextlib import nullcontext
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -517,16 +516,15 @@ def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
     assert torch.equal(attention(query, x, mask), attention(query, later, mask))
 
 
-def test_a_mask_of_floats_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("unchecked")
+def test_a_mask_of_floats_is_refused() -> None:
     """Added to the scores, as torch would do, ones and zeros would hide nothing."""
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(TypeError, match=r"mask is torch\.float64: give a bool"):
         FusedAttention()(*heads(), normal(5, 7))
 
 
-def test_a_score_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_a_score_that_there_is_not() -> None:
     with pytest.raises(
         ValueError,
         match="score='aditive': must be one of scaled, unscaled, general, additive",

@@ -5,7 +5,6 @@ same with a cache.
 from dataclasses import replace
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -145,10 +144,8 @@ def test_weights_of_another_shape_are_refused() -> None:
         small(d_ff=64).load_state_dict(small().state_dict())
 
 
-def test_a_place_for_the_norm_that_there_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_a_place_for_the_norm_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="norm='before': must be"):
         Residual(8, norm="before")  # type: ignore[arg-type]
 

@@ -103,11 +103,10 @@ def test_pairs_in_a_list_become_a_translator(
     assert torch.equal(weights(translator.model), weights(elsewhere.model))
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_what_is_no_pair_is_named(
-    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+    pairs: list[tuple[str, str]],
 ) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     wrong: list[Any] = ["xy", ("a", "b", "c"), ("a", 3), b"xy", None, 7]
     # Of these Python would give keys, or any order.
     wrong += [
@@ -455,9 +454,8 @@ def test_messages_speak_no_flags_outside_the_command_line() -> None:
                 assert not flag or part.value in docstrings, (path, part.value)
 
 
-def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_recipes_reach_the_model() -> None:
     how: Any = recipe("small", model={"N": 2, "d_ff": 64}, minutes=3, steps=7)
     assert (how.model.N, how.model.d_ff, how.minutes, how.steps) == (2, 64, 3, 7)
     with pytest.raises(
@@ -479,11 +477,10 @@ def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         recipe("small", model={"N": "two"})
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_names_and_devices_do_what_one_expects(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     assert Transformer("synthetic").config == aiayn.config("synthetic")
     with pytest.raises(
         InputError, match="unknown configuration 'bass': did you mean 'base'"
@@ -613,9 +610,8 @@ def test_lines_of_files_and_line_breaks(pairs: list[tuple[str, str]]) -> None:
         pairs_of([("a", "b"), ("c", "d\ne")])
 
 
-def test_what_cannot_be_saved_is_not_registered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("unchecked")
+def test_what_cannot_be_saved_is_not_registered() -> None:
     @dataclass(frozen=True)
     class Wide(TransformerConfig):
         widths: tuple[int, ...] = (1, 2)
@@ -633,7 +629,6 @@ def test_what_cannot_be_saved_is_not_registered(
         InputError, match=r"Bare: decorate it with @dataclass\(frozen=True\)"
     ):
         register("bare", Bare, Transformer)
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     wrong: Any = PlainTransformer
     with pytest.raises(InputError, match=r"register\(name, configuration, model\)"):
         register("plain", wrong, PlainTransformer)
@@ -674,11 +669,10 @@ def test_a_vocabulary_of_another_model_is_not_saved(
         aiayn.save(Transformer("synthetic"), tmp_path / "model", translator.vocabulary)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_slips_have_an_answer(
-    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+    pairs: list[tuple[str, str]],
 ) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     slips: list[tuple[Any, Any, dict[str, Any], str]] = [
         (
             SHAPE,

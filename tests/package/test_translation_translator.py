@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from torch import Tensor
@@ -439,13 +438,11 @@ def test_what_does_not_show_does_not_count(translator: Translator, text: str):
     assert translator(text) == translator("the cat sat") != ""
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "parts", [(torch.nn.Linear(1, 1), None), (None, None), ("runs/first", None)]
 )
-def test_a_translator_of_something_else_is_refused(
-    monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, parts: Any
-):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+def test_a_translator_of_something_else_is_refused(vocabulary: Vocabulary, parts: Any):
     with pytest.raises(InputError, match="needs EncoderDecoder, not"):
         Translator(*parts)
     with pytest.raises(InputError, match="needs Vocabulary, not NoneType"):

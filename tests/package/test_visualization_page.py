@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import lxml.html
 import pytest
 import torch
@@ -191,15 +190,12 @@ def test_a_head_or_a_word_that_there_is_not(translator: Translator) -> None:
         attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word=-1)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "head",
     [(1, 2), ("cross",), ("crossed", 0, 0), ("cross", "0", 0), [1, 2], "cross", 1],
 )
-def test_what_is_no_head_is_refused(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch, head: Any
-) -> None:
-    # It would refuse them first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+def test_what_is_no_head_is_refused(translator: Translator, head: Any) -> None:
     said = "head .*: give .kind, layer, head.; 'encoder', 'decoder', 'cross'"
     with pytest.raises(InputError, match=said):
         attention_view(translator, SOURCE, head=head)
