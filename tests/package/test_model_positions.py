@@ -87,16 +87,6 @@ def test_a_device_without_float64(kind: str, where: str) -> None:
     assert all(buffer.is_meta for buffer in model.buffers())
 
 
-def test_the_table_is_made_where_other_tensors_are() -> None:
-    assert sinusoidal_encoding(3, 8).device.type == "cpu"
-    with torch.device("meta"):
-        assert sinusoidal_encoding(3, 8).is_meta
-
-
-def test_the_empty_table() -> None:
-    assert sinusoidal_encoding(0, 8).shape == (0, 8)
-
-
 @pytest.mark.parametrize("d_model", [5, 8])
 def test_the_table_grows_and_stays_the_same(d_model: int) -> None:
     positions = SinusoidalPositions(d_model, n=3)
