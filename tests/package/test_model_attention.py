@@ -516,20 +516,29 @@ def test_what_is_hidden_changes_no_bit(score: Any, dtype: torch.dtype) -> None:
     assert torch.equal(attention(query, x, mask), attention(query, later, mask))
 
 
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        # added to the scores, as torch would do, ones and zeros would hide nothing
+        (
+            lambda: FusedAttention()(*heads(), normal(5, 7)),
+            r"mask is torch\.float64: give a bool",
+        ),
+        (
+            lambda: make_attention("aditive", 2, 8),  # type: ignore[arg-type]
+            "score='aditive': must be one of scaled, unscaled, general, additive",
+        ),
+        (
+            lambda: MultiHeadAttention(10, 4),
+            "d_model=10 does not divide into h=4 heads: give d_k and d_v",
+        ),
+        (lambda: MultiHeadAttention(10, 4, d_k=3), "d_model=10"),
+    ],
+)
 @pytest.mark.usefixtures("unchecked")
-def test_a_mask_of_floats_is_refused() -> None:
-    """Added to the scores, as torch would do, ones and zeros would hide nothing."""
-    with pytest.raises(TypeError, match=r"mask is torch\.float64: give a bool"):
-        FusedAttention()(*heads(), normal(5, 7))
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_a_score_that_there_is_not() -> None:
-    with pytest.raises(
-        ValueError,
-        match="score='aditive': must be one of scaled, unscaled, general, additive",
-    ):
-        make_attention("aditive", 2, 8)  # type: ignore[arg-type]
+def test_what_attention_refuses(action: Any, says: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=says):
+        action()
 
 
 def test_projections_start_as_one_matrix() -> None:
@@ -548,27 +557,9 @@ def test_some_of_the_projections_are_the_same_as_all() -> None:
     nn.init.normal_(projections.bias)
     x = normal(2, 4, 6)
     whole = projections.project(x)
-    assert [tuple(part.shape) for part in whole] == [
-        (2, 2, 4, 3),
-        (2, 2, 4, 3),
-        (2, 2, 4, 5),
-    ]
+    assert [tuple(part.shape) for part in whole] == [(2, 2, 4, d) for d in (3, 3, 5)]
     (Q,), (K, V) = projections.project(x, slice(1)), projections.project(x, slice(1, 3))
     assert all(agree(a, b, 1e-12) for a, b in zip(whole, (Q, K, V), strict=True))
-
-
-def test_a_width_that_does_not_divide_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="d_model=10 does not divide into h=4 heads: give d_k and d_v"
-    ):
-        MultiHeadAttention(10, 4)
-    with pytest.raises(ValueError, match="d_model=10"):
-        MultiHeadAttention(10, 4, d_k=3)
-    assert MultiHeadAttention(10, 4, d_k=3, d_v=2)(torch.randn(1, 2, 10)).shape == (
-        1,
-        2,
-        10,
-    )
 
 
 # The cache

@@ -231,10 +231,6 @@ def test_what_cannot_be_drawn_is_refused(call: dict[str, Any], message: str) -> 
         sample(**call)
 
 
-def test_none_can_be_drawn() -> None:
-    assert sample(0) == []
-
-
 # The golden file
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "synthetic.jsonl"
