@@ -18,12 +18,7 @@ import pytest
 import aiayn
 from aiayn.book import claim
 from aiayn.book.__main__ import main, project
-from aiayn.book.cells import (
-    KNOWN_TAGS,
-    BookError,
-    ExportedCell,
-    check_tags,
-)
+from aiayn.book.cells import KNOWN_TAGS, BookError, ExportedCell, check_tags
 from aiayn.book.charts import PALETTE, chart_bundle, rounded
 from aiayn.book.export import build, export_book
 from aiayn.book.modules import check_names
@@ -294,9 +289,8 @@ def test_files_that_are_no_modules_are_left_alone(root: Path, write: Write) -> N
     for name in ("py.typed", ".hidden.py", "inner/table.csv"):
         (root / "aiayn" / name).touch()
     assert export_book(root) == ["aiayn/greeting.py"]
-    assert (root / "aiayn" / "py.typed").exists() and (
-        root / "aiayn" / "inner" / "table.csv"
-    ).exists()
+    assert (root / "aiayn" / "py.typed").exists()
+    assert (root / "aiayn" / "inner" / "table.csv").exists()
 
 
 def test_a_dot_in_the_tag_makes_a_folder(root: Path, write: Write) -> None:

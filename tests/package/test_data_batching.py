@@ -200,10 +200,8 @@ def test_widths_are_rounded_up(examples: list[Example], multiple: int) -> None:
     for name in ("source", "target", "labels"):
         narrow, rows = getattr(plain, name), getattr(wide, name)
         columns = narrow.shape[1]
-        assert (
-            rows.shape[1] % multiple == 0
-            and columns <= rows.shape[1] < columns + multiple
-        )
+        assert rows.shape[1] % multiple == 0
+        assert columns <= rows.shape[1] < columns + multiple
         assert torch.equal(rows[:, :columns], narrow) and not rows[:, columns:].any()
 
 
@@ -268,9 +266,8 @@ def test_the_number_of_workers_makes_no_difference(
         expected, shares = alone[step], [other[step] for other in others]
         for k, batch in enumerate(expected.micro_batches):
             mine = shares[k % workers].micro_batches[k // workers]
-            assert torch.equal(mine.source, batch.source) and torch.equal(
-                mine.labels, batch.labels
-            )
+            assert torch.equal(mine.source, batch.source)
+            assert torch.equal(mine.labels, batch.labels)
             assert torch.equal(mine.target, batch.target)
         for share in shares:
             assert len(share.micro_batches) == 8 // workers

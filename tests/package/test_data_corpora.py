@@ -96,9 +96,8 @@ def test_a_folder_of_parallel_files(
         contents = [gzip.compress(content) for content in contents]
     name = write(tmp_path / "corpus", *contents, ending=".gz" if packed else "")
     pairs = load_pairs(name, "en-de", "train")
-    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN) and len(
-        pairs
-    ) == 3
+    assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
+    assert len(pairs) == 3
     assert list(load_pairs(name, "de-en", "train").source) == GERMAN
 
 
@@ -299,17 +298,13 @@ def test_a_packed_file_is_unpacked_once(
     plain = decompressed(path)
     assert plain.read_bytes() == gzip.decompress(PACKED) and plain.is_relative_to(cache)
     monkeypatch.setattr("gzip.open", lambda *_: pytest.fail("unpacked again"))
-    assert (
-        decompressed(path) == decompressed(twin) == plain
-        and decompressed(plain) == plain
-    )
+    assert decompressed(path) == decompressed(twin) == plain
+    assert decompressed(plain) == plain
     monkeypatch.undo()
     path.write_bytes(gzip.compress(b"another text"))
     monkeypatch.setenv("AIAYN_CACHE", str(cache))
-    assert (
-        decompressed(path) != plain
-        and decompressed(path).read_bytes() == b"another text"
-    )
+    assert decompressed(path) != plain
+    assert decompressed(path).read_bytes() == b"another text"
 
 
 def test_unpacking_into_a_cache_that_cannot_be_used(
@@ -318,10 +313,8 @@ def test_unpacking_into_a_cache_that_cannot_be_used(
     name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
     message = complaint(load_pairs, name, "en-de", "train")
-    assert (
-        "cannot be used (" in message
-        and "let AIAYN_CACHE name another folder" in message
-    )
+    assert "cannot be used (" in message
+    assert "let AIAYN_CACHE name another folder" in message
 
 
 def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -> None:
@@ -332,9 +325,8 @@ def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -
     message = complaint(load_pairs, name, "en-de", "train")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (
-        "train.en.gz, line 2: longer than 1,048,576 bytes" in message and peak < 1 << 25
-    )
+    assert "train.en.gz, line 2: longer than 1,048,576 bytes" in message
+    assert peak < 1 << 25
     assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
 
 
@@ -543,10 +535,8 @@ def test_the_users_own_copy_comes_first(
         published["train.de"][:-1]
     )
     message = complaint(load_pairs, "multi30k", "en-de", "train")
-    assert (
-        str(tmp_path / "data" / "multi30k" / "train.de.gz") in message
-        and "SHA-256 is" in message
-    )
+    assert str(tmp_path / "data" / "multi30k" / "train.de.gz") in message
+    assert "SHA-256 is" in message
 
 
 def test_a_damaged_download_of_last_year(
@@ -610,10 +600,8 @@ def test_a_login_page_instead_of_the_file(
     serve(monkeypatch, lambda _: io.BytesIO(b"<html>"))
     message = complaint(load_pairs, "multi30k", "en-de", "train")
     wanted = aiayn.data.corpora.MULTI30K_SHA256["train.en"]
-    assert (
-        message.startswith("https://")
-        and f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
-    )
+    assert message.startswith("https://")
+    assert f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
     assert f"not {wanted}" in message and not list(tmp_path.rglob("*.gz"))
 
 
@@ -674,10 +662,8 @@ def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
     (tmp_path / "link to there").symlink_to("there")
     (tmp_path / "link").symlink_to(target)
     write_atomically(tmp_path / "link", b"new")
-    assert (
-        os.readlink(tmp_path / "link") == target
-        and (tmp_path / target).read_bytes() == b"new"
-    )
+    assert os.readlink(tmp_path / "link") == target
+    assert (tmp_path / target).read_bytes() == b"new"
     assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
 
 
@@ -688,10 +674,8 @@ def test_a_device_stays_a_device(tmp_path: Path) -> None:
             assert said in complaint(write_atomically, tmp_path / "link", b"content")
         else:
             write_atomically(tmp_path / "link", b"content")
-        assert (
-            stat.S_ISCHR(os.stat(device).st_mode)
-            and os.readlink(tmp_path / "link") == device
-        )
+        assert stat.S_ISCHR(os.stat(device).st_mode)
+        assert os.readlink(tmp_path / "link") == device
         (tmp_path / "link").unlink()
 
 
@@ -726,9 +710,8 @@ def test_standard_output_by_its_name(tmp_path: Path, output: str) -> None:
         ["bash", "-c", command, code], cwd=tmp_path, capture_output=True, text=True
     )
     if output == "closed":
-        assert "/dev/stdout: cannot be written (" in done.stderr and not os.listdir(
-            tmp_path
-        )
+        assert "/dev/stdout: cannot be written (" in done.stderr
+        assert not os.listdir(tmp_path)
     else:
         assert (tmp_path / "out").read_text() == "1\n2\n3\n" and done.stderr == ""
 
@@ -812,9 +795,8 @@ def test_text_comes_back_as_it_was(
     encoded = vocabulary.encode(sentences)
     assert vocabulary.decode(encoded) == sentences
     for tokens in encoded:
-        assert tokens[-1] == EOS_ID and not {PAD_ID, UNK_ID, BOS_ID, EOS_ID} & set(
-            tokens[:-1]
-        )
+        assert tokens[-1] == EOS_ID
+        assert not {PAD_ID, UNK_ID, BOS_ID, EOS_ID} & set(tokens[:-1])
         assert all(0 <= token < len(vocabulary) for token in tokens)
 
 
@@ -927,9 +909,8 @@ def test_any_text_can_be_encoded(vocabulary: Vocabulary, text: str) -> None:
 def test_what_does_not_come_back(vocabulary: Vocabulary) -> None:
     assert vocabulary.decode(vocabulary.encode(["  two   spaces "])) == ["two spaces"]
     assert "⁇" in vocabulary.decode(vocabulary.encode(["ᚠ"]))[0]
-    assert vocabulary.encode([""]) == [[EOS_ID]] and vocabulary.decode([[EOS_ID]]) == [
-        ""
-    ]
+    assert vocabulary.encode([""]) == [[EOS_ID]]
+    assert vocabulary.decode([[EOS_ID]]) == [""]
 
 
 def test_special_tokens_have_their_numbers(vocabulary: Vocabulary) -> None:

@@ -451,10 +451,8 @@ def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
         for name in ("asks.py", "does_not.py")
     )
     assert done.returncode == 0 and done.stdout == "None\n"
-    assert (
-        refused.returncode
-        and "InputError: in a script, call this below" in refused.stderr
-    )
+    assert refused.returncode
+    assert "InputError: in a script, call this below" in refused.stderr
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -520,11 +518,9 @@ def long_ones() -> Pairs:
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
     complaint(vocabulary, long_ones(), 256)
     encoded = encode_corpus(vocabulary, long_ones(), 256, skip_long=True)
-    assert (
-        encoded.dropped == 2
-        and len(encoded) == 95
-        and same(encoded, vocabulary, long_ones())
-    )
+    assert encoded.dropped == 2
+    assert len(encoded) == 95
+    assert same(encoded, vocabulary, long_ones())
     # From the cache.
     assert encode_corpus(vocabulary, long_ones(), 256, skip_long=True).dropped == 2
     assert len(jobs) == 10  # the shards from before the complaint were kept

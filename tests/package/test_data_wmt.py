@@ -105,9 +105,8 @@ def test_the_training_text_is_fetched_once(
         "Der Hund\u2028sieht sie.",
         "Ende.",
     ]
-    assert list(turned.source) == list(pairs.target) and list(turned.target) == list(
-        pairs.source
-    )
+    assert list(turned.source) == list(pairs.target)
+    assert list(turned.target) == list(pairs.source)
     where = {
         "repo_type": "dataset",
         "revision": wmt.REVISION,
@@ -125,10 +124,8 @@ def test_english_french_has_a_folder_of_its_own(
     rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
     calls = hugging_face(monkeypatch, rows)
     assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
-    assert (
-        calls[0][1]["allow_patterns"] == "fr-en/train-*"
-        and (cache / "wmt14" / "en-fr" / "train.fr").exists()
-    )
+    assert calls[0][1]["allow_patterns"] == "fr-en/train-*"
+    assert (cache / "wmt14" / "en-fr" / "train.fr").exists()
 
 
 def test_pairs_that_no_reader_would_take_are_left_out(
@@ -340,10 +337,8 @@ def test_sacrebleu_without_a_network(
     monkeypatch.setattr("sacrebleu.get_source_file", fail)
     message = complaint("en-fr", "newstest2014")
     assert message.startswith("sacrebleu's wmt14/full: cannot be fetched (")
-    assert (
-        "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message
-        and "AIAYN_DATA" in message
-    )
+    assert "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message
+    assert "AIAYN_DATA" in message
 
 
 def test_sacrebleu_knows_these_names() -> None:

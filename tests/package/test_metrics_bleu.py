@@ -263,16 +263,12 @@ def test_every_score_says_how_it_was_made():
         "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:"
     )
     assert "tok:intl" in signatures[1]
-    assert (
-        "moses-fr" in signatures[2]
-        and "hyphens:split" in signatures[2]
-        and "smooth:none" in signatures[2]
-    )
-    assert (
-        "lc:first" in signatures[3]
-        and "case:lc" in signatures[3]
-        and "hyphens" not in signatures[3]
-    )
+    assert "moses-fr" in signatures[2]
+    assert "hyphens:split" in signatures[2]
+    assert "smooth:none" in signatures[2]
+    assert "lc:first" in signatures[3]
+    assert "case:lc" in signatures[3]
+    assert "hyphens" not in signatures[3]
 
 
 def test_a_score_goes_through_json():
@@ -336,15 +332,12 @@ def test_a_difference_has_an_interval_and_a_chance():
             bootstrap_scores(bad, references)[name],
         )
         assert found.value == pytest.approx(one.value - other.value)
-        assert (
-            0 < found.low < found.value < found.high
-            and found.p is not None
-            and found.p < 0.05
-        )
+        assert 0 < found.low < found.value < found.high
+        assert found.p is not None
+        assert found.p < 0.05
         back = bootstrap_scores(bad, references, baseline=good)[name]
-        assert (back.low, back.high) == pytest.approx(
-            (-found.high, -found.low)
-        ) and back.p == found.p
+        assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
+        assert back.p == found.p
     for found in bootstrap_scores(good, references, baseline=good).values():
         assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
         assert str(found) == f"{found.name} +0.00 [+0.00, +0.00], p = 1.000"

@@ -301,9 +301,8 @@ def test_attend_is_the_paper_s_formula_and_torch_s_kernel(
                 hidden = ~mask.expand(2, 3, 5, 7)[b, head]
                 scores[hidden] = -math.inf
             row = scores.exp() / scores.exp().sum(1, keepdim=True)
-            assert agree(weights[b, head], row) and agree(
-                ours[b, head], row @ V[b, head]
-            )
+            assert agree(weights[b, head], row)
+            assert agree(ours[b, head], row @ V[b, head])
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -546,10 +545,8 @@ def test_projections_start_as_one_matrix() -> None:
     bound = math.sqrt(6 / (64 + 32 + 32 + 128))
     for weight in projections.weight.split([32, 32, 128]):
         assert 0.98 * bound < weight.abs().max() <= bound
-    assert (
-        not projections.bias.any()
-        and not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
-    )
+    assert not projections.bias.any()
+    assert not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
 
 
 def test_some_of_the_projections_are_the_same_as_all() -> None:

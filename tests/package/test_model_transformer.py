@@ -198,10 +198,8 @@ def test_training_without_attention_dropout_is_what_it_was(
 
 
 def test_fields_that_are_as_good() -> None:
-    assert (
-        TransformerConfig(dropout=0).dropout == 0
-        and TransformerConfig(dropout=1).dropout == 1
-    )
+    assert TransformerConfig(dropout=0).dropout == 0
+    assert TransformerConfig(dropout=1).dropout == 1
     assert TransformerConfig(d_k=None, d_v=7).d_v == 7
 
 

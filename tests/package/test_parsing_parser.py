@@ -20,11 +20,7 @@ from aiayn.decoding import SearchConfig
 from aiayn.metrics.evalb import bracket_scores
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.parsing import Parser
-from aiayn.parsing.parser import (
-    PARSING_SEARCH,
-    gold_trees,
-    treebank_tokenize,
-)
+from aiayn.parsing.parser import PARSING_SEARCH, gold_trees, treebank_tokenize
 from aiayn.parsing.well_formed import (
     LONGEST_RUN,
     ParserState,
@@ -187,9 +183,8 @@ def test_a_led_search_finds_trees_of_the_sentence_s_words(
     ):
         assert found
         for parse in found:
-            assert parse.tree is not None and parse.tree.words() == treebank_tokenize(
-                sentence
-            )
+            assert parse.tree is not None
+            assert parse.tree.words() == treebank_tokenize(sentence)
             assert linearise(parse.tree) == parse.text and math.isfinite(parse.score)
         assert [parse.score for parse in found] == sorted(
             (parse.score for parse in found), reverse=True
@@ -224,10 +219,8 @@ def test_sentences_without_words_and_sentences_too_long(vocabulary: Vocabulary) 
     assert parser("") is None and parser([[], []]) == [None, None] and parser([]) == []
     with pytest.warns(TooLong, match="sentence 2 has 41 tokens, more than 8"):
         trees = parser(["The cat .", "cat " * 40, "cat"])
-    assert trees[1] is None and [trees[k].words() for k in (0, 2)] == [
-        ["The", "cat", "."],
-        ["cat"],
-    ]
+    assert trees[1] is None
+    assert [trees[k].words() for k in (0, 2)] == [["The", "cat", "."], ["cat"]]
 
 
 def test_a_tree_fits_into_the_learned_positions(vocabulary: Vocabulary) -> None:
@@ -239,9 +232,8 @@ def test_a_tree_fits_into_the_learned_positions(vocabulary: Vocabulary) -> None:
     parser.translator.model = Transformer(shape)
     with pytest.warns(TooLong, match=r"sentence 2 has \d+ tokens, more than 27"):
         found, left_out = parser.n_best([SENTENCES[0], " ".join(SENTENCES)], 3)
-    assert left_out == [] and all(
-        each.tree.words() == TREES[0].words() for each in found
-    )
+    assert left_out == []
+    assert all(each.tree.words() == TREES[0].words() for each in found)
 
 
 def test_there_must_be_room_for_a_tree(vocabulary: Vocabulary) -> None:

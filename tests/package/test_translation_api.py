@@ -165,10 +165,7 @@ def test_what_is_held_out_can_be_given(pairs: Rows, tmp_path: Path) -> None:
     ],
 )
 def test_texts_in_memory_that_have_too_much_in_common_are_named(
-    pairs: Rows,
-    caplog: pytest.LogCaptureFixture,
-    texts: Any,
-    said: list[str],
+    pairs: Rows, caplog: pytest.LogCaptureFixture, texts: Any, said: list[str]
 ) -> None:
     own = list({source: (source, target) for source, target in pairs}.values())
     train_on, valid = texts(own)
@@ -332,9 +329,8 @@ def test_a_registered_model_is_trained_saved_and_loaded(
     again = Translator.load(tmp_path / "mine")
     tokens = torch.tensor([[5, 6, 7, 3]])
     assert torch.equal(again.model(tokens, tokens), translator.model(tokens, tokens))
-    assert type(again.model) is PlainTransformer and again(pairs[0][0]) == translator(
-        pairs[0][0]
-    )
+    assert type(again.model) is PlainTransformer
+    assert again(pairs[0][0]) == translator(pairs[0][0])
     del ARCHITECTURES["plain"]
     with pytest.raises(
         InputError, match=r"architecture='plain': is not known; .*; register your own"
@@ -450,9 +446,7 @@ def test_recipes_reach_the_model() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_names_and_devices_do_what_one_expects(
-    tmp_path: Path,
-) -> None:
+def test_names_and_devices_do_what_one_expects(tmp_path: Path) -> None:
     assert Transformer("synthetic").config == aiayn.config("synthetic")
     with pytest.raises(
         InputError, match="unknown configuration 'bass': did you mean 'base'"
@@ -482,10 +476,8 @@ def test_what_it_says_of_itself(pairs: Rows) -> None:
     assert "Embeddings(120, 16)" in shown and "h=2, d_k=8, d_v=8" in shown
     assert "LearnedPositions(50, 16)" in shown
     about = str(aiayn.__doc__)
-    assert (
-        about.startswith('The Transformer of "Attention Is All You Need"')
-        and "train(" in about
-    )
+    assert about.startswith('The Transformer of "Attention Is All You Need"')
+    assert "train(" in about
     assert aiayn.__version__ in (
         Path(__file__).parents[2] / "aiayn" / "__init__.py"
     ).read_text("utf-8")
@@ -554,11 +546,9 @@ def test_the_example_is_short(pairs: Rows) -> None:
         model, vocabulary, torch.tensor(vocabulary.encode("The dog sleeps. " * 20))
     )
     source, target = shown.split(" → ")
-    assert (
-        source.startswith("The dog sleeps.")
-        and source.endswith(" …")
-        and len(source) <= 72 >= len(target)
-    )
+    assert source.startswith("The dog sleeps.")
+    assert source.endswith(" …")
+    assert len(source) <= 72 >= len(target)
 
 
 def test_lines_of_metrics_reach_the_caller(pairs: Rows, tmp_path: Path) -> None:
@@ -648,9 +638,7 @@ def test_slips_have_an_answer(pairs: Rows) -> None:
 
 
 def test_an_interrupted_training_gives_what_it_has(
-    pairs: Rows,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    pairs: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stopped(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)

@@ -159,9 +159,8 @@ def test_what_stands_beside_the_folder_stays(
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(".aiayn-mine", ".converted.part", "converted", "plain")
     ]
-    assert (tmp_path / ".converted.part" / "file").exists() and (
-        tmp_path / ".aiayn-mine" / "file"
-    ).exists()
+    assert (tmp_path / ".converted.part" / "file").exists()
+    assert (tmp_path / ".aiayn-mine" / "file").exists()
     assert (tmp_path / "converted").stat().st_mode == (
         tmp_path / "plain"
     ).stat().st_mode
