@@ -389,12 +389,6 @@ def test_without_any_head_across_the_source_does_not_matter(
         )
 
 
-def test_no_heads_at_all(model: Transformer, batch: Batch) -> None:
-    before = logits(model, batch)
-    with zero_ablation(model, []):
-        assert torch.equal(logits(model, batch), before)
-
-
 @pytest.mark.parametrize(
     "changes", [{}, {"norm": "pre"}, {"positions": "relative"}, {"d_v": 6}]
 )

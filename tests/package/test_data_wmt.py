@@ -204,21 +204,29 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_download_that_is_not_whole_leaves_nothing(
-    fault: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+def spoil_downloads(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], Any]
 ) -> None:
-    spoil, said = FAULTS[fault]
-    hugging_face(monkeypatch)
-    real = sys.modules["huggingface_hub"].snapshot_download
+    """Do this to each folder that was fetched."""
+    hub = sys.modules["huggingface_hub"]
+    real = hub.snapshot_download
 
     def spoilt(*arguments: Any, **options: Any) -> str:
         folder = real(*arguments, **options)
         spoil(Path(folder, "de-en"))
         return str(folder)
 
+    monkeypatch.setattr(hub, "snapshot_download", spoilt)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_download_that_is_not_whole_leaves_nothing(
+    fault: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    spoil, said = FAULTS[fault]
+    hugging_face(monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["huggingface_hub"], "snapshot_download", spoilt)
+        spoil_downloads(patch, spoil)
         message = complaint("en-de", "train")
     assert "cannot be fetched from Hugging Face (" in message and said in message
     assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
@@ -229,14 +237,7 @@ def test_files_named_by_their_checksum_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hugging_face(monkeypatch)
-    real = sys.modules["huggingface_hub"].snapshot_download
-
-    def linked(*arguments: Any, **options: Any) -> str:
-        folder = real(*arguments, **options)
-        renamed(Path(folder, "de-en"))
-        return str(folder)
-
-    monkeypatch.setattr(sys.modules["huggingface_hub"], "snapshot_download", linked)
+    spoil_downloads(monkeypatch, renamed)
     assert len(load_pairs("wmt14", "en-de", "train")) == 3
 
 

@@ -12,7 +12,7 @@ from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
 from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.model.attention import Attention, FusedAttention, causal_mask
+from aiayn.model.attention import Attention
 from aiayn.model.configuration import PRESETS
 from aiayn.model.layers import Residual
 
@@ -160,41 +160,6 @@ def test_every_attention_drops_the_share_that_is_configured(
     )
     functions = [m for m in Transformer(shape).modules() if isinstance(m, Attention)]
     assert [function.dropout for function in functions] == [0.3] * 3
-
-
-def without_dropout(
-    self: FusedAttention, Q: Tensor, K: Tensor, V: Tensor, mask: Any, causal: bool
-) -> Tensor:
-    """The fused attention from before weights could be dropped."""
-    if causal and (mask is not None or Q.shape[-2] != K.shape[-2]):
-        past, causal = causal_mask(Q.shape[-2], K.shape[-2]), False
-        mask = past if mask is None else mask & past
-    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, is_causal=causal)
-
-
-def test_training_without_attention_dropout_is_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Three steps: the same weights and random numbers, bit for bit."""
-
-    def train() -> list[Tensor]:
-        torch.manual_seed(1)
-        model = small(dropout=0.1).train().requires_grad_()
-        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-        for _ in range(3):
-            source = F.pad(torch.randint(1, 20, (4, 7)), (0, 2))
-            target = torch.randint(1, 20, (4, 6))
-            loss = F.cross_entropy(
-                model(source, target).flatten(0, 1), target.flatten()
-            )
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return [*model.parameters(), torch.get_rng_state()]
-
-    now = train()
-    monkeypatch.setattr(FusedAttention, "forward", without_dropout)
-    assert all(torch.equal(a, b) for a, b in zip(now, train(), strict=True))
 
 
 def test_fields_that_are_as_good() -> None:
