@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import small_runs
 
 from aiayn.data import (
     Batches,
@@ -26,7 +28,6 @@ from aiayn.data import (
 )
 from aiayn.data import tokenized as encoding
 from aiayn.data.tokenized import Encoded, check_script, encode_corpus
-from aiayn.errors import InputError
 
 ENGLISH = [
     f"The cat number {number} sees the dog, and the dog sleeps{'.' * (number % 7)}"
@@ -67,11 +68,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def complaint(*arguments: Any, **options: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        encode_corpus(*arguments, **options)
-    assert len(str(caught.value).splitlines()) == 1
-    return str(caught.value)
+complaint = partial(small_runs.complaint, encode_corpus)
 
 
 def lists(encoded: Encoded) -> list[tuple[list[int], ...]]:
@@ -153,11 +150,14 @@ def test_another_process_gets_the_name_and_not_the_content(
 # Done once
 
 
+@pytest.mark.parametrize("at_once", [1, 4])
 def test_what_is_there_is_not_made_again(
-    vocabulary: Vocabulary, jobs: list[str]
+    vocabulary: Vocabulary, jobs: list[str], monkeypatch: Any, at_once: int
 ) -> None:
+    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", at_once)
     first, again = (encode_corpus(vocabulary, PAIRS, 256) for _ in range(2))
-    assert len(jobs) == 10 and lists(first) == lists(again)
+    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
+    assert same(first, vocabulary) and lists(first) == lists(again)
     assert not list(first.folder.glob("*.npz"))
 
 
@@ -199,14 +199,6 @@ def test_the_progress_is_shown_on_request(
     assert capsys.readouterr().err == ""
     encode_corpus(vocabulary, PAIRS, 255, progress=True)
     assert "97.0/97.0" in capsys.readouterr().err
-
-
-def test_several_shards_are_made_at_a_time(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, jobs: list[str]
-) -> None:
-    monkeypatch.setattr(encoding, "SHARDS_AT_ONCE", 4)
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-    assert sorted(jobs) == [f"{number:05}" for number in range(10)]
 
 
 # Sides of unequal length
@@ -384,10 +376,8 @@ def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
         for name in ("asks.py", "does_not.py")
     )
     assert done.returncode == 0 and done.stdout == "None\n"
-    assert (
-        refused.returncode
-        and "InputError: in a script, call this below" in refused.stderr
-    )
+    assert refused.returncode
+    assert "InputError: in a script, call this below" in refused.stderr
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -462,23 +452,12 @@ def long_ones() -> Pairs:
     return Pairs(english, german, "my.en", "my.de")
 
 
-def test_a_sentence_of_10_000_words_is_refused(vocabulary: Vocabulary) -> None:
-    tokens = len(vocabulary.encode(["long " * 10_000])[0])
-    message = complaint(vocabulary, long_ones(), 256)
-    assert message.startswith(
-        f"my.en, line 34: {tokens} tokens, more than max_length=256; split the sentence"
-    )
-    assert "(skip_long)" in message
-
-
 def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None:
     complaint(vocabulary, long_ones(), 256)
     encoded = encode_corpus(vocabulary, long_ones(), 256, skip_long=True)
-    assert (
-        encoded.dropped == 2
-        and len(encoded) == 95
-        and same(encoded, vocabulary, long_ones())
-    )
+    assert encoded.dropped == 2
+    assert len(encoded) == 95
+    assert same(encoded, vocabulary, long_ones())
     # From the cache.
     assert encode_corpus(vocabulary, long_ones(), 256, skip_long=True).dropped == 2
     assert len(jobs) == 10  # the shards from before the complaint were kept
@@ -487,15 +466,10 @@ def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None
 
 
 def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
-    for pairs in (long_ones(), Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")):
-        with pytest.raises(InputError) as caught:
-            encode_pairs(vocabulary, pairs, 256)
-        assert complaint(vocabulary, pairs, 256) == str(caught.value)
-
-
-def test_nothing_is_left(vocabulary: Vocabulary) -> None:
-    message = complaint(vocabulary, PAIRS, 2, skip_long=True)
-    assert message == "my.en: no pairs of at most max_length=2 tokens; raise it"
+    german = Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")
+    for arguments in ((long_ones(), 256), (german, 256), (PAIRS, 2, True)):
+        said = small_runs.complaint(encode_pairs, vocabulary, *arguments)
+        assert complaint(vocabulary, *arguments) == said
 
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
