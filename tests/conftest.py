@@ -132,6 +132,39 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with number words and their translations."""
+    from small_runs import write_corpus
+
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of the module's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """The folder of a run, which is still to be made."""
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def train(corpus: Path) -> Callable[..., Any]:
+    """Train on the corpus as a configuration says, into a folder."""
+    from aiayn.training import train_model
+
+    def train(config: Any, out: Path, **options: Any) -> Any:
+        return train_model(config, str(corpus), "en-de", out, **options)
+
+    return train
+
+
+@pytest.fixture(scope="module")
 def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Chromium. Where there is none, tests are skipped, but not those that are marked
     as the browser's.

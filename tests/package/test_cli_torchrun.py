@@ -15,7 +15,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +47,7 @@ from aiayn.training.trained_run import TrainedRun
 PROGRAM = ["-m", "aiayn", "train", "--out", "runs/a b"]
 
 
-def test_one_machine() -> None:
-    found = torchrun_command(PROGRAM, workers=8)
-    assert found == [
-        "torchrun",
-        "--standalone",
-        "--nproc-per-node",
-        "8",
-        "--max-restarts",
-        "0",
-        *PROGRAM,
-    ]
+PLACES = "--nnodes 2 --rdzv-backend c10d --rdzv-id aiayn --rdzv-endpoint {}"
 
 
 @pytest.mark.parametrize(
@@ -71,29 +60,17 @@ def test_one_machine() -> None:
         ("knoten-ä.example.org", "knoten-ä.example.org:29500"),
     ],
 )
-def test_several_machines(address: str, endpoint: str) -> None:
-    found = torchrun_command(
-        PROGRAM, workers=4, machines=2, address=address, restarts=3
-    )
-    meeting = [
-        "--nnodes",
-        "2",
-        "--rdzv-backend",
-        "c10d",
-        "--rdzv-id",
-        "aiayn",
-        "--rdzv-endpoint",
-        endpoint,
-    ]
-    assert found == [
-        "torchrun",
-        *meeting,
-        "--nproc-per-node",
-        "4",
-        "--max-restarts",
-        "3",
-        *PROGRAM,
-    ]
+def test_several_machines_and_one(address: str, endpoint: str) -> None:
+    places = {"machines": 2, "address": address}
+    found = torchrun_command(PROGRAM, workers=4, restarts=3, **places)
+    command = f"torchrun {PLACES.format(endpoint)} --nproc-per-node 4 --max-restarts 3"
+    assert found == [*command.split(), *PROGRAM]
+    alone = "torchrun --standalone --nproc-per-node 8 --max-restarts 0"
+    assert torchrun_command(PROGRAM, workers=8) == [*alone.split(), *PROGRAM]
+
+
+TWO = {"workers": 8, "machines": 2}
+NO_PLACES = ["-x", "a b", "n:", ":1", "n:123456", "$(x)", "$first:$port", "a,b", "n\n"]
 
 
 @pytest.mark.parametrize(
@@ -101,27 +78,11 @@ def test_several_machines(address: str, endpoint: str) -> None:
     [
         ({"workers": 0}, "workers=0"),
         ({"workers": 1, "restarts": -1}, "restarts=-1"),
-        ({"workers": 10**6}, "workers=1000000"),
-        (
-            {"workers": 1, "machines": 10**30},
-            "1 to 1,000, 1 to 10,000, 0 to 1,000 are wanted",
-        ),
-        ({"workers": 8, "machines": 2}, "give the address"),
+        ({"workers": 1, "machines": 10**30}, "1 to 1,000, 1 to 10,000, 0 to 1,000 are"),
+        (TWO, "give the address"),
         *(
-            ({"workers": 8, "machines": 2, "address": address}, "give a machine's name")
-            for address in [
-                "-x",
-                "a b",
-                "n:",
-                ":1",
-                "n:123456",
-                "$(x)",
-                "$first:$port",
-                "a,b",
-                "n\n",
-                "::1",
-                "n/",
-            ]
+            (TWO | {"address": address}, "give a machine's name")
+            for address in [*NO_PLACES, "::1", "n/"]
         ),
     ],
 )
@@ -131,26 +92,21 @@ def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None
 
 
 def test_the_papers_commands() -> None:
-    base = (
-        "--data wmt14 --pair en-de --recipe base"
-        " --model.vocabulary-size 37000 --checkpoints.steps 1500"
+    assert shlex.join(paper_run("base", "en-de", Path("out"))) == (
+        "--data wmt14 --pair en-de --recipe base --model.vocabulary-size 37000"
+        " --checkpoints.steps 1500 --batches.micro-batches 8 --out out"
+        " --checkpoints.sparse --compile --batches.skip-long"
     )
-    assert (
-        shlex.join(paper_run("base", "en-de", Path("out")))
-        == f"{base} --batches.micro-batches 8 --out out --checkpoints.sparse --compile"
-        " --batches.skip-long"
-    )
-    big = paper_run("big", "en-fr", Path("out"))
+    big = shlex.join(paper_run("big", "en-fr", Path("out")))
     for words in (
         "--model.vocabulary-size 32000",
         "--checkpoints.steps 600",
         "--model.dropout 0.1",
         "--recipe big",
     ):
-        assert words in shlex.join(big)
-    with pytest.raises(
-        InputError, match="no cell of Table 2; there are base en-de, big en-de"
-    ):
+        assert words in big
+    said = "no cell of Table 2; there are base en-de, big en-de"
+    with pytest.raises(InputError, match=said):
         paper_run("small", "en-de", Path("out"))
 
 
@@ -203,23 +159,15 @@ def submit(
     return done.returncode, (cluster / "log").read_text().splitlines()
 
 
-SCRIPT = slurm_script(
-    ["--data", "d e", "--out", "runs/big"],
-    Path("runs/big"),
-    workers=8,
-    machines=2,
-    hours=2.0,
-)
+BIG = ["--data", "d e", "--out", "runs/big"]
+SCRIPT = slurm_script(BIG, Path("runs/big"), workers=8, machines=2, hours=2.0)
 
 
 def test_the_batch_file_of_a_parser_scores_it_as_a_parser() -> None:
-    script = slurm_script(
-        ["--pair", "en-trees", "--out", "a b"], Path("a b"), workers=1
-    )
-    assert (
-        "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script
-        and "--job-name=a-b\n" in script
-    )
+    told = ["--pair", "en-trees", "--out", "a b"]
+    script = slurm_script(told, Path("a b"), workers=1)
+    assert "aiayn evaluate 'a b' --json 'a b/bleu.json'" in script
+    assert "--job-name=a-b\n" in script
 
 
 @pytest.mark.parametrize("hours", [0.1, math.nan, math.inf, -1.0, 1e9])
@@ -250,27 +198,31 @@ def test_the_job_trains_on_all_machines_and_scores_on_one(cluster: Path) -> None
     assert "torchrun --nnodes 2 --rdzv-backend c10d" in training
     assert "--rdzv-endpoint node7:22345 --nproc-per-node 8 --max-restarts 3" in training
     assert training.endswith("-m aiayn train --data d e --out runs/big --resume")
-    assert (
-        "aiayn evaluate runs/big --bleu-variants --json runs/big/bleu.json" in scoring
-    )
+    scored = "aiayn evaluate runs/big --bleu-variants --json runs/big/bleu.json"
+    assert scored in scoring
 
 
-@pytest.mark.parametrize("metrics", ["", ENDED[:25], ENDED[:25] * 2])
-def test_what_was_stopped_is_not_scored(cluster: Path, metrics: str) -> None:
-    """A signal that reached only the workers: they save, and end without a fault."""
-    code, commands = submit(cluster, SCRIPT, metrics=metrics)
-    assert code == 130 and len(commands) == 2
-
-
-def test_when_the_time_is_over_another_job_goes_on(cluster: Path) -> None:
-    _, commands = submit(cluster, SCRIPT, seconds=120 * 60 - 150, code=143)
-    assert commands[-1] == "scontrol requeue 12345"
-
-
-def test_what_fails_before_is_not_tried_for_ever(cluster: Path) -> None:
-    code, commands = submit(cluster, SCRIPT, seconds=60, code=3)
-    assert code == 3
-    assert len(commands) == 2  # neither queued again nor scored
+@pytest.mark.parametrize(
+    ("run", "ends", "last"),
+    [
+        # A signal that reached only the workers: they save, and end without a fault.
+        *(
+            ({"metrics": metrics}, 130, "srun")
+            for metrics in ("", ENDED[:25], ENDED[:25] * 2)
+        ),
+        # The time is over, and another job goes on.
+        ({"seconds": 120 * 60 - 150, "code": 143}, None, "scontrol requeue 12345"),
+        # What fails before is not tried for ever: neither queued again nor scored.
+        ({"seconds": 60, "code": 3}, 3, "srun"),
+    ],
+)
+def test_what_has_not_come_to_its_end_is_not_scored(
+    cluster: Path, run: dict[str, Any], ends: int | None, last: str
+) -> None:
+    code, commands = submit(cluster, SCRIPT, **run)
+    assert ends in (None, code) and commands[-1].startswith(last)
+    assert len(commands) == 2 + (ends is None)
+    assert not any("aiayn evaluate" in command for command in commands)
 
 
 HOSTILE = [
@@ -305,13 +257,10 @@ def test_a_batch_file_takes_names_for_names(
     script = slurm_script(train, Path(name), workers=2, machines=2)
     (cluster / "job.sh").write_text(script)
     assert subprocess.run(["bash", "-n", cluster / "job.sh"]).returncode == 0
-    jobs = [
-        line for line in script.splitlines() if line.startswith("#SBATCH --job-name")
-    ]
-    assert len(jobs) == 1 and re.fullmatch(
-        r"#SBATCH --job-name=[A-Za-z0-9._-]+", jobs[0]
-    )
-    assert sum(line.startswith("#SBATCH") for line in script.splitlines()) == 10
+    options = [line for line in script.splitlines() if line.startswith("#SBATCH")]
+    (job,) = (line for line in options if "--job-name" in line)
+    assert re.fullmatch(r"#SBATCH --job-name=[A-Za-z0-9._-]+", job)
+    assert len(options) == 10
     Path(name).mkdir()
     Path(name, "metrics.jsonl").write_text(ENDED)
     assert submit(cluster, script, cwd=here)[0] == 0
@@ -320,13 +269,9 @@ def test_a_batch_file_takes_names_for_names(
     assert words[words.index("train") + 1 : end] == [*train, "--resume"]
     assert words[words.index("--rdzv-endpoint") + 1] == "node7:22345"
     run = f"./{name}" if name.startswith("-") else name
-    assert words[words.index("evaluate") + 1 :][:4] == [
-        run,
-        "--bleu-variants",
-        "--json",
-        f"{run}/bleu.json",
-    ]
-    assert [path.name for path in here.iterdir()] == [name]
+    wanted = [run, "--bleu-variants", "--json", f"{run}/bleu.json"]
+    assert words[words.index("evaluate") + 1 :][:4] == wanted
+    assert os.listdir(here) == [name]
 
 
 @pytest.mark.parametrize(
@@ -334,35 +279,31 @@ def test_a_batch_file_takes_names_for_names(
     ["run\ntouch PWNED\n#", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u2028b", "\udcff"],
 )
 def test_a_batch_file_refuses_what_could_end_a_line(name: str) -> None:
+    said = "control character or is not UTF-8; choose another name"
     for told, out in ((["--out", name], "run"), ([], name), (["--data", name], "run")):
-        with pytest.raises(
-            InputError, match="control character or is not UTF-8; choose another name"
-        ):
+        with pytest.raises(InputError, match=said):
             slurm_script(told, Path(out), 1)
 
 
 def test_a_locale_that_is_not_utf8_is_named() -> None:
     """Python has read the bytes of a good name one by one."""
     word = "größe".encode().decode("ascii", "surrogateescape")
-    with pytest.raises(
-        InputError, match="'größe': the locale is not UTF-8; set LC_ALL"
-    ):
+    said = "'größe': the locale is not UTF-8; set LC_ALL"
+    with pytest.raises(InputError, match=said):
         check_words([word])
 
 
 # Workers
 
 
-FLAGS = [
-    "--recipe",
-    "synthetic",
-    "--model.vocabulary-size",
-    "60",
-    "--steps",
-    "4",
-    "--checkpoints.steps",
-    "2",
-]
+FLAGS = (
+    "--recipe synthetic --model.vocabulary-size 60 --steps 4 --checkpoints.steps 2"
+).split()
+
+
+def launched(program: list[Any], show: bool = False, **how: Any) -> None:
+    """Let torchrun start the workers of a program."""
+    run_torchrun(torchrun_command([str(word) for word in program], **how), show=show)
 
 
 @pytest.fixture(scope="module")
@@ -370,9 +311,12 @@ def run(sentences: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training in this process."""
     out = tmp_path_factory.mktemp("runs") / "run"
     settings = recipe(
-        "synthetic", steps=4, checkpoints={"steps": 2}, batches={"micro_batches": 2}
+        "synthetic",
+        steps=4,
+        checkpoints={"steps": 2},
+        batches={"micro_batches": 2},
+        model={"vocabulary_size": 60},
     )
-    settings = replace(settings, model=replace(settings.model, vocabulary_size=60))
     train_model(settings, str(sentences), "en-de", out)
     return out
 
@@ -397,23 +341,20 @@ main()
 
 @pytest.mark.nightly  # by day the launch chapter loses a worker
 def test_a_worker_is_killed_and_the_others_go_on(
-    sentences: Path, run: Path, tmp_path: Path
+    sentences: Path, run: Path, tmp_path: Path, out: Path
 ) -> None:
-    (tmp_path / "mortal.py").write_text(MORTAL)
-    out = tmp_path / "run"
-    flags = ["train", "--data", str(sentences), *FLAGS, "--out", str(out)]
-    run_torchrun(
-        torchrun_command([str(tmp_path / "mortal.py"), *flags], workers=2, restarts=1),
-        show=False,
-    )
-    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == [
+    program = tmp_path / "mortal.py"
+    program.write_text(MORTAL)
+    flags = ["train", "--data", sentences, *FLAGS, "--out", out]
+    launched([program, *flags], workers=2, restarts=1)
+    assert [path.name for path in list_checkpoints(out)] == [
         "step-0000002",
         "step-0000004",
     ]
     weights = Path("checkpoints", "step-0000004", "model.safetensors")
     found, expected = load_file(out / weights), load_file(run / weights)
-    for name, tensor in expected.items():  # of one worker, who was not disturbed
-        torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-4)
+    # The other is of one worker, who was not disturbed.
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
 # Workers meet, and rank 1 is lost the first time.
@@ -432,18 +373,11 @@ print("met again")
 
 def test_machines_meet_again_after_one_has_lost_a_worker(tmp_path: Path) -> None:
     """The other machine does not count that as a restart of its own."""
-    (tmp_path / "meeting.py").write_text(MEETING)
-    command = torchrun_command(
-        [str(tmp_path / "meeting.py")],
-        workers=1,
-        machines=2,
-        address=f"localhost:{free_port()}",
-        restarts=3,
-    )
-    with ThreadPoolExecutor(2) as machines:
-        for machine in [
-            machines.submit(run_torchrun, command, show=False) for _ in "12"
-        ]:
+    program, address = tmp_path / "meeting.py", f"localhost:{free_port()}"
+    program.write_text(MEETING)
+    how = {"workers": 1, "machines": 2, "address": address, "restarts": 3}
+    with ThreadPoolExecutor(2) as pool:
+        for machine in [pool.submit(launched, [program], **how) for _ in "12"]:
             machine.result(300)
 
 
@@ -486,15 +420,15 @@ def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
 
 
 def test_what_workers_refuse_they_refuse_once(
-    sentences: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sentences: Path, run: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Three restarts would not make it right."""
-    out = shutil.copytree(run, tmp_path / "run")
-    flags = ["--data", str(sentences), *FLAGS, "--out", str(out), "--resume"]
-    program = ["-m", "aiayn", "train", *flags, "--seed", "8"]
-    with pytest.raises(InputError) as error:
-        run_torchrun(torchrun_command(program, workers=2, restarts=3), show=True)
-    assert "trained with seed=1, not 8; use that" in str(error.value)
+    shutil.copytree(run, out)
+    flags = ["--data", sentences, *FLAGS, "--out", out, "--resume", "--seed", 8]
+    with pytest.raises(
+        InputError, match=r"^[^\n]*trained with seed=1, not 8; use that"
+    ):
+        launched(["-m", "aiayn", "train", *flags], show=True, workers=2, restarts=3)
     shown = capsys.readouterr().out
     assert shown.count("aiayn: ") in (1, 2), shown
 
@@ -540,42 +474,14 @@ def test_a_port_where_a_machine_waits_is_not_refused(
     assert len(said) == 2 and store
 
 
-def test_machines_that_do_not_meet_are_one_line() -> None:
-    for error in (
-        "RendezvousTimeoutError",
-        "RendezvousConnectionError: The connection",
-    ):
-        lines = ["Traceback (most recent call last):", f"torch.x.{error}"]
-        assert failure_reason(lines).startswith(
-            "the machines did not all meet: does the same"
-        )
-
-
-def test_what_a_worker_says_is_wrong_is_one_line(tmp_path: Path) -> None:
-    flags = [
-        "--data",
-        str(tmp_path),
-        "--recipe",
-        "synthetic",
-        "--out",
-        str(tmp_path / "run"),
-    ]
-    with pytest.raises(InputError) as error:
-        run_torchrun(
-            torchrun_command(["-m", "aiayn", "train", *flags], workers=1), show=False
-        )
-    assert str(error.value).startswith(f"{tmp_path}: neither the name of a corpus")
-    assert "\n" not in str(error.value)
-
-
 def test_a_worker_that_ends_without_a_word(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "mute.py").write_text("print('here I am')\nraise SystemExit(7)\n")
-    with pytest.raises(
-        InputError, match=r"^rank 0: ended with exit code 7; its output says more$"
-    ):
-        run_torchrun(torchrun_command([str(tmp_path / "mute.py")], workers=1))
+    program = tmp_path / "mute.py"
+    program.write_text("print('here I am')\nraise SystemExit(7)\n")
+    said = r"^rank 0: ended with exit code 7; its output says more$"
+    with pytest.raises(InputError, match=said):
+        launched([program], show=True, workers=1)
     assert "here I am\n" in capsys.readouterr().out
 
 
@@ -605,42 +511,54 @@ def test_how_a_worker_ended_is_one_line(tmp_path: Path, ends: str, says: str) ->
     """What other workers say is of no interest; what the one says that refuses its
     input (2) is.
     """
-    (tmp_path / "fate.py").write_text(FATE)
+    program = tmp_path / "fate.py"
+    program.write_text(FATE)
     with pytest.raises(InputError, match=f"^{says}$"):
-        run_torchrun(
-            torchrun_command([str(tmp_path / "fate.py"), *ends.split()], workers=2),
-            show=False,
-        )
+        launched([program, ends], workers=2)
 
 
-def test_the_cause_is_what_was_said_first() -> None:
-    noise = [
-        "Traceback (most recent call last):\n",
-        "RuntimeError: Connection closed by peer\n",
-        "\n",
-    ]
-    assert (
-        failure_reason(
-            ["aiayn: no room on the disk\n", *noise, "aiayn: a worker is missing\n"]
-        )
-        == "no room on the disk"
-    )
-    warned = ["aiayn: warning: 5 sentences are in both\n", "aiayn: step 3: no number\n"]
-    assert failure_reason([*warned, *noise]) == "step 3: no number"
-    assert failure_reason(noise).endswith("RuntimeError: Connection closed by peer")
-    entry = "  rank      : {} (local_rank: 0)\n  exitcode  : {} (pid: 7)\n".format
-    failures = (
-        f"Failures:\n{entry(3, -9)}{entry(1, -15)}"
-        f"Root Cause (first observed failure):\n{entry(2, -9)}"
-    )
-    assert failure_reason(failures.splitlines()).startswith(
-        "rank 2, 3: killed by SIGKILL"
-    )
-    unnamed = f"Failures:\nRoot Cause (first observed failure):\n{entry(1, -35)}"
-    assert failure_reason(unnamed.splitlines()).startswith(
-        "rank 1: killed by signal 35"
-    )
-    assert failure_reason([]) == "the workers failed; the end of their output:\n"
+NOISE = [
+    "Traceback (most recent call last):\n",
+    "RuntimeError: Connection closed by peer\n",
+    "\n",
+]
+FIRST = "Root Cause (first observed failure):\n"
+
+
+def failed(rank: int, code: int) -> str:
+    """How torchrun says that a worker has ended."""
+    return f"  rank      : {rank} (local_rank: 0)\n  exitcode  : {code} (pid: 7)\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (
+            ["aiayn: no room on the disk\n", *NOISE, "aiayn: a worker is missing\n"],
+            "no room on the disk",
+        ),
+        (
+            ["aiayn: warning: 5 are in both\n", "aiayn: step 3: no number\n", *NOISE],
+            "step 3: no number",
+        ),
+        (NOISE, "the workers failed; the end of their output:"),
+        (
+            f"Failures:\n{failed(3, -9)}{failed(1, -15)}{FIRST}{failed(2, -9)}",
+            "rank 2, 3: killed by SIGKILL",
+        ),
+        (f"Failures:\n{FIRST}{failed(1, -35)}", "rank 1: killed by signal 35"),
+        ([], "the workers failed; the end of their output:\n"),
+        *(
+            ([NOISE[0], f"torch.x.Rendezvous{error}"], "the machines did not all meet:")
+            for error in ("TimeoutError", "ConnectionError: The connection")
+        ),
+    ],
+)
+def test_the_cause_is_what_was_said_first(lines: list[str] | str, cause: str) -> None:
+    found = failure_reason(lines.splitlines() if isinstance(lines, str) else lines)
+    assert found.startswith(cause)
+    if lines == NOISE:
+        assert found.endswith("RuntimeError: Connection closed by peer")
 
 
 PATIENT = """\
@@ -661,25 +579,21 @@ Path(sys.argv[1]).write_text(" ".join(heard))
 
 
 def test_an_interrupt_reaches_the_workers_once(tmp_path: Path) -> None:
-    (tmp_path / "patient.py").write_text(PATIENT)
-    program = [str(tmp_path / "patient.py"), str(tmp_path / "heard")]
+    program, heard = tmp_path / "patient.py", tmp_path / "heard"
+    program.write_text(PATIENT)
     code = (
         "from aiayn.cli.torchrun import *;"
-        f" run_torchrun(torchrun_command({program}, workers=1))"
+        f" run_torchrun(torchrun_command({[str(program), str(heard)]}, workers=1))"
     )
-    options: dict[str, Any] = {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "text": True,
-    }
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(
-        [sys.executable, "-c", code], start_new_session=True, **options
+        [sys.executable, "-c", code], start_new_session=True, **pipes
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=120)
     assert errors.endswith("KeyboardInterrupt\n")
-    assert (tmp_path / "heard").read_text() == "TERM"
+    assert heard.read_text() == "TERM"
 
 
 # Scores
@@ -692,29 +606,17 @@ def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(
     assert record["checkpoints"] == ["step-0000002", "step-0000004"]
     assert (record["beam"], record["alpha"], record["pair"]) == (4, 0.6, "en-de")
     forms = record["bleu"]["test"]
-    assert list(forms) == [
-        "sacrebleu",
-        "sacrebleu-intl",
-        "paper",
-        "tokenised-lowercased",
-    ]
-    assert all(
-        0 <= each["value"] <= 100 and "version:" in each["signature"]
-        for each in forms.values()
-    )
+    assert list(forms) == "sacrebleu sacrebleu-intl paper tokenised-lowercased".split()
+    for each in forms.values():
+        assert 0 <= each["value"] <= 100 and "version:" in each["signature"]
     # BLEU and chrF with intervals, and the variants.
     assert len(format_scores(record).splitlines()) == 6
     write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
     written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
     assert written["command"] == "aiayn launch --data 'd e'"
     assert written == {**written, **record}
-    assert written.keys() - record.keys() == {
-        "command",
-        "machine",
-        "commit",
-        "date",
-        "torch",
-    }
+    made = {"command", "machine", "commit", "date", "torch"}
+    assert written.keys() - record.keys() == made
 
 
 def test_what_is_scored_can_be_chosen(run: Path, sentences: Path) -> None:
@@ -733,29 +635,11 @@ def test_a_language_without_a_tokenizer_has_one_score(
     """
     for language, side in (("en", "de"), ("tlh", "en")):
         shutil.copy(sentences / f"val.{side}", sentences / f"klingon.{language}")
-    trained, test = (
-        TrainedRun.read(run),
-        {"data": str(sentences), "pair": "en-tlh", "split": "klingon"},
-    )
+    trained = TrainedRun.read(run)
+    test = {"data": str(sentences), "pair": "en-tlh", "split": "klingon"}
     assert list(score(trained, **test)["bleu"]["klingon"]) == ["sacrebleu"]
     with pytest.raises(InputError, match="language 'tlh': the Moses tokenizer"):
         score(trained, **test, bleu_variants=True)
-
-
-def test_a_checkpoint_that_says_nothing_of_its_training(
-    run: Path, tmp_path: Path
-) -> None:
-    last = list_checkpoints(run)[-1]
-    copy = shutil.copytree(last, tmp_path / "run" / "checkpoints" / last.name)
-    description = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    description = {"model": description["training"]["model"]}
-    (copy / "config.json").write_text(json.dumps(description), encoding="utf-8")
-    silent = TrainedRun.read(tmp_path / "run")
-    assert silent.description.training is None and silent.kind == "translation"
-    with pytest.raises(
-        InputError, match="does not say on what it was trained; give data and pair"
-    ):
-        score(silent)
 
 
 def test_a_test_set_that_is_not_there(
@@ -772,9 +656,7 @@ def newstest(*missing: str) -> Any:
     def load(name: str, pair: str, split: str) -> Pairs:
         if split in missing:
             raise InputError("no network")
-        lines = [
-            f"Line {k}." for k in range(8 if split == "newstest2014-filtered" else 10)
-        ]
+        lines = [f"Line {k}." for k in range(8 if "filtered" in split else 10)]
         return Pairs(lines, lines)
 
     return load
@@ -786,25 +668,19 @@ def test_newstest2014_is_scored_whole_and_filtered(
 ) -> None:
     monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
-    assert {name: len(pairs) for name, pairs in tests.items()} == {
-        "wmt14/full": 10,
-        "wmt14": 8,
-    }
-    assert list(score(TrainedRun.read(run), data="wmt14", split=split)["bleu"]) == [
-        "wmt14/full",
-        "wmt14",
-    ]
+    sizes = {name: len(pairs) for name, pairs in tests.items()}
+    assert sizes == {"wmt14/full": 10, "wmt14": 8}
+    found = score(TrainedRun.read(run), data="wmt14", split=split)
+    assert list(found["bleu"]) == ["wmt14/full", "wmt14"]
 
 
 def test_without_the_filtered_lines_there_is_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        aiayn.cli.evaluation, "load_pairs", newstest("newstest2014-filtered")
-    )
-    with pytest.warns(
-        UserWarning, match="filtered newstest2014 is left out: no network"
-    ):
+    some = newstest("newstest2014-filtered")
+    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", some)
+    said = "filtered newstest2014 is left out: no network"
+    with pytest.warns(UserWarning, match=said):
         assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
     assert list(load_test("wmt14", "en-de", "newstest2013")) == ["newstest2013"]
 

@@ -53,11 +53,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
 def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One worker, eight micro-batches a step, with dropout."""
     out = tmp_path_factory.mktemp("alone") / "run"
@@ -107,9 +102,7 @@ def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -
         with (corpus / f"val.{language}").open("a") as text:
             text.write(f"{word * 300}\n{word * 500}\n")
     long = changed(
-        EIGHT,
-        batches={"tokens": 600, "max_length": 5000},
-        checkpoints={"steps": 2},
+        EIGHT, batches={"tokens": 600, "max_length": 5000}, checkpoints={"steps": 2}
     )
     workers = start_workers(2, long, corpus, tmp_path / "run")
     assert [finish(worker) for worker in workers] == [0, 0]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import QUICK, TINY, kept, lines, same, tensors, timeless, write_corpus
+from small_runs import QUICK, TINY, Train, kept, lines, same, tensors, timeless
 
 import aiayn.training.trainer
 from aiayn.base_config import changed
@@ -50,11 +50,7 @@ def best_at_30(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def stopped(
-    at: int,
-    corpus: Path,
-    out: Path,
-    config: TrainingConfig = PATIENT,
-    **options: Any,
+    at: int, corpus: Path, out: Path, config: TrainingConfig = PATIENT, **options: Any
 ) -> None:
     """Train, with a signal during step `at`."""
     real = aiayn.training.trainer.training_step
@@ -90,11 +86,6 @@ def same_run(one: Path, other: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody stopped."""
     out = tmp_path_factory.mktemp("whole") / "run"
@@ -105,29 +96,29 @@ def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_stopped_at_ten_steps_it_ends_where_it_would_have(
-    corpus: Path, whole: Path, tmp_path: Path
+    train: Train, corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
     for step in (1, 5, 30, 31, 38, 49, 50):  # at the last, patience is over
         out = tmp_path / f"stopped-{step}"
         stopped(step, corpus, out)
-        train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+        train(PATIENT, out, resume=True)
         same_run(out, whole)
 
 
 @pytest.mark.parametrize("last", [35, 37])
 def test_stopped_at_its_last_step_it_is_validated_when_it_goes_on(
-    last: int, corpus: Path, tmp_path: Path
+    train: Train, last: int, corpus: Path, tmp_path: Path
 ) -> None:
     """Else it could never be told from one that has not ended."""
     out, short = tmp_path / "run", replace(PATIENT, steps=last)
     stopped(last, corpus, out, config=short)
     assert "validation_perplexity" not in lines(out)[-1]
-    assert train_model(short, str(corpus), "en-de", out, resume=True).ended
+    assert train(short, out, resume=True).ended
     assert "validation_perplexity" in lines(out)[-1] and lines(out)[-1]["step"] == last
 
 
 def test_killed_before_the_validation_that_ends_it(
-    corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, real = tmp_path / "run", Trainer.validate
 
@@ -138,35 +129,37 @@ def test_killed_before_the_validation_that_ends_it(
 
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
         patch.setattr(Trainer, "validate", validate)
-        train_model(PATIENT, str(corpus), "en-de", out)
-    assert train_model(PATIENT, str(corpus), "en-de", out, resume=True).ended
+        train(PATIENT, out)
+    assert train(PATIENT, out, resume=True).ended
     same_run(out, whole)
 
 
-def test_stopped_again_and_again(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_stopped_again_and_again(
+    train: Train, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "stopped"
     stopped(33, corpus, out)
     for step in (34, 36, 40, 41, 48):
         stopped(step, corpus, out, resume=True)
-    train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+    train(PATIENT, out, resume=True)
     same_run(out, whole)
     before = (out / "metrics.jsonl").read_bytes()
     # It has ended: nothing happens.
-    train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+    train(PATIENT, out, resume=True)
     assert (out / "metrics.jsonl").read_bytes() == before and kept(out) == kept(whole)
 
 
 def test_a_run_that_ends_by_the_clock_or_by_its_steps_and_goes_on(
-    corpus: Path, whole: Path, tmp_path: Path
+    train: Train, whole: Path, tmp_path: Path
 ) -> None:
     """The validation at such an end does not count when the run goes on."""
     for name, ends in (("steps", {"steps": 37}), ("minutes", {})):
         out = tmp_path / name
         ended = replace(PATIENT, **ends) if ends else replace(PATIENT, minutes=1e-9)
-        train_model(ended, str(corpus), "en-de", out)
+        train(ended, out)
         assert (
             lines(out)[-1]["step"] == kept(out)[-1]
             and "validation_perplexity" in lines(out)[-1]
         )
-        train_model(PATIENT, str(corpus), "en-de", out, resume=True)
+        train(PATIENT, out, resume=True)
         same_run(out, whole)

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from small_runs import QUICK, complaint
 
 from aiayn import InputError
-from aiayn.base_config import (
-    MAY_CHANGE,
-    BaseConfig,
-    changed,
-    differences,
-    settings,
-)
+from aiayn.base_config import MAY_CHANGE, BaseConfig, changed, differences, settings
 from aiayn.model import TransformerConfig, config
 from aiayn.model.configuration import PRESETS
 from aiayn.training import TrainingConfig, recipe

@@ -40,7 +40,13 @@ from aiayn.training.checkpoint_metadata import Description, read_description
 from aiayn.training.metrics_log import best_step, should_stop_early
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import newest_checkpoint, restore
-from aiayn.training.run_folder import Run, check_folder, restarted, stop_signals
+from aiayn.training.run_folder import (
+    Run,
+    check_folder,
+    prune_checkpoints,
+    restarted,
+    stop_signals,
+)
 from aiayn.training.trained_run import TrainedRun
 
 __all__ = ["vocabulary"]  # a fixture
@@ -60,16 +66,15 @@ def holds(out: Path, ready: Path) -> None:
         time.sleep(1000)
 
 
-def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path) -> None:
-    out, ready = tmp_path / "run", tmp_path / "ready"
+def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> None:
+    ready = tmp_path / "ready"
     process = start(holds, out, ready, log=tmp_path / "log")
     wait_for(ready.exists, process)
+    held = f"another training is writing to {out} (process {process.pid} on "
     for resume in (False, True):
         for action in (Run, check_folder):
             message = complaint(action, out, resume)
-            assert message.startswith(
-                f"another training is writing to {out} (process {process.pid} on "
-            )
+            assert message.startswith(held)
             assert message.endswith("); wait for it, or choose another")
     Run(out, resume=True, writes=False).close()  # another worker of the same training
     process.kill()
@@ -81,9 +86,8 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path) -> None:
 
 def test_a_run_in_the_same_process_counts_too(tmp_path: Path) -> None:
     with Run(tmp_path):
-        assert "another training is writing to" in complaint(
-            check_folder, tmp_path, True
-        )
+        said = complaint(check_folder, tmp_path, True)
+        assert "another training is writing to" in said
         assert f"(process {os.getpid()} on " in complaint(Run, tmp_path)
     check_folder(tmp_path)
 
@@ -138,9 +142,8 @@ def bare(out: Path, *steps: int, optimizer: bool = True, **training: Any) -> Non
 def test_checkpoints_without_metrics_are_a_run(tmp_path: Path) -> None:
     bare(tmp_path, 60)
     for action in (Run, check_folder):
-        assert f"{tmp_path}: holds a run already; resume it" in complaint(
-            action, tmp_path
-        )
+        said = complaint(action, tmp_path)
+        assert f"{tmp_path}: holds a run already; resume it" in said
     check_folder(tmp_path, resume=True)
 
 
@@ -161,14 +164,7 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     """From ten million on, a step has eight digits."""
     steps = [9_999_900, 10_000_000, 100_000_000]
     bare(tmp_path, *reversed(steps))
-    for name in (
-        "step-foo",
-        "step-",
-        "step-1x",
-        "step--5",
-        "step-٣",
-        "step-0000001.part",
-    ):
+    for name in "step-foo step- step-1x step--5 step-٣ step-0000001.part".split():
         (tmp_path / "checkpoints" / name).mkdir()
     (tmp_path / "checkpoints" / "step-0000007").touch()
     assert kept(tmp_path) == steps
@@ -178,26 +174,21 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     plan = plan_of(steps=10**9)
     message = complaint(restore, newest, model, learned(model, 0), plan)
     assert message.endswith(f"Or remove {newest}, to go on from step-10000000")
-    aiayn.training.run_folder.prune_checkpoints(tmp_path, 1, None)
+    prune_checkpoints(tmp_path, 1, None)
     assert kept(tmp_path) == steps[-1:]
     assert (tmp_path / "checkpoints" / "step-foo").exists()
 
 
-def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
-    bare(tmp_path / "other", 1, 2)
-    bare(tmp_path / "run", 30, 40, 50)
-    for step in (1, 2):
-        target = tmp_path / "other" / "checkpoints" / f"step-{step:07d}"
-        (tmp_path / "run" / "checkpoints" / target.name).symlink_to(target)
-    (tmp_path / "run" / "checkpoints" / ".step-0000009.part").symlink_to(
-        tmp_path / "other"
-    )
-    aiayn.training.run_folder.prune_checkpoints(tmp_path / "run", 4, None)
-    assert kept(tmp_path / "run") == [2, 30, 40, 50] and kept(tmp_path / "other") == [
-        1,
-        2,
-    ]
-    assert len(list(tmp_path.glob("other/checkpoints/*/optimizer.safetensors"))) == 2
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path, out: Path) -> None:
+    other = tmp_path / "other"
+    bare(other, 1, 2)
+    bare(out, 30, 40, 50)
+    for target in list_checkpoints(other):
+        (out / "checkpoints" / target.name).symlink_to(target)
+    (out / "checkpoints" / ".step-0000009.part").symlink_to(other)
+    prune_checkpoints(out, 4, None)
+    assert kept(out) == [2, 30, 40, 50] and kept(other) == [1, 2]
+    assert len(list(other.glob("checkpoints/*/optimizer.safetensors"))) == 2
 
 
 def test_what_cannot_be_removed_is_named(
@@ -209,10 +200,9 @@ def test_what_cannot_be_removed_is_named(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("aiayn.training.run_folder.shutil.rmtree", rmtree)
-    with pytest.warns(
-        UserWarning, match=r"step-.*: cannot be removed \(.*Permission denied"
-    ):
-        aiayn.training.run_folder.prune_checkpoints(tmp_path, 1, None)
+    said = r"step-.*: cannot be removed \(.*Permission denied"
+    with pytest.warns(UserWarning, match=said):
+        prune_checkpoints(tmp_path, 1, None)
     assert kept(tmp_path) == [3]
 
 
@@ -223,30 +213,20 @@ def test_what_cannot_be_removed_is_named(
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints are descriptions only, so that a run of sixty steps takes no time."""
 
-    def save(
-        folder: Path,
-        model: Any,
-        vocabulary: Any,
-        description: Description,
-        optimizer: Any,
-    ) -> None:
+    def save(folder: Path, _: Any, __: Any, told: Description, *more: Any) -> None:
         folder.mkdir(parents=True)
-        (folder / "config.json").write_text(json.dumps(description.to_dict()))
+        (folder / "config.json").write_text(json.dumps(told.to_dict()))
         (folder / "optimizer.safetensors").touch()
 
+    def restore(folder: Path, *_: Any) -> Description:
+        return read_description(folder)
+
     monkeypatch.setattr(aiayn.training.run_folder, "save_checkpoint", save)
-    monkeypatch.setattr(
-        aiayn.training.run_folder,
-        "restore",
-        lambda folder, *_: read_description(folder),
-    )
+    monkeypatch.setattr(aiayn.training.run_folder, "restore", restore)
 
 
-PARTS = (
-    Transformer(TINY),
-    make_optimizer(Transformer(TINY)),
-    train_vocabulary([" ".join(NUMBERS)], 30),
-)
+NUMBER_WORDS = train_vocabulary([" ".join(NUMBERS)], 30)
+PARTS = Transformer(TINY), make_optimizer(Transformer(TINY)), NUMBER_WORDS
 STEPS, EVERY, LOG = 60, 6, 10
 CURVES = {
     "falls": [9.0, 8, 7, 6, 5, 4, 3, 2, 1, 0.5],
@@ -292,14 +272,16 @@ def session(
     raise AssertionError("no end")
 
 
+def averaged(out: Path) -> list[int]:
+    """The steps of the checkpoints that are averaged."""
+    return [int(path.name[5:]) for path in TrainedRun.read(out).checkpoints]
+
+
 def trace(out: Path) -> Any:
     """All that a run leaves, but for the order of lines of one step."""
-    averaged = [path.name for path in TrainedRun.read(out).checkpoints]
     told = sorted(lines(out), key=lambda line: (line["step"], sorted(line)))
-    optimizers = sorted(
-        path.parent.name for path in out.glob("checkpoints/*/optimizer.safetensors")
-    )
-    return kept(out), averaged, told, optimizers, hidden(out)
+    states = {path.parent.name for path in out.glob("checkpoints/*/optimizer.safe*")}
+    return kept(out), averaged(out), told, states, hidden(out)
 
 
 @pytest.mark.parametrize("signalled", [False, True])
@@ -309,20 +291,13 @@ def test_a_run_that_was_stopped_ends_as_the_uninterrupted_one(
 ) -> None:
     whole = tmp_path / "whole"
     assert session(whole, CURVES[curve])
-    stops = [[step] for step in range(1, kept(whole)[-1])] + [
-        [7, 8, 9, 13],
-        [12, 13],
-        [11, 12],
-        [19, 20, 21],
-    ]
+    stops = [[step] for step in range(1, kept(whole)[-1])]
+    stops += [[7, 8, 9, 13], [12, 13], [11, 12], [19, 20, 21]]
     for stop in stops:
         out = tmp_path / "-".join(map(str, stop))
         for step in stop:
             if not session(out, CURVES[curve], step, signalled):
-                assert (
-                    kept(out)[-1] == step
-                    and TrainedRun.read(out).checkpoints[-1].name == f"step-{step:07d}"
-                )
+                assert kept(out)[-1] == averaged(out)[-1] == step
         assert session(out, CURVES[curve])
         assert trace(out) == trace(whole), stop
 
@@ -350,21 +325,12 @@ def test_a_checkpoint_of_a_stop_is_passed_over_even_if_it_is_still_there(
     """As when the program was killed before it could be removed."""
     bare(tmp_path, 110, 120, 130)
     bare(tmp_path, 125, due=False)
-    assert kept(tmp_path) == [110, 120, 130]
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
-        "step-0000120",
-        "step-0000130",
-    ]
+    assert kept(tmp_path) == [110, 120, 130] and averaged(tmp_path) == [120, 130]
     bare(tmp_path, 135, due=False)
-    assert [path.name for path in TrainedRun.read(tmp_path).checkpoints] == [
-        "step-0000130",
-        "step-0000135",
-    ]
-    aiayn.training.run_folder.prune_checkpoints(tmp_path, 2, None)
-    assert (
-        kept(tmp_path) == [130, 135]
-        and not (tmp_path / "checkpoints" / "step-0000125").exists()
-    )
+    assert averaged(tmp_path) == [130, 135]
+    prune_checkpoints(tmp_path, 2, None)
+    assert kept(tmp_path) == [130, 135]
+    assert not (tmp_path / "checkpoints" / "step-0000125").exists()
 
 
 def test_the_scaler_and_the_sums_come_back(
@@ -378,37 +344,27 @@ def test_the_scaler_and_the_sums_come_back(
         run.save(3, 1.5, model, optimizer, scaler=scaler, sums=sums)
     with Run(tmp_path, resume=True) as run:
         run.begin(model, optimizer, vocabulary, plan_of(**{"checkpoints.keep": 5}))
-        assert (run.scaler, run.sums, run.step, run.minutes, run.due) == (
-            scaler,
-            sums,
-            3,
-            1.5,
-            True,
-        )
+        assert (run.scaler, run.sums) == (scaler, sums)
+        assert (run.step, run.minutes, run.due) == (3, 1.5, True)
 
 
 @pytest.mark.parametrize(
     ("training", "said"),
     [
         ({"steps": 2}, "step-0000003: has taken 3 steps, more than 2; ask for more"),
-        (
-            {"steps": 9, "seed": 8},
-            "trained with seed=7, not 8; use that, or another folder (out)",
-        ),
+        ({"steps": 9, "seed": 8}, "trained with seed=7, not 8; use that, or another f"),
     ],
 )
 def test_a_flag_that_is_wrong_costs_no_checkpoint(
     training: dict[str, Any], said: str, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     model = Transformer(TINY)
-    optimizer = learned(model)
+    parts = model, learned(model), vocabulary
     with Run(tmp_path) as run:
-        run.begin(model, optimizer, vocabulary, plan_of(seed=7, steps=3))
-        run.save(3, 0.0, model, optimizer)
+        run.begin(*parts, plan_of(seed=7, steps=3))
+        run.save(3, 0.0, *parts[:2])
     with Run(tmp_path, resume=True) as run:
-        message = complaint(
-            run.begin, model, optimizer, vocabulary, plan_of(**{"seed": 7} | training)
-        )
+        message = complaint(run.begin, *parts, plan_of(**{"seed": 7} | training))
     assert said in message and "remove" not in message
 
 
@@ -419,21 +375,10 @@ class Killed(BaseException):
     """The process is no more."""
 
 
-CALLS = [
-    "os.mkdir",
-    "os.rename",
-    "os.open",
-    "os.fsync",
-    "os.unlink",
-    "os.rmdir",
-    "os.chmod",
-    "shutil.rmtree",
-]
-CALLS += [
-    "pathlib.Path.write_text",
-    "pathlib.Path.write_bytes",
-    "aiayn.training.checkpoint.save_file",
-]
+CALLS = """
+os.mkdir os.rename os.open os.fsync os.unlink os.rmdir os.chmod shutil.rmtree
+pathlib.Path.write_text pathlib.Path.write_bytes aiayn.training.checkpoint.save_file
+""".split()
 
 
 @contextlib.contextmanager
@@ -450,11 +395,10 @@ def failing(
     def broken(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def tried(*arguments: Any, **named: Any) -> Any:
             made.append(name)
-            if len(made) == number or (
-                len(made) > number and isinstance(error, Killed)
-            ):
-                if name.endswith("save_file") and len(made) == number:
-                    arguments[1].write_bytes(b"half")
+            now, dead = len(made) == number, isinstance(error, Killed)
+            if now and name.endswith("save_file"):
+                arguments[1].write_bytes(b"half")
+            if now or (dead and len(made) > number):
                 raise error
             return call(*arguments, **named)
 
@@ -531,43 +475,33 @@ def test_others_may_read_what_the_owner_lets_them(
     finally:
         os.umask(before)
     for path in tmp_path.rglob("*"):
-        assert stat.S_IMODE(path.stat().st_mode) == (
-            0o750 if path.is_dir() else 0o640
-        ), path
+        wanted = 0o750 if path.is_dir() else 0o640
+        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
 # Started again, and told to stop
 
 
-@pytest.mark.parametrize(
-    "note", [None, b"\xff\xfe\x00", b"job 8", b"job 7\n", b"", b"job 7"]
-)
+@pytest.mark.parametrize("note", [None, b"\xff\xfe\x00", b"job 8", b"", b"job 7"])
 def test_only_the_job_that_began_a_run_takes_it_up(
     note: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if note is not None:
         (tmp_path / "job.txt").write_bytes(note)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
-    assert restarted(tmp_path) == (note == b"job 7")
-    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
-    assert not restarted(tmp_path)
+    for count in (2, 0):
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", str(count))
+        assert restarted(tmp_path) == (note == b"job 7" and count == 2)
 
 
 def test_a_terminal_that_is_closed_stops_a_run_unless_nohup_forbids_it() -> None:
     before = signal.getsignal(signal.SIGHUP)
     try:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        with stop_signals() as caught:
-            signal.raise_signal(signal.SIGHUP)
-            assert not caught and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        with stop_signals() as caught:
-            signal.raise_signal(signal.SIGHUP)
-            assert (
-                caught == [signal.SIGHUP]
-                and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
-            )
+        for usual, heard in ((signal.SIG_IGN, []), (signal.SIG_DFL, [signal.SIGHUP])):
+            signal.signal(signal.SIGHUP, usual)
+            with stop_signals() as caught:
+                signal.raise_signal(signal.SIGHUP)
+                assert caught == heard and signal.getsignal(signal.SIGHUP) == usual
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -578,11 +512,9 @@ def test_a_line_that_finds_no_room_names_the_file(
     def full(*_: Any, **__: Any) -> io.TextIOBase:
         raise OSError(28, "No space left on device")
 
-    with Run(tmp_path) as run:
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", full)
-            message = complaint(run.metrics.log, 1, loss=1.0)
-        assert message.startswith(
-            f"{tmp_path / 'metrics.jsonl'}: cannot be written ([Errno 28] No space left"
-        )
-        assert message.endswith("; make room, then resume")
+    with Run(tmp_path) as run, monkeypatch.context() as patch:
+        patch.setattr(Path, "open", full)
+        message = complaint(run.metrics.log, 1, loss=1.0)
+    said = "metrics.jsonl: cannot be written ([Errno 28] No space left"
+    assert message.startswith(f"{tmp_path}/{said}")
+    assert message.endswith("; make room, then resume")

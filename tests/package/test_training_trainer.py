@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import warnings
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ import torch
 from small_runs import (
     QUICK,
     TINY,
+    Train,
     complaint,
     finish,
     kept,
@@ -30,7 +30,6 @@ from small_runs import (
     start,
     tensors,
     timeless,
-    write_corpus,
 )
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -41,10 +40,10 @@ import aiayn
 from aiayn.base_config import changed
 from aiayn.data import Batch, Batches, load_vocabulary, make_batch, train_vocabulary
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from aiayn.data.vocabulary import EOS_ID, PAD_ID
 from aiayn.decoding import SearchConfig
 from aiayn.device import training_dtype
-from aiayn.model import Transformer, TransformerConfig, config
+from aiayn.model import Transformer, TransformerConfig
 from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
 from aiayn.model.encoder_decoder import ModelConfig
 from aiayn.model.registry import ARCHITECTURES, register
@@ -70,22 +69,8 @@ from aiayn.visualization.attention_steps import trace_attention
 GOLDEN = Path(__file__).parents[1] / "golden" / "loss-curve.json"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of our own, and one thread: such small products only lose by being shared
-    out.
-    """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(write_corpus(tmp_path_factory.mktemp("corpus")))
+# One thread: such small products only lose by being shared out.
+pytestmark = pytest.mark.usefixtures("own_cache", "one_thread")
 
 
 def random_examples(number: int, seed: int = 0) -> list[Example]:
@@ -143,42 +128,38 @@ def test_it_learns_to_copy_what_it_has_never_seen() -> None:
     assert math.exp(validation_loss(model, [make_batch(copies(200, seed=2))])) < 1.05
 
 
-def test_it_learns_a_few_pairs_by_heart(corpus: str, tmp_path: Path) -> None:
-    text = {
-        language: (Path(corpus) / f"train.{language}").read_text().splitlines()[:8]
-        for language in ("en", "de")
-    }
-    for split in ("train", "val"):
-        for language, sentences in text.items():
-            (tmp_path / f"{split}.{language}").write_text("\n".join(sentences))
-    shape = replace(TINY, d_model=32, dropout=0.0, vocabulary_size=50)
+def test_it_learns_a_few_pairs_by_heart(
+    corpus: Path, tmp_path: Path, out: Path
+) -> None:
+    text = {}
+    for language in ("en", "de"):
+        text[language] = (corpus / f"train.{language}").read_text().splitlines()[:8]
+        for split in ("train", "val"):
+            path = tmp_path / f"{split}.{language}"
+            path.write_text("\n".join(text[language]))
     how = changed(
         QUICK,
         batches={"tokens": 400},
         optimizer={"warmup": 30, "rate_factor": 0.4},
-        model=shape,
+        model=replace(TINY, d_model=32, dropout=0.0, vocabulary_size=50),
         steps=150,
         label_smoothing=0.0,
     )
-    train_model(how, str(tmp_path), "en-de", tmp_path / "run")
-    assert lines(tmp_path / "run")[-1]["validation_perplexity"] < 1.05
-    translator = Translator.load(tmp_path / "run", search=SearchConfig(beam=1))
+    train_model(how, str(tmp_path), "en-de", out)
+    assert lines(out)[-1]["validation_perplexity"] < 1.05
+    translator = Translator.load(out, search=SearchConfig(beam=1))
     assert translator(text["en"]) == text["de"]
 
 
-def test_two_runs_with_one_seed_are_the_same(corpus: str, tmp_path: Path) -> None:
+def test_two_runs_with_one_seed_are_the_same(train: Train, tmp_path: Path) -> None:
     """Also if other parts of the program draw random numbers."""
-    for name, seed, noise in (("first", 1, 0), ("again", 1, 17), ("other", 2, 0)):
+    runs = [tmp_path / name for name in ("first", "again", "other")]
+    for run, seed, noise in zip(runs, (1, 1, 2), (0, 17, 0), strict=True):
         torch.manual_seed(noise)
-        train_model(replace(QUICK, seed=seed), corpus, "en-de", tmp_path / name)
-    first, again, other = (
-        tensors(tmp_path / name) for name in ("first", "again", "other")
-    )
+        train(replace(QUICK, seed=seed), run)
+    first, again, other = map(tensors, runs)
     assert same(first, again) and not same(first, other)
-    first, again, other = (
-        timeless(tmp_path / name) for name in ("first", "again", "other")
-    )
-    assert first == again != other
+    assert timeless(runs[0]) == timeless(runs[1]) != timeless(runs[2])
 
 
 def curve() -> list[float]:
@@ -239,11 +220,8 @@ def test_a_step_in_micro_batches_is_the_step_at_once(pieces: int) -> None:
 
 
 def test_micro_batches_without_a_pair_have_no_part_in_dropout_either() -> None:
-    assert (
-        steps(11, dropout=0.3)[0]
-        == steps(16, dropout=0.3)[0]
-        != steps(8, dropout=0.3)[0]
-    )
+    found = {pieces: steps(pieces, dropout=0.3)[0] for pieces in (8, 11, 16)}
+    assert found[11] == found[16] != found[8]
 
 
 def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
@@ -255,14 +233,12 @@ def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
         ([9, EOS_ID], [*range(10, 28), EOS_ID]),
     ]
     work, model = whole(examples, 3), Transformer(replace(TINY, dropout=0.0))
-    assert sorted(
-        int((piece.labels != PAD_ID).sum()) for piece in work.micro_batches
-    ) == [2, 2, 19]
-    logits, batch = [], make_batch(examples)
-    logits = model(batch.source, batch.target)[batch.labels != PAD_ID]
-    mean = cross_entropy(
-        logits, batch.labels[batch.labels != PAD_ID], label_smoothing=0.1
-    )
+    words = [int((piece.labels != PAD_ID).sum()) for piece in work.micro_batches]
+    assert sorted(words) == [2, 2, 19]
+    batch = make_batch(examples)
+    said = batch.labels != PAD_ID
+    logits = model(batch.source, batch.target)[said]
+    mean = cross_entropy(logits, batch.labels[said], label_smoothing=0.1)
     wanted = torch.autograd.grad(mean, list(model.parameters()))
     optimizer = make_optimizer(model)
     found = training_step(Objective(model, 0.1), optimizer, work, 1, QUICK)
@@ -271,22 +247,16 @@ def test_the_gradient_is_that_of_the_mean_over_all_words() -> None:
     assert found["gradient_norm"] == pytest.approx(norm)
     # Adam's first mean, from 0.
     for parameter, gradient in zip(model.parameters(), wanted, strict=True):
-        torch.testing.assert_close(
-            optimizer.state[parameter]["exp_avg"], 0.1 * gradient
-        )
+        first = optimizer.state[parameter]["exp_avg"]
+        torch.testing.assert_close(first, 0.1 * gradient)
 
 
 def test_a_step_leaves_no_gradient_behind_and_takes_the_papers_rate() -> None:
-    model = Transformer(TINY)
+    model, work = Transformer(TINY), whole(random_examples(5))
     optimizer = make_optimizer(model)
-    found = training_step(
-        Objective(model, 0.1), optimizer, whole(random_examples(5)), 3, QUICK
-    )
-    assert (
-        found["rate"]
-        == learning_rate(3, TINY.d_model, QUICK.optimizer.warmup)
-        == optimizer.param_groups[0]["lr"]
-    )
+    found = training_step(Objective(model, 0.1), optimizer, work, 3, QUICK)
+    rate = learning_rate(3, TINY.d_model, QUICK.optimizer.warmup)
+    assert found["rate"] == rate == optimizer.param_groups[0]["lr"]
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -323,35 +293,21 @@ def test_every_micro_batch_draws_its_own_dropout() -> None:
 def test_the_loss_is_that_of_the_words_alone() -> None:
     model, batch = Transformer(TINY).eval(), random_batch()
     loss, nll = batch_loss(model, batch, 0.0)
-    logits = model(batch.source, batch.target)
-    wanted = cross_entropy(
-        logits.flatten(0, 1),
-        batch.labels.flatten(),
-        ignore_index=PAD_ID,
-        reduction="sum",
-    )
-    torch.testing.assert_close(loss, wanted)
-    torch.testing.assert_close(nll, wanted.detach())
+    logits = model(batch.source, batch.target).flatten(0, 1)
+    how = {"ignore_index": PAD_ID, "reduction": "sum"}
+    wanted = cross_entropy(logits, batch.labels.flatten(), **how)
+    torch.testing.assert_close((loss, nll), (wanted, wanted.detach()))
     smoothed, plain = batch_loss(model, batch, 0.1)
     assert torch.equal(plain, nll) and smoothed > 0 and not plain.requires_grad
 
 
 def test_validation_does_not_depend_on_the_batches_and_restores_the_mode() -> None:
-    model, batch = Transformer(TINY), random_batch(size=8)
-    alone = [
-        make_batch(
-            [(list(filter(None, source.tolist())), list(filter(None, labels.tolist())))]
-        )
-        for source, labels in zip(batch.source, batch.labels, strict=True)
-    ]
-    assert validation_loss(model, [batch]) == pytest.approx(
-        validation_loss(model, alone), rel=1e-5
-    )
-    # Without dropout it is the same again.
-    assert validation_loss(model, [batch]) == validation_loss(model, [batch])
-    assert model.training and all(
-        parameter.grad is None for parameter in model.parameters()
-    )
+    model, examples = Transformer(TINY), random_examples(8)
+    together, alone = [make_batch(examples)], [make_batch([each]) for each in examples]
+    found = validation_loss(model, together)
+    assert found == pytest.approx(validation_loss(model, alone), rel=1e-5)
+    assert found == validation_loss(model, together)  # there is no dropout
+    assert model.training and all(each.grad is None for each in model.parameters())
 
 
 class NoFloat64(TorchDispatchMode):
@@ -429,48 +385,20 @@ def test_a_loss_or_gradient_that_is_no_number_ends_the_run(where: str) -> None:
     assert same(dict(model.named_parameters()), before) and not optimizer.state
 
 
-def test_start_tokens_are_read_and_never_said() -> None:
-    batch = random_batch()
-    assert (batch.target[:, 0] == BOS_ID).all() and not (batch.labels == BOS_ID).any()
-
-
 # Configurations
 
 
 def test_recipes_are_the_papers() -> None:
     base, big = recipe("base"), recipe("big")
-    assert (
-        base.steps,
-        base.batches.tokens,
-        base.optimizer.warmup,
-        base.label_smoothing,
-    ) == (
+    assert (base.steps, base.batches.tokens, base.label_smoothing) == (
         100_000,
         25_000,
-        4000,
         0.1,
     )
-    assert base.optimizer.rate_factor == 1.0
+    assert (base.optimizer.warmup, base.optimizer.rate_factor) == (4000, 1.0)
     assert (base.checkpoints.average, base.checkpoints.minutes) == (5, 10)
     assert big.steps == 300_000
     assert (big.checkpoints.average, big.checkpoints.minutes) == (20, 10)
-    assert base.model == config("base") and big.model == config("big")
-    assert recipe("small", steps=7, seed=3).steps == 7 and recipe(
-        "synthetic"
-    ).model == config("synthetic")
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("bsae", "did you mean 'base'?"),
-        ("rnn-aditive", "did you mean 'rnn-additive'?"),
-        ("xyz", "there are base, big"),
-    ],
-)
-def test_an_unknown_configuration(name: str, hint: str) -> None:
-    message = complaint(recipe, name)
-    assert f"unknown recipe {name!r}" in message and hint in message
 
 
 POSITIVE = """
@@ -484,61 +412,30 @@ def test_configurations_that_cannot_be_trained(name: str) -> None:
     assert f"{name}=0: should be" in complaint(recipe, "small", **{name: 0})
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("optimizer.rate_factor", math.nan),
-        ("optimizer.rate_factor", math.inf),
-        ("checkpoints.minutes", math.nan),
-        ("optimizer.rate_factor", 0.0),
-    ],
-)
-def test_numbers_that_are_none(name: str, value: float) -> None:
-    assert f"{name}={value}" in complaint(recipe, "small", **{name: value})
-
-
-def test_no_more_checkpoints_can_be_averaged_than_stay() -> None:
-    assert "average=6: more checkpoints than the keep=5" in complaint(
-        recipe, "small", checkpoints={"average": 6, "keep": 5}
-    )
-
-
 # Runs
 
 
 def test_what_a_run_leaves_behind(
-    corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    train: Train, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "new" / "run"
-    train_model(replace(QUICK, steps=60), corpus, "en-de", out)
-    assert sorted(path.name for path in out.iterdir()) == [
-        "checkpoints",
-        "metrics.jsonl",
-        "vocabulary.model",
-    ]
+    out, how = tmp_path / "new" / "run", replace(QUICK, steps=60)
+    train(how, out)
+    assert set(os.listdir(out)) == {"checkpoints", "metrics.jsonl", "vocabulary.model"}
     assert kept(out) == [60]
-    last = lines(out)
-    assert [line["step"] for line in last] == [50, 60, 60]
-    for line in last[:2]:
-        assert (
-            1
-            < line["perplexity"]
-            < line["smoothed_perplexity"]
-            == pytest.approx(math.exp(line["loss"]), rel=1e-4)
-        )
-        assert (
-            line["tokens_per_second"] > 0
-            and 0 < line["utilisation"] < 1
-            and 0 <= line["padding"] < 0.5
-        )
-        assert line["rate"] == pytest.approx(
-            learning_rate(int(line["step"]), TINY.d_model, 4), rel=1e-5
-        )
+    *logged, last = lines(out)
+    assert [line["step"] for line in (*logged, last)] == [50, 60, 60]
+    for line in logged:
+        smoothed = line["smoothed_perplexity"]
+        assert smoothed == pytest.approx(math.exp(line["loss"]), rel=1e-4)
+        assert 1 < line["perplexity"] < smoothed and line["tokens_per_second"] > 0
+        assert 0 < line["utilisation"] < 1 and 0 <= line["padding"] < 0.5
+        rate = learning_rate(int(line["step"]), TINY.d_model, 4)
+        assert line["rate"] == pytest.approx(rate, rel=1e-5)
         assert line["gradient_norm"] > 0
-    assert last[2].keys() == {"step", "minutes", "validation_perplexity"}
+    assert last.keys() == {"step", "minutes", "validation_perplexity"}
     known = read_description(list_checkpoints(out)[-1])
-    assert (known.step, known.data, known.pair) == (60, corpus, "en-de")
-    assert known.training == replace(QUICK, steps=60) and known.minutes
+    assert (known.step, known.data, known.pair) == (60, str(corpus), "en-de")
+    assert known.training == how and known.minutes
     assert known.versions and known.versions["torch"] == torch.__version__
     assert known.corpus and len(known.corpus) == 40
     assert capsys.readouterr().out == ""
@@ -568,7 +465,7 @@ class OnApple(TorchFunctionMode):
 
 @pytest.mark.parametrize("name", ["adam", "muon"])
 def test_a_device_without_float64(
-    name: str, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: Path
 ) -> None:
     # Batches are moved by another thread, of which `OnApple` does not hear.
     monkeypatch.setattr(Batch, "to", lambda batch, device: batch)
@@ -581,13 +478,13 @@ def test_a_device_without_float64(
             torch.zeros(1, dtype=torch.float64).to(torch.device("mps"))
         for steps in (3, 6):
             some = replace(config, steps=steps)
-            train_model(some, corpus, "en-de", tmp_path / "run", **how)
-    train_model(config, corpus, "en-de", tmp_path / "here")
-    torch.testing.assert_close(tensors(tmp_path / "run"), tensors(tmp_path / "here"))
+            train(some, out, **how)
+    train(config, tmp_path / "here")
+    torch.testing.assert_close(tensors(out), tensors(tmp_path / "here"))
 
 
 def test_what_could_not_be_saved_is_refused_before_the_first_step(
-    corpus: str, tmp_path: Path
+    train: Train, out: Path
 ) -> None:
     """A buffer is not in a checkpoint; neither a folder nor a vocabulary is made."""
 
@@ -603,41 +500,39 @@ def test_what_could_not_be_saved_is_refused_before_the_first_step(
     register("buffered for a test", BufferedConfig, Buffered)
     try:
         shape = BufferedConfig(**asdict(TINY))
-        said = complaint(
-            train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run"
-        )
+        said = complaint(train, replace(QUICK, model=shape), out)
     finally:
         del ARCHITECTURES["buffered for a test"]
     assert said.startswith("slopes: a buffer, which a checkpoint does not hold")
-    assert not (tmp_path / "run").exists()
+    assert not out.exists()
 
 
-def test_a_rate_that_may_never_fall_is_warned_of(corpus: str, tmp_path: Path) -> None:
+def test_a_rate_that_may_never_fall_is_warned_of(train: Train, out: Path) -> None:
     config = changed(QUICK, optimizer={"cooldown": 3}, minutes=5.0)
     with pytest.warns(UserWarning, match="not if 5 minutes end the training before"):
-        train_model(config, corpus, "en-de", tmp_path / "run")
+        train(config, out)
 
 
 def test_windows_is_refused(
-    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: Path
 ) -> None:
     monkeypatch.setattr("aiayn.device.sys.platform", "win32")
-    said = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
-    assert said.startswith("Windows: use WSL") and not (tmp_path / "run").exists()
+    said = complaint(train, QUICK, out)
+    assert said.startswith("Windows: use WSL") and not out.exists()
     vocabulary = train_vocabulary(["one two three"], 16)
     shape = replace(TINY, vocabulary_size=len(vocabulary))
     translator = Translator(Transformer(shape), vocabulary)
     for keep in (translator.save, partial(aiayn.save, translator.model)):
-        assert complaint(keep, tmp_path / "run").startswith("Windows: use WSL")
+        assert complaint(keep, out).startswith("Windows: use WSL")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("out", ["run", "deep/new/run"])
+@pytest.mark.parametrize("name", ["run", "deep/new/run"])
 def test_a_training_that_cannot_begin_leaves_no_folder(
-    tmp_path: Path, out: Any
+    tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "mine").mkdir()
-    out = tmp_path / "mine" / out
+    out = tmp_path / "mine" / name
     assert "nowhere" in complaint(train_model, QUICK, "nowhere", "en-de", out)
     assert os.listdir(tmp_path / "mine") == []
     out.mkdir(parents=True)  # who made it may want it
@@ -645,199 +540,130 @@ def test_a_training_that_cannot_begin_leaves_no_folder(
     assert out.exists() and not list(out.iterdir())
 
 
-def test_it_ends_when_the_minutes_are_over(corpus: str, tmp_path: Path) -> None:
-    train_model(
-        replace(QUICK, steps=10_000, minutes=1e-9), corpus, "en-de", tmp_path / "run"
-    )
-    assert kept(tmp_path / "run") == [1]
-    assert [line["step"] for line in lines(tmp_path / "run")] == [1, 1]
+def test_it_ends_when_the_minutes_are_over(train: Train, out: Path) -> None:
+    train(replace(QUICK, steps=10_000, minutes=1e-9), out)
+    assert kept(out) == [1]
+    assert [line["step"] for line in lines(out)] == [1, 1]
 
 
-def test_the_last_checkpoints_are_kept_and_averaged(
-    corpus: str, tmp_path: Path
-) -> None:
-    train_model(
-        changed(QUICK, checkpoints={"minutes": 0.0, "keep": 3}),
-        corpus,
-        "en-de",
-        tmp_path / "run",
-    )
-    assert kept(tmp_path / "run")[-3:] == [4, 5, 6]
-    validated = {
-        line["step"]: line["validation_perplexity"]
-        for line in lines(tmp_path / "run")
-        if "validation_perplexity" in line
-    }
-    assert list(validated) == [1, 2, 3, 4, 5, 6]
-    validated.pop(6)  # which came after the last clearing away
-    assert set(kept(tmp_path / "run")) == {
-        min(validated, key=validated.__getitem__),
-        4,
-        5,
-        6,
-    }
-    used = dict(Translator.load(tmp_path / "run").model.named_parameters())
-    wanted = dict(
-        load_checkpoint(list_checkpoints(tmp_path / "run")[-2:])[0].named_parameters()
-    )
-    assert same(used, wanted)  # average=2
+def test_the_last_checkpoints_are_kept_and_averaged(train: Train, out: Path) -> None:
+    train(changed(QUICK, checkpoints={"minutes": 0.0, "keep": 3}), out)
+    key = "validation_perplexity"
+    found = {line["step"]: line[key] for line in lines(out) if key in line}
+    assert list(found) == [1, 2, 3, 4, 5, 6]
+    found.pop(6)  # which came after the last clearing away
+    assert kept(out)[-3:] == [4, 5, 6]
+    assert set(kept(out)) == {min(found, key=found.__getitem__), 4, 5, 6}
+    used = dict(Translator.load(out).model.named_parameters())
+    mean, _ = load_checkpoint(list_checkpoints(out)[-2:])  # average=2
+    assert same(used, dict(mean.named_parameters()))
 
 
-def test_checkpoints_every_so_many_steps(corpus: str, tmp_path: Path) -> None:
+def test_checkpoints_every_so_many_steps(train: Train, out: Path) -> None:
     """Whatever the clock says."""
-    train_model(
-        changed(QUICK, checkpoints={"minutes": 0.0, "steps": 4}),
-        corpus,
-        "en-de",
-        tmp_path / "run",
-    )
-    assert kept(tmp_path / "run") == [4, 6]
+    train(changed(QUICK, checkpoints={"minutes": 0.0, "steps": 4}), out)
+    assert kept(out) == [4, 6]
 
 
 def test_speed_is_that_of_training_alone(
-    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A step takes a second here, and writing a checkpoint a minute: none of that
     minute is counted.
     """
-    clock, tokens = 0.0, []
+    clock, tokens = SimpleNamespace(now=0.0), []
+    clock.monotonic = lambda: clock.now
 
-    def step(
-        objective: Any, optimizer: Any, work: GlobalBatch, *more: Any
-    ) -> dict[str, float]:
-        nonlocal clock
-        clock += 1
+    def step(*arguments: Any) -> dict[str, float]:
+        _, _, work, *_, stop_flags, _ = arguments
+        clock.now += 1
         tokens.append(work.tokens)
-        *_, stop_flags, _ = more
-        return {
-            "loss": 1.0,
-            "nll": 1.0,
-            "rate": 0.1,
-            "gradient_norm": 1.0,
-            **stop_flags(),
-        }
+        found = {"loss": 1.0, "nll": 1.0, "rate": 0.1, "gradient_norm": 1.0}
+        return found | stop_flags()
 
     def save(*_: Any, **__: Any) -> None:
-        nonlocal clock
-        clock += 60
+        clock.now += 60
 
-    monkeypatch.setattr(
-        "aiayn.training.metrics_log.time", SimpleNamespace(monotonic=lambda: clock)
-    )
+    monkeypatch.setattr("aiayn.training.metrics_log.time", clock)
     monkeypatch.setattr("aiayn.training.trainer.training_step", step)
     monkeypatch.setattr("aiayn.training.trainer.Run.save", save)
-    train_model(
-        changed(QUICK, checkpoints={"minutes": 0.51}, steps=220),
-        corpus,
-        "en-de",
-        tmp_path / "run",
-    )
-    written = [
-        line["step"]
-        for line in lines(tmp_path / "run")
-        if "validation_perplexity" in line
-    ]
-    logged = [line for line in lines(tmp_path / "run") if "loss" in line]
+    train(changed(QUICK, checkpoints={"minutes": 0.51}, steps=220), out)
+    logged = [line for line in lines(out) if "loss" in line]
+    written = [line["step"] for line in lines(out) if "loss" not in line]
     assert written == [31, 62, 93, 124, 155, 186, 217, 220]
     assert [line["step"] for line in logged] == [50, 100, 150, 200, 220]
-    wanted = [
-        sum(tokens[k : k + 50]) / len(tokens[k : k + 50]) for k in range(0, 220, 50)
-    ]
-    assert [line["tokens_per_second"] for line in logged] == pytest.approx(
-        wanted, rel=1e-5
-    )
+    parts = [tokens[k : k + 50] for k in range(0, 220, 50)]
+    wanted = [sum(part) / len(part) for part in parts]
+    speeds = [line["tokens_per_second"] for line in logged]
+    assert speeds == pytest.approx(wanted, rel=1e-5)
 
 
 @pytest.mark.skipif(
     not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
 )
-def test_a_run_writes_for_tensorboard(corpus: str, tmp_path: Path) -> None:
+def test_a_run_writes_for_tensorboard(train: Train, out: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    options = {"tensorboard": True}
-    run = start(
-        small_train,
-        QUICK,
-        Path(corpus),
-        tmp_path / "run",
-        log=tmp_path / "log",
-        options=options,
-    )
-    assert finish(run) == 0
-    events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
-    events.Reload()
-    assert [event.step for event in events.Scalars("perplexity")] == [5, 6]
-    assert [event.step for event in events.Scalars("validation_perplexity")] == [6]
+    train(QUICK, out, tensorboard=True)
+    events = EventAccumulator(str(out / "tensorboard")).Reload()
+    for name in ("perplexity", "validation_perplexity"):
+        assert [event.step for event in events.Scalars(name)] == [6]
 
 
 @pytest.mark.nightly
 @pytest.mark.skipif(
     not shutil.which("g++"), reason="torch compiles with g++, which is not here"
 )
-def test_compiled_layers_learn_the_same(corpus: str, tmp_path: Path) -> None:
+def test_compiled_layers_learn_the_same(corpus: Path, tmp_path: Path) -> None:
     """With batches of other lengths at every step, in a process without run-time
     checks.
     """
-    where = {
-        "TORCHINDUCTOR_CACHE_DIR": tmp_path / "inductor",
-        "TORCHINDUCTOR_COMPILE_THREADS": 1,
-    }
-    for name, compiles in (("compiled", True), ("plain", False)):
-        run = start(
-            small_train,
-            QUICK,
-            Path(corpus),
-            tmp_path / name,
-            log=tmp_path / "log",
-            options={"compile": compiles},
-            **where,
-        )
-        assert finish(run, 600) == 0, (tmp_path / "log").read_text()
-    assert any((tmp_path / "inductor").rglob("*.cpp"))
+    cache, log = tmp_path / "inductor", tmp_path / "log"
+    where = {"TORCHINDUCTOR_CACHE_DIR": cache, "TORCHINDUCTOR_COMPILE_THREADS": 1}
+    for name in ("compiled", "plain"):
+        how = {"log": log, "options": {"compile": name == "compiled"}, **where}
+        run = start(small_train, QUICK, corpus, tmp_path / name, **how)
+        assert finish(run, 600) == 0, log.read_text()
+    assert any(cache.rglob("*.cpp"))
     weights = (tensors(tmp_path / name) for name in ("compiled", "plain"))
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-4)
 
 
-def test_two_runs_do_not_share_a_folder(corpus: str, tmp_path: Path) -> None:
-    train_model(QUICK, corpus, "en-de", tmp_path / "run")
-    before = (tmp_path / "run" / "metrics.jsonl").read_text()
-    message = complaint(train_model, QUICK, corpus, "en-de", tmp_path / "run")
-    held = f"{tmp_path / 'run'}: holds a run already"
-    assert f"{held}; resume it, choose another folder (out), or remove it" in message
-    assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
+def test_two_runs_do_not_share_a_folder(train: Train, out: Path) -> None:
+    train(QUICK, out)
+    before = (out / "metrics.jsonl").read_text()
+    wanted = "holds a run already; resume it, choose another folder (out), or remove it"
+    assert complaint(train, QUICK, out) == f"{out}: {wanted}"
+    assert (out / "metrics.jsonl").read_text() == before
 
 
 @pytest.mark.parametrize("below", ["", "run", "run/within"])
 def test_a_folder_that_cannot_be_written_to(
-    corpus: str, tmp_path: Path, below: str
+    train: Train, tmp_path: Path, below: str
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
     out = tmp_path / "file" / below
-    assert f"{out}: cannot be written to (" in complaint(
-        train_model, QUICK, corpus, "en-de", out
-    )
+    assert f"{out}: cannot be written to (" in complaint(train, QUICK, out)
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
+def test_bad_data_leaves_no_run(corpus: Path, tmp_path: Path, out: Path) -> None:
     """Whoever puts the data right can use the same command again."""
     copy = shutil.copytree(corpus, tmp_path / "corpus")
     good = (copy / "train.de").read_bytes()
+
+    def said(**changes: Any) -> str:
+        how = changed(QUICK, **changes)
+        return complaint(train_model, how, str(copy), "en-de", out)
+
     (copy / "train.de").write_bytes(good.replace(b"\n", b"\nvier\n", 1))
-    out = tmp_path / "run"
-    assert "train.de: 61 lines" in complaint(
-        train_model, QUICK, str(copy), "en-de", out
-    )
+    assert "train.de: 61 lines" in said()
     assert not out.exists()
     (copy / "train.de").write_bytes(good)
-    wide = replace(QUICK, model=replace(TINY, vocabulary_size=9999))
-    assert "a vocabulary_size of 9999 cannot be learned" in complaint(
-        train_model, wide, str(copy), "en-de", out
-    )
+    wide = said(model={"vocabulary_size": 9999})
+    assert "a vocabulary_size of 9999 cannot be learned" in wide
     assert not out.exists()
-    assert "max_length=3" in complaint(
-        train_model, changed(QUICK, batches={"max_length": 3}), str(copy), "en-de", out
-    )
+    assert "max_length=3" in said(batches={"max_length": 3})
     train_model(QUICK, str(copy), "en-de", out)
     assert len(lines(out)) == 2
 
@@ -850,39 +676,34 @@ def test_bad_data_leaves_no_run(corpus: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_pair_longer_than_the_model_has_positions_is_named_before_the_training(
-    shape: ModelConfig, corpus: str, tmp_path: Path
+    train: Train, shape: ModelConfig, out: Path
 ) -> None:
-    message = complaint(
-        train_model, replace(QUICK, model=shape), corpus, "en-de", tmp_path / "run"
-    )
+    message = complaint(train, replace(QUICK, model=shape), out)
     assert ", line " in message and "max_length=8" in message
-    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+    assert not (out / "metrics.jsonl").exists()
 
 
 def test_a_vocabulary_that_an_earlier_attempt_left_is_not_used(
-    corpus: str, tmp_path: Path
+    train: Train, out: Path
 ) -> None:
     """That attempt got no further; the text may have been mended since."""
-    out = tmp_path / "run"
-    complaint(
-        train_model, changed(QUICK, batches={"max_length": 3}), corpus, "en-de", out
-    )
+    complaint(train, changed(QUICK, batches={"max_length": 3}), out)
     other = replace(QUICK, model=replace(TINY, vocabulary_size=50))
-    train_model(other, corpus, "en-de", out)
+    train(other, out)
     assert len(load_vocabulary(out / "vocabulary.model")) == 50
-    message = complaint(train_model, QUICK, corpus, "en-de", out, resume=True)
+    message = complaint(train, QUICK, out, resume=True)
     assert "vocabulary_size=50, not 60" in message
 
 
-def test_pairs_that_are_too_long_can_be_left_out(corpus: str, tmp_path: Path) -> None:
+def test_pairs_that_are_too_long_can_be_left_out(train: Train, out: Path) -> None:
     how = changed(QUICK, batches={"max_length": 12})
-    message = complaint(train_model, how, corpus, "en-de", tmp_path / "run")
+    message = complaint(train, how, out)
     assert (
         ", line " in message and "max_length=12" in message and "(skip_long)" in message
     )
     how = changed(how, batches={"skip_long": True})
-    train_model(how, corpus, "en-de", tmp_path / "run")
-    assert list_checkpoints(tmp_path / "run")
+    train(how, out)
+    assert list_checkpoints(out)
 
 
 # Sixteen bits
@@ -902,31 +723,13 @@ def half_steps(
     """Some steps with a scaler that begins with that factor."""
     torch.manual_seed(0)
     model = Transformer(replace(TINY, dropout=0.0))
-    state = {
-        "scale": scale,
-        "growth_factor": 2.0,
-        "backoff_factor": 0.5,
-        "growth_interval": 3,
-    }
-    scaler = gradient_scaler(
-        torch.device("cpu"), dtype, {**state, "_growth_tracker": 0}
-    )
-    objective, optimizer, work = (
-        Objective(model, 0.1),
-        make_optimizer(model),
-        whole(random_examples(8), 2),
-    )
+    state = {"scale": scale, "growth_factor": 2.0, "backoff_factor": 0.5}
+    state |= {"growth_interval": 3, "_growth_tracker": 0}
+    scaler = gradient_scaler(torch.device("cpu"), dtype, state)
+    parts = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 2)
+    how = changed(QUICK, optimizer={"warmup": 400})
     found = [
-        training_step(
-            objective,
-            optimizer,
-            work,
-            step,
-            changed(QUICK, optimizer={"warmup": 400}),
-            Workers(),
-            scaler,
-            dtype=dtype,
-        )
+        training_step(*parts, step, how, Workers(), scaler, dtype=dtype)
         for step in range(1, count + 1)
     ]
     return found, scaler, model
@@ -937,21 +740,12 @@ def test_bfloat16_on_a_processor_learns_what_float32_learns(
 ) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
-
-    def steps(bfloat16: bool) -> list[dict[str, float]]:
-        torch.manual_seed(0)
-        model = Transformer(replace(TINY, dropout=0.0))
-        how = changed(QUICK, optimizer={"warmup": 400})
-        parts = Objective(model, 0.1), make_optimizer(model)
-        work = whole(random_examples(8), 2)
-        dtype = training_dtype(torch.device("cpu"), bfloat16)
-        found = [
-            training_step(*parts, work, step, how, dtype=dtype) for step in range(1, 7)
-        ]
-        assert {p.dtype for p in model.parameters()} == {torch.float32}
-        return found
-
-    for one, other in zip(steps(True), steps(False), strict=True):
+    dtype = training_dtype(torch.device("cpu"), True)
+    half, _, model = half_steps(6, 1.0, dtype)
+    assert dtype == torch.bfloat16
+    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+    whole, *_ = half_steps(6, 1.0, training_dtype(torch.device("cpu"), False))
+    for one, other in zip(half, whole, strict=True):
         assert one["loss"] != other["loss"]
         assert one["loss"] == pytest.approx(other["loss"], rel=0.005)
         assert one["gradient_norm"] == pytest.approx(other["gradient_norm"], rel=0.02)
@@ -960,28 +754,22 @@ def test_bfloat16_on_a_processor_learns_what_float32_learns(
 def test_float16_with_a_scaled_loss_learns_what_float32_learns(half: None) -> None:
     found, scaler, _ = half_steps(6, scale=1024.0)
     assert scaler.get_scale() == 4096.0  # six good steps, and it doubles after three
-    whole_precision, *_ = half_steps(6, scale=1.0, dtype=torch.float32)
-    assert found[0]["gradient_norm"] == pytest.approx(
-        whole_precision[0]["gradient_norm"], rel=0.02
-    )
-    for one, other in zip(found, whole_precision, strict=True):
+    exact, *_ = half_steps(6, scale=1.0, dtype=torch.float32)
+    norms = [steps[0]["gradient_norm"] for steps in (found, exact)]
+    assert norms[0] == pytest.approx(norms[1], rel=0.02)
+    for one, other in zip(found, exact, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=0.01)
 
 
 def test_float16_leaves_out_a_step_whose_gradient_overflows(half: None) -> None:
-    found, scaler, model = half_steps(1, scale=2.0**40)
-    assert not math.isfinite(found[0]["gradient_norm"]) and math.isfinite(
-        found[0]["loss"]
-    )
+    (first,), scaler, model = half_steps(1, scale=2.0**40)
+    assert not math.isfinite(first["gradient_norm"]) and math.isfinite(first["loss"])
     torch.manual_seed(0)
     untouched = Transformer(replace(TINY, dropout=0.0))
     assert same(dict(model.named_parameters()), dict(untouched.named_parameters()))
     assert scaler.get_scale() == 2.0**39
-    found, *_ = half_steps(40, scale=2.0**40)
-    assert (
-        math.isfinite(found[-1]["gradient_norm"])
-        and found[-1]["loss"] < found[0]["loss"]
-    )
+    (first, *_, last), *_ = half_steps(40, scale=2.0**40)
+    assert math.isfinite(last["gradient_norm"]) and last["loss"] < first["loss"]
 
 
 def test_float16_that_no_factor_helps_ends_the_run(
@@ -995,7 +783,7 @@ def test_float16_that_no_factor_helps_ends_the_run(
 
 
 def test_validation_multiplies_as_the_training_does(
-    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, monkeypatch: pytest.MonkeyPatch, out: Path
 ) -> None:
     torch.manual_seed(0)
     model, batches = Transformer(TINY), [make_batch(random_examples(8))]
@@ -1014,7 +802,7 @@ def test_validation_multiplies_as_the_training_does(
     monkeypatch.setattr(
         "aiayn.training.trainer.training_dtype", lambda *_: torch.bfloat16
     )
-    train_model(QUICK, corpus, "en-de", tmp_path / "run")
+    train(QUICK, out)
     assert asked == [torch.bfloat16]
 
 
@@ -1034,21 +822,10 @@ def test_a_step_asks_for_numbers_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Tensor, "tolist", lambda tensor: (lists.append(len(tensor)), real(tensor))[1]
     )
-    model = Transformer(TINY)
-    objective, optimizer, work = (
-        Objective(model, 0.1),
-        make_optimizer(model),
-        whole(random_examples(8), 4),
-    )
-    training_step(objective, optimizer, work, 1, QUICK)
+    model, flags = Transformer(TINY), {"stopped": 0.0, "due": 1.0}
+    parts = Objective(model, 0.1), make_optimizer(model), whole(random_examples(8), 4)
+    training_step(*parts, 1, QUICK)
     lists.clear()
     with Asked():
-        training_step(
-            objective,
-            optimizer,
-            work,
-            2,
-            QUICK,
-            stop_flags=lambda: {"stopped": 0.0, "due": 1.0},
-        )
+        training_step(*parts, 2, QUICK, stop_flags=lambda: flags)
     assert lists == [5] and not asked
