@@ -27,17 +27,17 @@ from aiayn.data.batching import pad
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.decoding import SearchConfig, beam_search
 from aiayn.decoding.beam_search import Hypothesis
+from aiayn.decoding.decoder_state import (
+    FastDecoderState,
+    gather_positions,
+    stack_beams,
+    unstack_beams,
+)
 from aiayn.decoding.fast_decoder import (
     MIN_SOURCE_LENGTH,
     FastDecoder,
     fast_decoder_for,
     pad_to_minimum,
-)
-from aiayn.decoding.kv_cache import (
-    FastDecoderState,
-    gather_positions,
-    stack_beams,
-    unstack_beams,
 )
 from aiayn.decoding.quantization import (
     Compute,
@@ -49,8 +49,8 @@ from aiayn.decoding.quantization import (
 )
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
-from aiayn.model.cache import KeyValueCache
 from aiayn.model.configuration import PRESETS
+from aiayn.model.kv_cache import KeyValueCache
 from aiayn.model.recording import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import Translator

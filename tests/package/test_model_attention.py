@@ -24,7 +24,7 @@ from aiayn.model.attention import (
     padding_mask,
     scaled_dot_product,
 )
-from aiayn.model.cache import KeyValueCache
+from aiayn.model.kv_cache import KeyValueCache
 from aiayn.model.positions import RelativeAttention, RelativePositions
 from aiayn.model.projections import HeadProjections
 from aiayn.model.recording import WrappedAttention, recorded_attention

@@ -142,16 +142,6 @@ def rewrite(folder: Path, **changes: torch.Tensor | None) -> None:
     )
 
 
-def pipe(folder: Path, name: str) -> None:
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-
-
-def link(folder: Path, name: str, target: str) -> None:
-    (folder / name).unlink()
-    (folder / name).symlink_to(target)
-
-
 def flip_vocabulary(folder: Path) -> None:
     """One letter of a piece is another: still a vocabulary, of the same size."""
     path = folder / "vocabulary.model"
@@ -223,33 +213,6 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "a tensor too few": (
         lambda folder: rewrite(folder, **{FIRST: None}),
         [f"{FIRST} is missing, but the configuration wants (32,)"],
-    ),
-    "a folder for weights": (
-        lambda folder: (
-            (folder / "model.safetensors").unlink(),
-            (folder / "model.safetensors").mkdir(),
-        ),
-        ["model.safetensors: damaged or not there (it is a folder; name a file)"],
-    ),
-    "a pipe for weights": (
-        lambda folder: pipe(folder, "model.safetensors"),
-        ["name a file"],
-    ),
-    "a pipe for a configuration": (
-        lambda folder: pipe(folder, "config.json"),
-        ["name a file"],
-    ),
-    "a device": (
-        lambda folder: link(folder, "model.safetensors", "/dev/zero"),
-        ["name a file"],
-    ),
-    "endless": (
-        lambda folder: link(folder, "config.json", "/dev/zero"),
-        ["name a file"],
-    ),
-    "long": (
-        lambda folder: (folder / "config.json").write_text(" " * 1_000_001 + "{}"),
-        ["config.json: not a configuration", "more than 1,000,000 bytes"],
     ),
     "nested": (
         lambda folder: (folder / "config.json").write_text("[" * 400_000),

@@ -5,7 +5,6 @@ readable by TensorBoard.
 import importlib.util
 import json
 import math
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -174,21 +173,6 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     assert metrics.path.read_bytes() == before
     metrics.path.write_bytes(before.replace(line + b"\n", b"", 1))
     assert [line["step"] for line in metrics.lines()] == [1, 3]
-
-
-@pytest.mark.parametrize("what", ["pipe", "folder", "device"])
-def test_metrics_that_are_no_file(tmp_path: Path, what: str) -> None:
-    path = tmp_path / "metrics.jsonl"
-    makes = {
-        "pipe": os.mkfifo,
-        "folder": Path.mkdir,
-        "device": lambda path: path.symlink_to("/dev/zero"),
-    }
-    makes[what](path)
-    assert (
-        complaint(Metrics(tmp_path).truncate, 0)
-        == f"{path}: cannot be read (it is a {what}; name a file)"
-    )
 
 
 def test_cut_also_forgets_what_only_a_stop_had_written(tmp_path: Path) -> None:

@@ -111,9 +111,7 @@ def test_a_run_that_is_refused_leaves_the_folder_to_others(tmp_path: Path) -> No
     Run(tmp_path, resume=True).close()
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"process 1\nroot\x1b[2J", b"x" * 5000]
-)
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"process 1\nroot\x1b[2J"])
 def test_a_lock_that_a_dead_process_left_is_none(
     content: bytes, tmp_path: Path
 ) -> None:
@@ -121,17 +119,6 @@ def test_a_lock_that_a_dead_process_left_is_none(
     with Run(tmp_path):
         assert "another training is writing to" in complaint(check_folder, tmp_path)
     assert not hidden(tmp_path)
-
-
-@pytest.mark.parametrize("what", ["folder", "link"])
-def test_a_lock_that_is_no_file(what: str, tmp_path: Path) -> None:
-    other, out = tmp_path / "other", tmp_path / "run"
-    out.mkdir()
-    other.write_text("precious")
-    (out / ".lock").mkdir() if what == "folder" else (out / ".lock").symlink_to(other)
-    with contextlib.suppress(InputError):
-        Run(out).close()
-    assert other.read_text() == "precious"
 
 
 # What is a run
@@ -564,15 +551,6 @@ def test_only_the_job_that_began_a_run_takes_it_up(
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
     assert restarted(tmp_path) == (note == b"job 7")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
-    assert not restarted(tmp_path)
-
-
-def test_a_job_that_is_a_pipe_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.mkfifo(tmp_path / "job.txt")
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
     assert not restarted(tmp_path)
 
 
