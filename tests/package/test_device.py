@@ -40,7 +40,7 @@ def backends() -> list[bool]:
 def test_threads_that_overlap_leave_the_setting_as_it_was() -> None:
     before = torch.get_float32_matmul_precision()
     first, second, third = (
-        aiayn.device.precision(name) for name in ("medium", "highest", "medium")
+        aiayn.device.matmul_precision(name) for name in ("medium", "highest", "medium")
     )
     for each in (first, second, third):
         each.__enter__()

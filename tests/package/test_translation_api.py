@@ -408,7 +408,7 @@ def test_every_model_of_ours_may_be_saved(positions: str, score: str) -> None:
 def test_messages_speak_no_flags_outside_the_command_line() -> None:
     """They are read by whoever calls from Python, too."""
     package = Path(aiayn.__file__).parent
-    others = {"commands", "__main__.py", "book.py", "inside"}
+    others = {"cli", "__main__.py", "book"}
     for path in package.rglob("*.py"):
         if others & {*path.relative_to(package).parts}:
             continue
