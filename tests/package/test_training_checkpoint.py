@@ -201,7 +201,6 @@ FAULTS: dict[str, tuple[Damage, list[str]]] = {
         weight(None),
         [f"{FIRST} is missing, but the configuration wants (32,)"],
     ),
-    ),
     "nested": (filled(CONFIG, b"[" * 400_000), [NO_CONFIG]),
     "an escape": (shape("\x1b[2J\nN", 1), ["config.json: model.", "no such field"]),
     "an endless name": (shape("n" * 9999, 1), ["config.json: model.", "no such field"]),
