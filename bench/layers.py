@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from aiayn.complexity.table1 import SelfAttention
 from aiayn.device import keep_heap
 from aiayn.model import MultiHeadAttention
-from aiayn.model.cache import KeyValueCache
+from aiayn.model.kv_cache import KeyValueCache
 
 # Sequences at once, for each width d.
 BATCHES = {128: (1, 16, 64), 256: (1, 16), 512: (1,)}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import jaxtyping
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -56,6 +57,32 @@ def one_thread(fresh_state: None) -> None:
     where one takes 8.
     """
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types are not checked, as outside these tests: the check would refuse first."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture
+def shown(
+    request: pytest.FixtureRequest, browser: Any, page_file: str
+) -> Iterator[Any]:
+    """A module's page, on a phone if a test names a theme: no error, no dialog, and
+    nothing else is fetched.
+    """
+    theme, faults = getattr(request, "param", None), list[str]()
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": theme}
+    page = browser.new_page(**phone if theme else {})
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda asked: faults.append(asked.url))
+    page.goto(page_file)
+    assert not theme or page.evaluate("document.documentElement.scrollWidth") <= 390
+    yield page
+    page.close()
+    assert faults == [page_file]
 
 
 @pytest.fixture(scope="session", autouse=True)

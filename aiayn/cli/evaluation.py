@@ -349,7 +349,6 @@ def format_scores(record: dict[str, Any]) -> str:
         for each in variants.values()
     ]
     for test, each in rows if len(rows) > 1 else []:
-        lines.append(
-            f"{test:10}  {each['form']:20}  {each['value']:5.2f}  {each['signature']}"
-        )
+        figures = f"{each['value']:5.2f}  {each['signature']}"
+        lines.append(f"{test:10}  {each['variant']:20}  {figures}")
     return "\n".join(lines)

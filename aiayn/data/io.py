@@ -7,12 +7,9 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/3-workshop/02-corpora.ipynb, cell files-imports
 import contextlib
-import errno
-import math
 import os
 import secrets
 import stat
-import sys
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -30,22 +27,15 @@ def printable(text: object) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in letters)
 
 
-def regular_file(path: Path, max_bytes: float = math.inf) -> Path:
-    """The path itself; an OSError if it is no file, or has more than `max_bytes` bytes.
+def regular_file(path: Path) -> Path:
+    """The path itself; an OSError if it leads to what is no file.
 
     Pipes and devices may never end.
     """
-    kinds = {
-        stat.S_IFDIR: "a folder",
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-    }
-    status = path.stat()
-    kind = stat.S_IFMT(status.st_mode)
-    if kind != stat.S_IFREG:
-        raise OSError(f"it is {kinds.get(kind, 'a device')}; name a file")
-    if status.st_size > max_bytes:
-        raise OSError(f"it has more than {max_bytes:,} bytes")
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise OSError(f"it is {kind}; name a file")
     return path
 
 
@@ -108,16 +98,17 @@ def cache_lock(folder: Path) -> Iterator[None]:
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that gets its name when it is whole.
 
-    Until then there is the old one, or none. Devices, pipes and what standard output
-    goes to are no such files: they are written to at once.
+    Until then there is the old one, or none.
 
     Raises
     ------
     InputError
-        If the folder cannot be written to, the disk is full, or nobody reads the pipe.
+        If the folder cannot be written to, the disk is full, or it is no file.
     """
     try:
-        with special_file(path) or replacement(path) as file:
+        with contextlib.suppress(FileNotFoundError):
+            regular_file(path)  # or /dev/null would be replaced
+        with replacement(path) as file:
             yield file
     except OSError as error:
         choose = "choose another folder"
@@ -147,30 +138,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
             part.unlink()
 
 
-# book/3-workshop/02-corpora.ipynb, cell special-file
-def special_file(path: Path) -> BinaryIO | None:
-    """A device, a pipe or standard output, open to be written to; None for a file."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    for stream in (sys.__stdout__, sys.__stderr__):  # /dev/stdout may lead to a file
-        with contextlib.suppress(OSError, ValueError):  # a stream that is closed
-            if stream and os.path.samestat(status, os.fstat(stream.fileno())):
-                return open(os.dup(stream.fileno()), "wb")
-    if stat.S_ISREG(status.st_mode):
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        raise OSError("it is a folder; name a file")
-    try:
-        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK)  # or it waits for a reader
-    except OSError as error:
-        lonely = error.errno == errno.ENXIO
-        raise (OSError("nobody reads from it") if lonely else error) from None
-    os.set_blocking(number, True)
-    return open(number, "wb")
-
-
+# book/3-workshop/02-corpora.ipynb, cell write-atomically
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that there is always either the old one or the whole new one.
 

@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import math
-import zlib
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,8 @@ from typing import Any
 import numpy as np
 
 from aiayn.data.corpora import Pairs
-from aiayn.data.io import atomic_file, open_file, write_atomically
-from aiayn.data.lines import BLOCK_BYTES
+from aiayn.data.io import atomic_file, write_atomically
 from aiayn.data.vocabulary import UNK_ID, Vocabulary
-from aiayn.errors import InputError
 
 FILE_NAMES = ("tokens", "lengths", "starts")  # of an encoded corpus
 PAIRS_AT_ONCE = 5000  # pairs whose tokens are lists, which are larger than arrays
@@ -86,34 +83,9 @@ def encode_shard(
     return next((row for row in left_out if max(row[1:]) > max_length), None)
 
 
-# book/3-workshop/03-tokenized-data.ipynb, cell read-shard
-def read_shard(
-    path: Path,
-    types: dict[str, str],
-    pairs: int,
-) -> dict[str, np.ndarray] | None:
-    """What `encode_shard` wrote of so many pairs; None if it is not whole."""
-    names = ("tokens", "lengths", "left_out")
-    try:
-        with open_file(path) as file, np.load(file, allow_pickle=False) as shard:
-            tokens, lengths, left_out = (shard[name] for name in names)
-        shapes = [(int(lengths.sum()),), (pairs - len(left_out), 2), (len(left_out), 3)]
-    except Exception:  # damaged files make numpy and zipfile raise almost anything
-        return None
-    parts = [tokens, lengths, left_out]
-    actual = [(part.dtype, part.shape) for part in parts]
-    expected = zip([types["tokens"], types["lengths"], "int64"], shapes, strict=True)
-    return dict(zip(names, parts, strict=True)) if actual == list(expected) else None
-
-
 # book/3-workshop/03-tokenized-data.ipynb, cell join-shards
-def join_shards(
-    folder: Path,
-    shards: dict[Path, int],
-    types: dict[str, str],
-    max_length: int,
-) -> dict[str, Any]:
-    """Join the shards of a corpus, with so many pairs each, and write a report.
+def join_shards(folder: Path, shards: list[Path], max_length: int) -> dict[str, Any]:
+    """Join the shards of a corpus, and write a report.
 
     `tokens` has source and target of each pair, one behind the other; `lengths` how
     many they are; `starts` where a pair begins. `report.json` comes last.
@@ -124,11 +96,9 @@ def join_shards(
             stack.enter_context(atomic_file(folder / name)) for name in FILE_NAMES
         )
         files = dict(zip(FILE_NAMES, opened, strict=True))
-        for path, pairs in shards.items():
-            parts = read_shard(path, types, pairs)
-            if parts is None:
-                wrong = "damaged just after it was written"
-                raise InputError(f"{path}: {wrong}; start again")
+        for path in shards:
+            with np.load(path) as shard:
+                parts = dict(shard)
             left_out += parts.pop("left_out").tolist()
             sizes = parts["lengths"].sum(axis=1, dtype=np.int64)
             parts["starts"] = end + sizes.cumsum() - sizes
@@ -137,10 +107,8 @@ def join_shards(
             end += int(sizes.sum())
             unknown += int((parts["tokens"] == UNK_ID).sum())
     dropped = [row for row in left_out if max(row[1:]) > max_length]
-    seen = {name: size_and_time(folder / name) for name in FILE_NAMES}
     report = {
-        "files": {k: [types[k], seen[k][0], crc_of(folder / k)] for k in FILE_NAMES},
-        "seen": seen,
+        "bytes": {name: (folder / name).stat().st_size for name in FILE_NAMES},
         "dropped": len(dropped),
         "first_dropped": dropped[0] if dropped else None,
         "unequal": len(left_out) - len(dropped),
@@ -150,19 +118,3 @@ def join_shards(
     for path in shards:
         path.unlink()
     return report
-
-
-# book/3-workshop/03-tokenized-data.ipynb, cell size-and-crc
-def size_and_time(path: Path) -> list[int]:
-    """Bytes, and when they were written: who changes a file changes one of the two."""
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns]
-
-
-def crc_of(path: Path) -> int:
-    """The CRC-32 of a file."""
-    crc = 0
-    with open_file(path) as file:
-        while block := file.read(BLOCK_BYTES):
-            crc = zlib.crc32(block, crc)
-    return crc

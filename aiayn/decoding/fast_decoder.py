@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from aiayn.decoding.kv_cache import FastDecoderState, stack_beams, unstack_beams
+from aiayn.decoding.decoder_state import FastDecoderState, stack_beams, unstack_beams
 from aiayn.decoding.quantization import Compute, convert_linears, linear_factory
 from aiayn.device import small_products
 from aiayn.model.attention import (

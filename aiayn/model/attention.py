@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from aiayn.model.cache import KeyValueCache
+from aiayn.model.kv_cache import KeyValueCache
 from aiayn.model.projections import HeadProjections
 
 # Shapes: *batch is any leading axes, #n is n or 1, _ is anything.

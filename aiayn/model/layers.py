@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from aiayn.model.attention import MultiHeadAttention
-from aiayn.model.cache import KeyValueCache
 from aiayn.model.dropout import Dropout
 from aiayn.model.feed_forward import FeedForward
+from aiayn.model.kv_cache import KeyValueCache
 
 # book/1-paper/3-1-encoder-and-decoder-stacks.ipynb, cell residual
 Norm = Literal["post", "pre"]

@@ -13,8 +13,8 @@ from functools import partial
 
 import torch
 
-from aiayn.data.augmentation import BPEDropout, SampledBatches
 from aiayn.data.batching import Batch, Batches, GlobalBatch, group_by_length, make_batch
+from aiayn.data.bpe_dropout import BPEDropout, SampledBatches
 from aiayn.data.tokenized import Encoded
 from aiayn.training.distributed import Workers
 from aiayn.training.preprocess import Corpus

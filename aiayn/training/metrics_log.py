@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.batching import GlobalBatch
-from aiayn.data.io import regular_file, write_atomically
+from aiayn.data.io import write_atomically
 from aiayn.errors import InputError
 
 VALIDATED = "validation_perplexity"  # what a line calls it
@@ -55,7 +55,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     An unfinished last one does not count. An InputError says which line is damaged.
     """
     try:
-        content = regular_file(path).read_bytes() if path.exists() else b""
+        content = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     *whole, _ = content.split(b"\n")

@@ -6,7 +6,6 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/05-distributed-training.ipynb, cell preparation-imports
-import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from aiayn.data.corpora import Pairs, corpus_warnings, load_pairs, trees_of
-from aiayn.data.io import cache_folder, cache_lock, read_bytes
+from aiayn.data.io import cache_folder, cache_lock
 from aiayn.data.tokenized import Encoded, encode_corpus, text_key
 from aiayn.data.trees import tree_tokens
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
@@ -34,11 +33,6 @@ class Corpus:
     valid: Encoded  # the split `val`
 
 
-def checksum(content: bytes) -> str:
-    """What a damaged file is known by."""
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
 # book/3-workshop/05-distributed-training.ipynb, cell learned-vocabulary
 def learn_vocabulary(
     pairs: Pairs,
@@ -56,13 +50,12 @@ def learn_vocabulary(
     byte_fallback, lowercase = kind.byte_fallback, kind.lowercase
     marks = ["bytes"] * byte_fallback + ["lowercase"] * lowercase
     key = text_key(pairs, size, trees, *marks)
-    folder = cache_folder() / "vocabularies" / key
+    path = cache_folder() / "vocabularies" / key / "vocabulary.model"
     subject = f"vocabulary of {size:,} pieces"
-    with cache_lock(folder):
-        for path in folder.glob("*.model"):
-            if path.stem == checksum(content := read_bytes(path)):
-                LOG.info("%s: learned before, %s", subject, path)
-                return Vocabulary(content)
+    with cache_lock(path.parent):
+        if path.exists():
+            LOG.info("%s: learned before, %s", subject, path)
+            return load_vocabulary(path)
         LOG.info("%s: learned now, from %s pairs", subject, f"{len(pairs):,}")
         if trees:  # on the target side there are no words
             brackets = tree_tokens(pairs.target, pairs.target_name)
@@ -70,7 +63,7 @@ def learn_vocabulary(
         else:
             words = chain(pairs.source, pairs.target)
             vocabulary = train_vocabulary(words, size, (), byte_fallback, lowercase)
-        vocabulary.save(folder / f"{checksum(vocabulary.model)}.model")
+        vocabulary.save(path)
         return vocabulary
 
 

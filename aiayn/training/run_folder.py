@@ -24,7 +24,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from torch.optim import Optimizer
 
-from aiayn.data.io import printable, regular_file, write_atomically
+from aiayn.data.io import printable, write_atomically
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
@@ -38,7 +38,7 @@ from aiayn.training.resume import newest_checkpoint, restore
 def read_note(lock: Path) -> str:
     """Which process holds a lock, as far as that is known."""
     try:
-        note = printable(regular_file(lock, 1000).read_text(encoding="utf-8"))
+        note = printable(lock.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         note = ""
     return note or "process unknown"
@@ -245,7 +245,7 @@ def restarted(folder: Path) -> bool:
     if job is None or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
         return False
     try:
-        return regular_file(folder / "job.txt", 10_000).read_bytes() == os.fsencode(job)
+        return (folder / "job.txt").read_bytes() == os.fsencode(job)
     except OSError:  # then it is no run of this job
         return False
 

@@ -226,20 +226,17 @@ def test_what_has_not_come_to_its_end_is_not_scored(
 
 
 HOSTILE = [
-    *("a b", "it's", 'say "no"', "$(touch PWNED)", "`touch PWNED`", "; touch PWNED #"),
-    *(
-        "a\\",
-        "*",
-        "~",
-        "!!",
-        "-rf",
-        "--json",
-        "$first:$port",
-        "'$first:$port'",
-        "{name}",
-    ),
-    *("%x", "&& touch PWNED", "|| touch PWNED", "größe", "全角　空白", "🙂"),
-    *("#SBATCH --wrap=x", "$SLURM_JOB_ID", "n" * 200, "first:1", "--rdzv-endpoint"),
+    "it's",
+    "$(touch PWNED)",
+    "; touch PWNED #",
+    "a\\",
+    "*",
+    "-rf",
+    "--rdzv-endpoint",
+    "$first:$port",
+    "{name}",
+    "#SBATCH --wrap=x",
+    "全角　空白",
 ]
 
 

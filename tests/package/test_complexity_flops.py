@@ -206,9 +206,8 @@ def test_the_planner_foretells_the_paper(name: str, seconds: float, hours: float
     (run,) = (run for run in PAPER_RUNS if (run.model, run.pair) == (name, "en-de"))
     share = step_flops(run.shape) / seconds / 8 / 10.6e12
     p = estimate_training(run.shape, run.steps, 8, "P100", share)
-    assert p.seconds == pytest.approx(seconds) and p.hours == pytest.approx(
-        hours, abs=0.05
-    )
+    assert p.seconds == pytest.approx(seconds)
+    assert p.hours == pytest.approx(hours, abs=0.05)
     assert p.kilowatt_hours == pytest.approx(8 * 0.3 * p.hours)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 
@@ -35,6 +34,7 @@ DOORS = {
     "view of target": lambda tr: partial(attention_view, tr, "The cat"),
     "steps": lambda tr: partial(trace_attention, tr, layer=0),
 }
+pytestmark = pytest.mark.usefixtures("unchecked")
 TAKES_TEXT = {"encode", "translate", "parse"}  # and a list of texts; the rest: a list
 ONE_TEXT = {"view", "view of target", "steps"}
 
@@ -48,12 +48,6 @@ def translator() -> Translator:
     shape = {"N": 2, "d_model": 16, "d_ff": 16, "h": 2, "dropout": 0.0}
     network = Transformer(TransformerConfig(vocabulary_size=len(vocabulary), **shape))
     return Translator(network, vocabulary, SearchConfig(beam=1, extra_length=6))
-
-
-@pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the tests' check of types, which would refuse most of it first."""
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
 
 
 def asked(door: str, translator: Translator) -> Callable[[Any], Any]:

@@ -205,9 +205,8 @@ def test_sections_are_split_as_usual(ptb: Path) -> None:
             str(section) for section in sections
         ]
     pairs = load_pairs("ptb", "en-trees", "test")
-    assert pairs.source == ["23 slept ."] and pairs.target == [
-        "⟦S ⟦NP ⟦CD⟧ NP⟧ ⟦VP ⟦VBD⟧ VP⟧ ⟦.⟧ S⟧"
-    ]
+    assert pairs.source == ["23 slept ."]
+    assert pairs.target == ["⟦S ⟦NP ⟦CD⟧ NP⟧ ⟦VP ⟦VBD⟧ VP⟧ ⟦.⟧ S⟧"]
 
 
 def test_a_treebank_that_is_not_whole(
@@ -296,9 +295,8 @@ def test_trees_that_are_none_have_a_line(target: str, said: str) -> None:
     )
     assert str(next(found)) == CAT
     message = complaint(lambda: next(found))
-    assert (
-        message.startswith(f"my.trees, line 2: no tree ({said}") and len(message) < 200
-    )
+    assert message.startswith(f"my.trees, line 2: no tree ({said}")
+    assert len(message) < 200
     assert "my.en; mend it" in message
 
 

@@ -2,7 +2,6 @@
 Hugging Face.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -10,15 +9,16 @@ import sys
 import urllib.error
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import small_runs
 
 from aiayn.data import load_pairs, wmt
 from aiayn.data.wmt import wmt14_files
-from aiayn.errors import InputError
 
 ROWS = [
     {"de": "Die Katze schläft.", "en": "The cat sleeps."},
@@ -40,11 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def complaint(*arguments: str) -> str:
-    with pytest.raises(InputError) as caught:
-        load_pairs("wmt14", *arguments)
-    assert len(str(caught.value).splitlines()) == 1
-    return str(caught.value)
+complaint = partial(small_runs.complaint, load_pairs, "wmt14")
 
 
 def write_parquet(folder: Path, rows: list[dict[str, Any]], files: int = 2) -> None:
@@ -109,9 +105,8 @@ def test_the_training_text_is_fetched_once(
         "Der Hund\u2028sieht sie.",
         "Ende.",
     ]
-    assert list(turned.source) == list(pairs.target) and list(turned.target) == list(
-        pairs.source
-    )
+    assert list(turned.source) == list(pairs.target)
+    assert list(turned.target) == list(pairs.source)
     where = {
         "repo_type": "dataset",
         "revision": wmt.REVISION,
@@ -129,10 +124,8 @@ def test_english_french_has_a_folder_of_its_own(
     rows = [{"fr": "Le chat dort.", "en": "The cat sleeps."}]
     calls = hugging_face(monkeypatch, rows)
     assert load_pairs("wmt14", "fr-en", "train").source[0] == "Le chat dort."
-    assert (
-        calls[0][1]["allow_patterns"] == "fr-en/train-*"
-        and (cache / "wmt14" / "en-fr" / "train.fr").exists()
-    )
+    assert calls[0][1]["allow_patterns"] == "fr-en/train-*"
+    assert (cache / "wmt14" / "en-fr" / "train.fr").exists()
 
 
 def test_pairs_that_no_reader_would_take_are_left_out(
@@ -211,21 +204,29 @@ FAULTS: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_download_that_is_not_whole_leaves_nothing(
-    fault: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+def spoil_downloads(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], Any]
 ) -> None:
-    spoil, said = FAULTS[fault]
-    hugging_face(monkeypatch)
-    real = sys.modules["huggingface_hub"].snapshot_download
+    """Do this to each folder that was fetched."""
+    hub = sys.modules["huggingface_hub"]
+    real = hub.snapshot_download
 
     def spoilt(*arguments: Any, **options: Any) -> str:
         folder = real(*arguments, **options)
         spoil(Path(folder, "de-en"))
         return str(folder)
 
+    monkeypatch.setattr(hub, "snapshot_download", spoilt)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_download_that_is_not_whole_leaves_nothing(
+    fault: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    spoil, said = FAULTS[fault]
+    hugging_face(monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["huggingface_hub"], "snapshot_download", spoilt)
+        spoil_downloads(patch, spoil)
         message = complaint("en-de", "train")
     assert "cannot be fetched from Hugging Face (" in message and said in message
     assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
@@ -236,14 +237,7 @@ def test_files_named_by_their_checksum_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hugging_face(monkeypatch)
-    real = sys.modules["huggingface_hub"].snapshot_download
-
-    def linked(*arguments: Any, **options: Any) -> str:
-        folder = real(*arguments, **options)
-        renamed(Path(folder, "de-en"))
-        return str(folder)
-
-    monkeypatch.setattr(sys.modules["huggingface_hub"], "snapshot_download", linked)
+    spoil_downloads(monkeypatch, renamed)
     assert len(load_pairs("wmt14", "en-de", "train")) == 3
 
 
@@ -259,22 +253,7 @@ def test_a_connection_that_breaks_off(
     assert "cannot be fetched from Hugging Face (connection lost); try again" in message
 
 
-def test_a_full_disk_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    hugging_face(monkeypatch)
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
-        assert "No space left on device" in complaint("en-de", "train")
-    assert [path.name for path in (cache / "wmt14" / "en-de").iterdir()] == ["lock"]
-
-
-def test_what_a_killed_process_left_is_removed(
-    monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
+def test_what_a_killed_process_left_is_removed(monkeypatch: Any, cache: Path) -> None:
     hugging_face(monkeypatch)
     folder = cache / "wmt14" / "en-de"
     folder.mkdir(parents=True)
@@ -282,24 +261,8 @@ def test_what_a_killed_process_left_is_removed(
     # Without a report it counts for nothing.
     (folder / "train.en").write_text("The cat sl")
     assert len(load_pairs("wmt14", "en-de", "train")) == 3
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "lock",
-        "report.json",
-        "train.de",
-        "train.en",
-    ]
-
-
-def test_a_cache_that_cannot_be_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("here first")
-    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "file"))
-    hugging_face(monkeypatch)
-    assert (
-        "cannot be used (" in (message := complaint("en-de", "train"))
-        and "AIAYN_CACHE" in message
-    )
+    found = sorted(path.name for path in folder.iterdir())
+    assert found == ["lock", "report.json", "train.de", "train.en"]
 
 
 def test_of_several_that_ask_at_once_one_fetches(
@@ -316,20 +279,19 @@ def test_of_several_that_ask_at_once_one_fetches(
 # The texts to test with
 
 
-@pytest.mark.parametrize("pair", ["en-cs", "de-fr", "xx-yy"])
-def test_other_languages(pair: str) -> None:
-    assert (
-        f"wmt14 has no {pair} val: pairs are en-de, en-fr, in either direction"
-        in complaint(pair, "val")
-    )
+OTHERS = "pairs are en-de, en-fr, in either direction"
+SPLITS = "splits train, val, newstest2013, test, newstest2014, newstest2014-filtered"
 
 
-def test_other_splits() -> None:
-    message = complaint("en-de", "newstest2015")
-    assert (
-        "splits train, val, newstest2013, test, newstest2014, newstest2014-filtered"
-        in message
-    )
+@pytest.mark.parametrize(
+    ("pair", "split", "says"),
+    [
+        *((p, "val", f"has no {p} val: {OTHERS}") for p in ("en-cs", "de-fr", "xx-yy")),
+        ("en-de", "newstest2015", SPLITS),
+    ],
+)
+def test_other_languages_and_splits(pair: str, split: str, says: str) -> None:
+    assert says in complaint(pair, split)
 
 
 @pytest.mark.parametrize(
@@ -376,10 +338,8 @@ def test_sacrebleu_without_a_network(
     monkeypatch.setattr("sacrebleu.get_source_file", fail)
     message = complaint("en-fr", "newstest2014")
     assert message.startswith("sacrebleu's wmt14/full: cannot be fetched (")
-    assert (
-        "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message
-        and "AIAYN_DATA" in message
-    )
+    assert "wmt/newstest2014-enfr.en and wmt/newstest2014-enfr.fr" in message
+    assert "AIAYN_DATA" in message
 
 
 def test_sacrebleu_knows_these_names() -> None:

@@ -27,17 +27,17 @@ from aiayn.data.batching import pad
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.decoding import SearchConfig, beam_search
 from aiayn.decoding.beam_search import Hypothesis
+from aiayn.decoding.decoder_state import (
+    FastDecoderState,
+    gather_positions,
+    stack_beams,
+    unstack_beams,
+)
 from aiayn.decoding.fast_decoder import (
     MIN_SOURCE_LENGTH,
     FastDecoder,
     fast_decoder_for,
     pad_to_minimum,
-)
-from aiayn.decoding.kv_cache import (
-    FastDecoderState,
-    gather_positions,
-    stack_beams,
-    unstack_beams,
 )
 from aiayn.decoding.quantization import (
     Compute,
@@ -49,8 +49,8 @@ from aiayn.decoding.quantization import (
 )
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
-from aiayn.model.cache import KeyValueCache
 from aiayn.model.configuration import PRESETS
+from aiayn.model.kv_cache import KeyValueCache
 from aiayn.model.recording import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import Translator
@@ -76,9 +76,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 
 
 def assert_alike(
-    found: list[list[Hypothesis]],
-    expected: list[list[Hypothesis]],
-    apart: float = 1e-4,
+    found: list[list[Hypothesis]], expected: list[list[Hypothesis]], apart: float = 1e-4
 ) -> None:
     """The same tokens, and scores that differ by less than `apart`."""
     for ours, theirs in zip(found, expected, strict=True):
@@ -96,18 +94,6 @@ def test_it_finds_what_the_model_finds(model: Transformer, beam: int) -> None:
         beam_search(model, source, search),
         beam_search(FastDecoder(model), source, search),
     )
-
-
-@pytest.mark.parametrize("beam", [1, 4])
-def test_a_source_of_padding_alone_is_decoded_as_by_the_model(
-    model: Transformer, beam: int
-) -> None:
-    search = SearchConfig(beam, extra_length=9, n_best=beam)
-    some, decoder = sentences(9, 1, 4, 20), FastDecoder(model)
-    source = torch.cat([some[:1], torch.full_like(some[:1], PAD_ID), some[1:]])
-    found = beam_search(decoder, source, search)
-    assert_alike(found, beam_search(model, source, search))
-    assert_alike(found[:1] + found[2:], beam_search(decoder, some, search))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import platform
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,12 +14,7 @@ from small_runs import finish, start
 from torch import Tensor
 
 import aiayn.device
-from aiayn.device import (
-    fast_products,
-    keep_heap,
-    product_error,
-    products_stay_exact,
-)
+from aiayn.device import fast_products, keep_heap, product_error, products_stay_exact
 from aiayn.model import Transformer, config
 
 CPU = torch.device("cpu")
@@ -44,7 +40,7 @@ def backends() -> list[bool]:
 def test_threads_that_overlap_leave_the_setting_as_it_was() -> None:
     before = torch.get_float32_matmul_precision()
     first, second, third = (
-        aiayn.device.precision(name) for name in ("medium", "highest", "medium")
+        aiayn.device.matmul_precision(name) for name in ("medium", "highest", "medium")
     )
     for each in (first, second, third):
         each.__enter__()
@@ -64,17 +60,21 @@ def able(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("before", ["highest", "high"])
 def test_products_stay_exact_and_all_is_put_back(before: str) -> None:
     torch.set_float32_matmul_precision(before)
-    ways = backends()
+    ways, random = backends(), torch.get_rng_state()
     with fast_products(CPU, 128):
+        assert torch.equal(torch.get_rng_state(), random)
         assert product_error() < 1e-3
     assert torch.get_float32_matmul_precision() == before and backends() == ways
 
 
-def test_all_is_put_back_after_an_exception(
-    able: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(aiayn.device, "product_error", lambda: 0.0)
+def test_all_is_put_back_after_an_exception(able: None, monkeypatch: Any) -> None:
+    """Within, or in the check."""
     before, ways = torch.get_float32_matmul_precision(), backends()
+    monkeypatch.setattr(aiayn.device, "product_error", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError), fast_products(CPU, 128):
+        pass
+    assert torch.get_float32_matmul_precision() == before and backends() == ways
+    monkeypatch.setattr(aiayn.device, "product_error", lambda: 0.0)
     with pytest.raises(ZeroDivisionError), fast_products(CPU, 128) as used:
         assert used and torch.get_float32_matmul_precision() == "medium"
         raise ZeroDivisionError
@@ -95,40 +95,22 @@ def test_what_is_not_exact_is_not_used(
     assert torch.get_float32_matmul_precision() == before
 
 
-def test_an_error_in_the_check_puts_all_back(
-    able: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails() -> float:
-        raise RuntimeError("could not create a primitive")
-
-    monkeypatch.setattr(aiayn.device, "product_error", fails)
-    before = torch.get_float32_matmul_precision()
-    with pytest.raises(RuntimeError), fast_products(CPU, 128):
-        pass
-    assert torch.get_float32_matmul_precision() == before
-
-
-def never() -> float:
-    raise AssertionError("this is not to be called")
-
-
-def test_a_gpu_is_left_alone(able: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiayn.device, "product_error", never)
-    before = torch.get_float32_matmul_precision()
-    with fast_products(torch.device("cuda"), 128) as used:
-        assert not used and torch.get_float32_matmul_precision() == before
-
-
 @pytest.mark.parametrize(
-    ("kind", "onednn"), [("AVX2", True), ("DEFAULT", True), ("AVX512", False)]
+    ("device", "kind", "onednn"),
+    [
+        ("cpu", "AVX2", True),
+        ("cpu", "DEFAULT", True),
+        ("cpu", "AVX512", False),
+        ("cuda", "AVX512", True),
+    ],
 )
 def test_other_processors_are_left_alone(
-    kind: str, onednn: bool, monkeypatch: pytest.MonkeyPatch
+    device: str, kind: str, onednn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: onednn)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: kind)
-    monkeypatch.setattr(aiayn.device, "product_error", never)
-    with fast_products(CPU, 128) as used:
+    monkeypatch.setattr(aiayn.device, "product_error", lambda: pytest.fail("called"))
+    with fast_products(torch.device(device), 128) as used:
         assert not used and torch.get_float32_matmul_precision() == "highest"
 
 
@@ -154,13 +136,6 @@ def test_the_check_can_tell_float32_from_less(monkeypatch: pytest.MonkeyPatch) -
         torch, "randn", lambda *a, **k: randn(*a, **k).as_subclass(Rounded)
     )
     assert product_error() > 1e-2
-
-
-def test_the_check_leaves_the_random_state_alone() -> None:
-    before = torch.get_rng_state()
-    with fast_products(CPU, 128):
-        pass
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_model_learns_the_same_within() -> None:

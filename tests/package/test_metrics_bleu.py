@@ -263,16 +263,12 @@ def test_every_score_says_how_it_was_made():
         "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:"
     )
     assert "tok:intl" in signatures[1]
-    assert (
-        "moses-fr" in signatures[2]
-        and "hyphens:split" in signatures[2]
-        and "smooth:none" in signatures[2]
-    )
-    assert (
-        "lc:first" in signatures[3]
-        and "case:lc" in signatures[3]
-        and "hyphens" not in signatures[3]
-    )
+    assert "moses-fr" in signatures[2]
+    assert "hyphens:split" in signatures[2]
+    assert "smooth:none" in signatures[2]
+    assert "lc:first" in signatures[3]
+    assert "case:lc" in signatures[3]
+    assert "hyphens" not in signatures[3]
 
 
 def test_a_score_goes_through_json():
@@ -336,15 +332,12 @@ def test_a_difference_has_an_interval_and_a_chance():
             bootstrap_scores(bad, references)[name],
         )
         assert found.value == pytest.approx(one.value - other.value)
-        assert (
-            0 < found.low < found.value < found.high
-            and found.p is not None
-            and found.p < 0.05
-        )
+        assert 0 < found.low < found.value < found.high
+        assert found.p is not None
+        assert found.p < 0.05
         back = bootstrap_scores(bad, references, baseline=good)[name]
-        assert (back.low, back.high) == pytest.approx(
-            (-found.high, -found.low)
-        ) and back.p == found.p
+        assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
+        assert back.p == found.p
     for found in bootstrap_scores(good, references, baseline=good).values():
         assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
         assert str(found) == f"{found.name} +0.00 [+0.00, +0.00], p = 1.000"
@@ -370,27 +363,27 @@ def test_what_cannot_be_compared_is_refused():
         bootstrap_scores(["Ja."], ["Ja."], baseline=["Ja.", "Nein."])
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_unequal_counts_are_refused(count: int):
-    with pytest.raises(InputError, match=f"{count} translations for 2 references"):
-        bleu_by_variant(["eins"] * count, ["eins", "zwei"], "de")
+def in_all_variants(translations: list[str], references: list[str]) -> Any:
+    return bleu_by_variant(translations, references, "de")
 
 
-def test_nothing_at_all_is_refused():
-    with pytest.raises(
-        InputError, match="0 translations for 0 references: nothing to compare"
-    ):
-        bleu_by_variant([], [], "de")
-
-
-@pytest.mark.parametrize("empty", ["", " \t"])
-def test_an_empty_reference_is_refused(empty: str):
-    for score in (
-        corpus_bleu,
-        lambda ours, theirs: bleu_by_variant(ours, theirs, "de"),
-    ):
-        with pytest.raises(InputError, match="reference 2 is empty"):
-            score(["eins", "zwei"], ["eins", empty])
+@pytest.mark.parametrize("bleu", [in_all_variants, corpus_bleu])
+@pytest.mark.parametrize(
+    ("translations", "references", "says"),
+    [
+        *(
+            (["eins"] * count, ["eins", "zwei"], f"{count} translations for 2 refer")
+            for count in (0, 1, 3)
+        ),
+        ([], [], "nothing to compare"),
+        *((["a", "b"], ["a", empty], "reference 2 is empty") for empty in ("", " \t")),
+    ],
+)
+def test_texts_that_do_not_fit_are_refused(
+    bleu: Any, translations: list[str], references: list[str], says: str
+):
+    with pytest.raises(InputError, match=says):
+        bleu(translations, references)
 
 
 @pytest.mark.parametrize("language", ["en-de", "German", "", "xx", "DE"])
@@ -435,12 +428,6 @@ def test_a_set_that_is_no_part_of_the_full_one_is_refused():
     full = Pairs(["a", "b"], ["A", "B"], "full.en", "full.de")
     with pytest.raises(InputError, match=r"other.en, line 2: full.en has no such pair"):
         filtered_lines(full, Pairs(["a", "b"], ["A", "A"], "other.en", "other.de"))
-
-
-def test_translations_of_the_filtered_set_alone_are_refused():
-    full = Pairs(["a", "b"], ["A", "B"])
-    with pytest.raises(InputError, match="1 translations for 2 references"):
-        newstest2014_bleu(["A"], full, Pairs(["a"], ["A"]), "de")
 
 
 if __name__ == "__main__":

@@ -89,11 +89,9 @@ def test_strictly_no_sentence_is_left_out() -> None:
         bracket_scores(gold, parses),
         strict_bracket_scores(gold, parses),
     )
-    assert (
-        usual.skipped == 1
-        and all_of_them.skipped == 0
-        and all_of_them.sentences == len(CASES)
-    )
+    assert usual.skipped == 1
+    assert all_of_them.skipped == 0
+    assert all_of_them.sentences == len(CASES)
     assert (all_of_them.matched, all_of_them.parsed) == (usual.matched, usual.parsed)
     left_out = sum(
         len(brackets(tree)[0])

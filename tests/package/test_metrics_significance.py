@@ -72,11 +72,9 @@ def test_runs_without_a_partner_and_runs_that_do_not_differ() -> None:
         welch([1.0], [2.0, 3.0])
     same, none = paired([3.0, 4.0], [1.0, 2.0]), paired([1.0, 2.0], [1.0, 2.0])
     assert (same.p, none.p) == (0.5, 1.0)  # the signs of two pairs decide nothing
-    assert (
-        holm([same, none]) == [None, None]
-        and same.above(2.5) is False
-        and none.within(0.1)
-    )
+    assert holm([same, none]) == [None, None]
+    assert same.above(2.5) is False
+    assert none.within(0.1)
 
 
 def test_all_above_needs_no_correction_for_a_yes_and_holms_for_a_no() -> None:

@@ -115,10 +115,8 @@ def test_gradients_are_those_of_the_paper_s_loss(plain: minimal.Transformer) -> 
     F.cross_entropy(
         logits, labels.flatten(), ignore_index=minimal.PAD, label_smoothing=0.1
     ).backward()
-    assert (
-        plain.embeddings.weight.grad is not None
-        and book.target_embeddings.weight.grad is not None
-    )
+    assert plain.embeddings.weight.grad is not None
+    assert book.target_embeddings.weight.grad is not None
     assert same(plain.embeddings.weight.grad, book.target_embeddings.weight.grad)
 
 

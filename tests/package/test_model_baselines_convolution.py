@@ -48,9 +48,8 @@ def test_a_convolution_sums_up_one_map_for_each_place(
 
 def test_a_separable_convolution_is_one_whose_maps_share_a_matrix() -> None:
     split, full = Convolution(4, 6, 3, separable=True), Convolution(4, 6, 3)
-    assert isinstance(split.maps, torch.nn.Sequential) and isinstance(
-        full.maps, torch.nn.Conv1d
-    )
+    assert isinstance(split.maps, torch.nn.Sequential)
+    assert isinstance(full.maps, torch.nn.Conv1d)
     depthwise, pointwise = (each.weight for each in split.maps)
     with torch.no_grad():
         full.maps.weight.copy_(pointwise * depthwise[:, 0])
@@ -102,11 +101,8 @@ def test_a_causal_convolution_piece_by_piece_is_the_whole(
         if piece.shape[1]
     ]
     close(torch.cat(pieces, dim=1), layer(x))
-    assert past.inputs is not None and past.inputs.shape == (
-        2,
-        (kernel - 1) * dilation,
-        4,
-    )
+    assert past.inputs is not None
+    assert past.inputs.shape == (2, (kernel - 1) * dilation, 4)
 
 
 def test_a_centred_convolution_cannot_go_piece_by_piece() -> None:

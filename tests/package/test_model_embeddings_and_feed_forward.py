@@ -60,18 +60,6 @@ def test_feed_forward_takes_any_leading_shape(shape: tuple[int, ...]) -> None:
     assert FeedForward(8, 32)(torch.randn(shape)).shape == shape
 
 
-def test_feed_forward_takes_strided_input() -> None:
-    network, x = FeedForward(8, 32), torch.randn(8, 5, 2)
-    torch.testing.assert_close(
-        network(x.transpose(0, 2)), network(x.transpose(0, 2).contiguous())
-    )
-
-
-def test_feed_forward_refuses_another_width() -> None:
-    with pytest.raises(RuntimeError, match="shapes"):
-        FeedForward(8, 32)(torch.randn(2, 3, 9))
-
-
 def test_feed_forward_starts_from_glorot_and_zero() -> None:
     network = FeedForward(64, 256)
     bound = math.sqrt(6 / (64 + 256))
@@ -128,22 +116,6 @@ def test_logits_of_some_positions_are_those_of_all() -> None:
     )
     assert embeddings.logits(x[0, 0]).shape == (50,)
     assert embeddings.logits(x[:, :0]).shape == (3, 0, 50)
-
-
-def test_embeddings_have_one_parameter() -> None:
-    assert [
-        (name, tuple(p.shape)) for name, p in Embeddings(7, 3).named_parameters()
-    ] == [("weight", (7, 3))]
-
-
-def test_embeddings_of_nothing() -> None:
-    assert Embeddings(7, 3)(torch.empty(2, 0, dtype=torch.long)).shape == (2, 0, 3)
-
-
-@pytest.mark.parametrize("token", [7, -1])
-def test_embeddings_refuse_a_token_beyond_the_vocabulary(token: int) -> None:
-    with pytest.raises(IndexError):
-        Embeddings(7, 3)(torch.tensor([[token]]))
 
 
 @pytest.mark.parametrize(

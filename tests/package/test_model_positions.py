@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from aiayn.model import MultiHeadAttention, Transformer, config
-from aiayn.model.cache import KeyValueCache
 from aiayn.model.positions import (
     LearnedPositions,
     NoPositions,
@@ -86,16 +85,6 @@ def test_a_device_without_float64(kind: str, where: str) -> None:
         model.step(tokens[:, :1], model.start(tokens))
     assert logits.is_meta and logits.dtype == torch.float32
     assert all(buffer.is_meta for buffer in model.buffers())
-
-
-def test_the_table_is_made_where_other_tensors_are() -> None:
-    assert sinusoidal_encoding(3, 8).device.type == "cpu"
-    with torch.device("meta"):
-        assert sinusoidal_encoding(3, 8).is_meta
-
-
-def test_the_empty_table() -> None:
-    assert sinusoidal_encoding(0, 8).shape == (0, 8)
 
 
 @pytest.mark.parametrize("d_model", [5, 8])
@@ -232,16 +221,6 @@ def test_relative_attention_does_not_see_where_a_sentence_stands() -> None:
     mask = (torch.arange(9) >= 4)[None, None, None, :].expand(2, 1, 1, 9)
     torch.testing.assert_close(
         layer(padded, mask=mask)[:, 4:], layer(sentence), rtol=0, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("sizes", [[1] * 9, [4, 1, 1, 3]])
-def test_relative_attention_word_by_word_equals_whole(sizes: list[int]) -> None:
-    layer, cache = relative_layer(), KeyValueCache()
-    x = torch.randn(2, 9, 12, dtype=torch.float64)
-    pieces = [layer(piece, causal=True, cache=cache) for piece in x.split(sizes, dim=1)]
-    torch.testing.assert_close(
-        torch.cat(pieces, dim=1), layer(x, causal=True), rtol=0, atol=1e-12
     )
 
 

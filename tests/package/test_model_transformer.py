@@ -2,26 +2,18 @@
 same with a cache.
 """
 
-import math
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
 from small_models import TRANSFORMER, TRANSFORMERS, close, moved, sentences
 from torch import Tensor, nn
 
-from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig, config
-from aiayn.model.attention import Attention, FusedAttention, causal_mask
-from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
-from aiayn.model.baselines.recurrent import RecurrentConfig
+from aiayn.model.attention import Attention
 from aiayn.model.configuration import PRESETS
-from aiayn.model.encoder_decoder import ModelConfig
 from aiayn.model.layers import Residual
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -87,10 +79,7 @@ def test_it_is_torch_nn_transformer(bias: bool, norm: str) -> None:
     found = ours.load_state_dict(counterparts, strict=False)
     assert found.unexpected_keys == [] and {
         name.split(".")[0] for name in found.missing_keys
-    } == {
-        "source_embeddings",
-        "target_embeddings",
-    }
+    } == {"source_embeddings", "target_embeddings"}
 
     source, target, answers = sentences(7, 4, 5), sentences(6, 6, 3), sentences(6, 6, 3)
     matrix = ours.target_embeddings.weight.detach().clone().requires_grad_()
@@ -134,29 +123,6 @@ def test_what_padding_holds_changes_nothing(model: Transformer) -> None:
     assert torch.equal(model(source, target)[words][:, 1:], logits[words][:, 1:])
 
 
-def greedy(model: Transformer, source: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-    """What the model writes, and its scores at each step."""
-    state, tokens, scores = (
-        model.start(source),
-        [torch.ones(len(source), 1, dtype=torch.long)],
-        [],
-    )
-    for _ in range(steps):
-        scores.append(model.step(tokens[-1], state))
-        tokens.append(scores[-1].argmax(-1, keepdim=True))
-    return torch.cat(tokens, dim=1), torch.stack(scores, dim=1)
-
-
-def test_decoding_does_not_depend_on_the_rest_of_the_batch(model: Transformer) -> None:
-    lengths = (3, 9, 5, 1)
-    batch = sentences(*lengths)
-    tokens, scores = greedy(model, batch, 8)
-    for row, n in enumerate(lengths):
-        alone, its_scores = greedy(model, batch[row : row + 1, :n], 8)
-        assert torch.equal(alone[0], tokens[row])
-        close(its_scores[0], scores[row])
-
-
 # The same with a cache
 
 
@@ -173,132 +139,15 @@ def test_the_memory_is_looked_at_once(model: Transformer) -> None:
 # Shapes, configurations, weights on disk
 
 
-def test_heads_may_have_any_width() -> None:
-    model = small(h=3, d_k=7, d_v=9)
-    attention = model.encoder.layers[0].self_attention
-    assert attention.projections.weight.shape == (3 * (7 + 7 + 9), 32)
-    assert attention.W_O.weight.shape == (32, 3 * 9)
-
-
-def test_weights_survive_being_saved(model: Transformer, tmp_path: Path) -> None:
-    # The first table of positions is shorter.
-    source, target = sentences(7, 4), sentences(300, 300)
-    logits = model(source, target)
-    torch.save(model.state_dict(), tmp_path / "weights.pt")
-    again = Transformer(model.config).eval()
-    again.load_state_dict(torch.load(tmp_path / "weights.pt", weights_only=True))
-    assert torch.equal(again(source, target), logits)
-    assert (
-        again.source_embeddings is again.target_embeddings
-    ) == model.config.share_embeddings
-
-
 def test_weights_of_another_shape_are_refused() -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         small(d_ff=64).load_state_dict(small().state_dict())
 
 
-def test_a_place_for_the_norm_that_there_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_a_place_for_the_norm_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="norm='before': must be"):
         Residual(8, norm="before")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("shape", "field", "value", "says"),
-    [
-        (TransformerConfig, "N", 2.0, "N=2.0: should be"),
-        (TransformerConfig, "N", True, "N=True: should be"),
-        (TransformerConfig, "N", "2", "N='2': should be"),
-        (TransformerConfig, "N", -1, "N=-1: should be"),
-        (TransformerConfig, "N", 1001, "N=1001: should be"),
-        (
-            TransformerConfig,
-            "d_model",
-            10**6,
-            "d_model=1000000: should be",
-        ),
-        (TransformerConfig, "d_model", 10**400, "should be"),
-        (TransformerConfig, "d_k", 8.0, "d_k=8.0: should be"),
-        (TransformerConfig, "d_v", 0, "d_v=0: should be"),
-        (TransformerConfig, "dropout", math.nan, "dropout=nan: should be"),
-        (TransformerConfig, "dropout", math.inf, "dropout=inf: should be"),
-        (TransformerConfig, "dropout", "0", "dropout='0': should be"),
-        (TransformerConfig, "dropout", False, "dropout=False: should be"),
-        (
-            TransformerConfig,
-            "attention_dropout",
-            1.5,
-            "attention_dropout=1.5: should be",
-        ),
-        (TransformerConfig, "attention_dropout", -0.1, "should be"),
-        (
-            TransformerConfig,
-            "pad_id",
-            37_000,
-            "pad_id=37000: the vocabulary has 37000 tokens",
-        ),
-        (
-            TransformerConfig,
-            "share_embeddings",
-            1,
-            "share_embeddings=1: should be",
-        ),
-        (
-            TransformerConfig,
-            "positions",
-            None,
-            "positions=None: should be",
-        ),
-        (
-            TransformerConfig,
-            "score",
-            ["scaled"],
-            "score=['scaled']: should be",
-        ),
-        (
-            TransformerConfig,
-            "max_length",
-            3 * 10**7,
-            "max_length=30000000: should be",
-        ),
-        (
-            ConvolutionalConfig,
-            "kernel",
-            4,
-            "kernel=4: the encoder's layers are centred",
-        ),
-        (ConvolutionalConfig, "kernel", 3.0, "kernel=3.0: should be"),
-        (
-            ConvolutionalConfig,
-            "separable",
-            "no",
-            "separable='no': should be",
-        ),
-        (ConvolutionalConfig, "growth", 10**5, "the last layer would skip over"),
-        (RecurrentConfig, "d_state", 1, "d_state=1: must be even"),
-        (RecurrentConfig, "d_state", 0, "d_state=0: should be"),
-        (
-            RecurrentConfig,
-            "attention",
-            "dots",
-            "attention='dots': should be",
-        ),
-    ],
-)
-def test_fields_that_no_model_can_have(
-    monkeypatch: pytest.MonkeyPatch,
-    shape: type[ModelConfig],
-    field: str,
-    value: Any,
-    says: str,
-) -> None:
-    # It would refuse other types first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(InputError, match=re.escape(says)):
-        shape(**{field: value})
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
@@ -313,46 +162,9 @@ def test_every_attention_drops_the_share_that_is_configured(
     assert [function.dropout for function in functions] == [0.3] * 3
 
 
-def without_dropout(
-    self: FusedAttention, Q: Tensor, K: Tensor, V: Tensor, mask: Any, causal: bool
-) -> Tensor:
-    """The fused attention from before weights could be dropped."""
-    if causal and (mask is not None or Q.shape[-2] != K.shape[-2]):
-        past, causal = causal_mask(Q.shape[-2], K.shape[-2]), False
-        mask = past if mask is None else mask & past
-    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, is_causal=causal)
-
-
-def test_training_without_attention_dropout_is_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Three steps: the same weights and random numbers, bit for bit."""
-
-    def train() -> list[Tensor]:
-        torch.manual_seed(1)
-        model = small(dropout=0.1).train().requires_grad_()
-        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-        for _ in range(3):
-            source = F.pad(torch.randint(1, 20, (4, 7)), (0, 2))
-            target = torch.randint(1, 20, (4, 6))
-            loss = F.cross_entropy(
-                model(source, target).flatten(0, 1), target.flatten()
-            )
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return [*model.parameters(), torch.get_rng_state()]
-
-    now = train()
-    monkeypatch.setattr(FusedAttention, "forward", without_dropout)
-    assert all(torch.equal(a, b) for a, b in zip(now, train(), strict=True))
-
-
 def test_fields_that_are_as_good() -> None:
-    assert (
-        TransformerConfig(dropout=0).dropout == 0
-        and TransformerConfig(dropout=1).dropout == 1
-    )
+    assert TransformerConfig(dropout=0).dropout == 0
+    assert TransformerConfig(dropout=1).dropout == 1
     assert TransformerConfig(d_k=None, d_v=7).d_v == 7
 
 
@@ -362,7 +174,7 @@ def test_a_name_that_is_no_configuration() -> None:
     ):
         config("bass")
     with pytest.raises(
-        ValueError, match="there are base, big, small, multi30k, multi30k-wu, labo"
+        ValueError, match="there are base, big, small, multi30k, multi30k-wu, synth"
     ):
         config("?")
     assert config("base", N=2).N == 2 and PRESETS["base"].N == 6

@@ -65,9 +65,8 @@ def test_it_is_trained_once_for_each_seed(trainings: list[int]) -> None:
         cached_model(tiny("synthetic", seed=seed), "en-de")[0] for seed in (1, 1, 2)
     )
     assert trainings == [1, 2]
-    assert torch.equal(weights(first), weights(again)) and not torch.equal(
-        weights(first), weights(other)
-    )
+    assert torch.equal(weights(first), weights(again))
+    assert not torch.equal(weights(first), weights(other))
 
 
 def test_who_comes_second_waits(trainings: list[int]) -> None:

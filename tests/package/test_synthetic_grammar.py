@@ -351,9 +351,8 @@ class Sentence:
         before = self.words[phrase.start - 1].text if phrase.start else ""
         role, head = self.roles.get(phrase.leaf, ("time", phrase.leaf))
         if role == "time":
-            assert self.words[
-                phrase.end
-            ].text in TIME_NOUNS and before not in PREPOSITIONS - {"an"}
+            assert self.words[phrase.end].text in TIME_NOUNS
+            assert before not in PREPOSITIONS - {"an"}
             return "dat" if before == "an" else "acc"
         if role == "preposition":
             assert before in PREPOSITIONS

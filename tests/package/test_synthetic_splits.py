@@ -145,9 +145,8 @@ def test_pronoun_pairs_are_balanced() -> None:
         one.coreference < other.coreference
         for one, other in zip(pairs[::2], pairs[1::2], strict=True)
     )
-    assert set(german) == {"er", "sie", "es"} and min(german.values()) > 0.15 * len(
-        pairs
-    )
+    assert set(german) == {"er", "sie", "es"}
+    assert min(german.values()) > 0.15 * len(pairs)
     assert 0.25 < before / len(pairs) < 0.5
 
 
@@ -229,10 +228,6 @@ def test_hash_seed_locale_and_time_zone_change_nothing() -> None:
 def test_what_cannot_be_drawn_is_refused(call: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sample(**call)
-
-
-def test_none_can_be_drawn() -> None:
-    assert sample(0) == []
 
 
 # The golden file

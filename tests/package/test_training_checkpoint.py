@@ -154,16 +154,6 @@ def weight(values: torch.Tensor | None, name: str = "") -> Damage:
     return lambda folder: rewrite(folder, **{name or FIRST: values})
 
 
-def special(name: str, target: str = "") -> Damage:
-    """A file that is a pipe, or a link to something else."""
-
-    def replaced(folder: Path) -> None:
-        (folder / name).unlink()
-        (folder / name).symlink_to(target) if target else os.mkfifo(folder / name)
-
-    return replaced
-
-
 def flip_vocabulary(folder: Path) -> None:
     """One letter of a piece is another: still a vocabulary, of the same size."""
     path = folder / "vocabulary.model"
@@ -210,13 +200,6 @@ FAULTS: dict[str, tuple[Damage, list[str]]] = {
     "a tensor too few": (
         weight(None),
         [f"{FIRST} is missing, but the configuration wants (32,)"],
-    ),
-    "a folder": (special(MODEL, "/tmp"), [NO_MODEL, "it is a folder; name a file"]),
-    "a pipe": (special(CONFIG), ["name a file"]),
-    "a device": (special(MODEL, "/dev/zero"), ["name a file"]),
-    "long": (
-        filled(CONFIG, b" " * 1_000_001 + b"{}"),
-        [NO_CONFIG, "more than 1,000,000 bytes"],
     ),
     "nested": (filled(CONFIG, b"[" * 400_000), [NO_CONFIG]),
     "an escape": (shape("\x1b[2J\nN", 1), ["config.json: model.", "no such field"]),

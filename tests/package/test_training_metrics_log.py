@@ -153,13 +153,6 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     assert [line["step"] for line in metrics.lines()] == [1, 3]
 
 
-def test_metrics_that_are_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.mkdir()
-    said = complaint(Metrics(tmp_path).truncate, 0)
-    assert said == f"{path}: cannot be read (it is a folder; name a file)"
-
-
 def test_cut_also_forgets_what_only_a_stop_had_written(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path)
     for number in (1, 2):

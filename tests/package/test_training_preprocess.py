@@ -98,16 +98,6 @@ def test_a_cache_that_cannot_be_used(corpus: Path, cold_cache: Path) -> None:
     assert str(cold_cache / "vocabularies") in said and "AIAYN_CACHE" in said
 
 
-def test_a_damaged_vocabulary_is_learned_again(
-    corpus: Path, learned: list[int], cold_cache: Path
-) -> None:
-    first = prepare_corpus(QUICK, str(corpus), "en-de").vocabulary.model
-    (path,) = (cold_cache / "vocabularies").glob("*/*.model")
-    path.write_bytes(b"damaged")
-    assert prepare_corpus(QUICK, str(corpus), "en-de").vocabulary.model == first
-    assert learned == [60, 60]
-
-
 # Several workers
 
 

@@ -49,6 +49,7 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.api import example, hold_out, pairs_of
 from aiayn.translation.translator import CutOff
 
+Rows = list[tuple[str, str]]
 SHAPE = TransformerConfig(
     vocabulary_size=120, N=1, d_model=16, d_ff=32, h=2, dropout=0.0
 )
@@ -78,7 +79,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def pairs() -> list[tuple[str, str]]:
+def pairs() -> Rows:
     return [(pair.source, pair.target) for pair in sample(80, 1)]
 
 
@@ -90,9 +91,7 @@ def weights(model: nn.Module) -> Tensor:
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-def test_pairs_in_a_list_become_a_translator(
-    pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_pairs_in_a_list_become_a_translator(pairs: Rows, tmp_path: Path) -> None:
     translator = learn(SHORT, pairs, out=tmp_path / "run")
     assert isinstance(translator(pairs[0][0]), str) and translator.steps == 12
     assert torch.equal(
@@ -103,11 +102,8 @@ def test_pairs_in_a_list_become_a_translator(
     assert torch.equal(weights(translator.model), weights(elsewhere.model))
 
 
-def test_what_is_no_pair_is_named(
-    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_pair_is_named(pairs: Rows) -> None:
     wrong: list[Any] = ["xy", ("a", "b", "c"), ("a", 3), b"xy", None, 7]
     # Of these Python would give keys, or any order.
     wrong += [
@@ -116,23 +112,22 @@ def test_what_is_no_pair_is_named(
         frozenset("ab"),
         {"a": 1, "b": 2}.keys(),
     ]
-    for row in wrong:
-        with pytest.raises(
-            InputError, match=r"pair 2 is .*: give \(sentence, translation\)"
-        ):
-            pairs_of([pairs[0], row])
     whole: list[Any] = [{("a", "b"): 1, ("c", "d"): 2}, {("a", "b"), ("c", "d")}, "xy"]
-    for rows in whole:
-        with pytest.raises(InputError, match=r"pair 1 is .*: give \(sentence, trans"):
-            pairs_of(rows)
-    for row, says in (
-        (("bad \ud83d", "x"), "source, line 2: half of a character"),
-        (("x", "bad\0"), "target, line 2: a NUL byte"),
-        (("x", "\u200b"), "target, line 2: nothing that can be seen"),
-    ):
+    no_pair = r"is .*: give \(sentence, translation\)"
+    cases: list[tuple[Any, str]] = [
+        *(([pairs[0], row], f"pair 2 {no_pair}") for row in wrong),
+        *((rows, f"pair 1 {no_pair}") for rows in whole),
+        ([pairs[0], ("bad \ud83d", "x")], "source, line 2: half of a character"),
+        ([pairs[0], ("x", "bad\0")], "target, line 2: a NUL byte"),
+        ([pairs[0], ("x", "\u200b")], "target, line 2: nothing that can be seen"),
+        ([("a", "b"), ("c", "d\ne")], "target, line 2: a line break within"),
+    ]
+    for rows, says in cases:
         with pytest.raises(InputError, match=says):
-            pairs_of([pairs[0], row])
+            pairs_of(rows)
     assert pairs_of([["\ufeffa ", "u\u0308"]]).target == ["ü"]
+    ended = pairs_of((f"{source}\n", f" {target} \r\n") for source, target in pairs)
+    assert list(zip(ended.source, ended.target, strict=True)) == pairs
     with pytest.raises(InputError, match="too few sentences to hold one out"):
         learn(SHORT, [("a", "b")] * 3)
 
@@ -149,9 +144,7 @@ def test_no_sentence_is_trained_on_and_held_out() -> None:
     )
 
 
-def test_what_is_held_out_can_be_given(
-    pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_what_is_held_out_can_be_given(pairs: Rows, tmp_path: Path) -> None:
     learn(SHORT, pairs[:70], valid=pairs[70:], out=tmp_path / "run")
     said = json.loads(
         next(tmp_path.glob("run/checkpoints/*12/config.json")).read_text()
@@ -172,10 +165,7 @@ def test_what_is_held_out_can_be_given(
     ],
 )
 def test_texts_in_memory_that_have_too_much_in_common_are_named(
-    pairs: list[tuple[str, str]],
-    caplog: pytest.LogCaptureFixture,
-    texts: Any,
-    said: list[str],
+    pairs: Rows, caplog: pytest.LogCaptureFixture, texts: Any, said: list[str]
 ) -> None:
     own = list({source: (source, target) for source, target in pairs}.values())
     train_on, valid = texts(own)
@@ -198,9 +188,7 @@ def test_a_corpus_by_its_name(tmp_path: Path) -> None:
     )
 
 
-def test_going_on_with_a_translator(
-    pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_going_on_with_a_translator(pairs: Rows, tmp_path: Path) -> None:
     first = learn(SHORT, pairs[:40], out=tmp_path / "first")
     before = weights(first.model).clone()
     more = replace(SHORT, model=replace(SHAPE, dropout=0.1), steps=4)
@@ -211,13 +199,9 @@ def test_going_on_with_a_translator(
     assert torch.equal(weights(first.model), before)  # it was copied
     assert second.vocabulary.model == first.vocabulary.model and second.steps == 16
     assert second.model.config == replace(SHAPE, dropout=0.1)
-    rate = aiayn.training.trainer.TrainingConfig(
-        SHAPE, optimizer=OptimizerConfig(warmup=6)
-    )
-    expected = 0.1 * 16**-0.5 * 16**-0.5 * rate.optimizer.rate_factor
-    assert [line["rate"] for line in lines if "rate" in line] == [
-        pytest.approx(expected)
-    ]
+    expected = 0.1 * 16**-0.5 * 16**-0.5 * SHORT.optimizer.rate_factor
+    rates = [line["rate"] for line in lines if "rate" in line]
+    assert rates == [pytest.approx(expected)]
     assert lines[-1].keys() == {"step", "minutes", "validation_perplexity"}
     third = learn(more, pairs[40:], init=tmp_path / "first")
     assert torch.equal(weights(third.model), weights(second.model))
@@ -225,7 +209,7 @@ def test_going_on_with_a_translator(
         learn(more, pairs, init=tmp_path / "nothing")
 
 
-def test_going_on_with_a_model(pairs: list[tuple[str, str]]) -> None:
+def test_going_on_with_a_model(pairs: Rows) -> None:
     torch.manual_seed(7)
     model = Transformer(SHAPE)
     translator = learn(
@@ -241,17 +225,14 @@ def test_going_on_with_a_model(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_the_schedule_is_said(
-    pairs: list[tuple[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pairs: Rows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = train(SHORT, pairs, out=tmp_path / "first")
     said = [line for line in capsys.readouterr().err.splitlines() if line]
     assert said[0] == "4 pairs are held out, 76 are trained on; valid=… changes that"
     assert said[1].startswith("step 1: loss ") and " tok/s" in said[1]
-    assert [line.partition(",")[0] for line in said[2:]] == [
-        "step 4",
-        "step 8",
-        "step 12",
-    ]
+    steps = [line.partition(",")[0] for line in said[2:]]
+    assert steps == ["step 4", "step 8", "step 12"]
     assert " → " in said[-1] and "validation perplexity" in said[-1]
     train(SHORT, pairs, init=tmp_path / "first")
     words = "trained for 12 steps: the learning rate falls on from "
@@ -265,9 +246,7 @@ def test_the_schedule_is_said(
     assert capsys.readouterr().err == ""
 
 
-def test_other_text_is_no_resumption(
-    pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_other_text_is_no_resumption(pairs: Rows, tmp_path: Path) -> None:
     out = tmp_path / "run"
     learn(SHORT, pairs[:40], out=out)
     more = replace(SHORT, steps=16)
@@ -289,7 +268,7 @@ def test_other_text_is_no_resumption(
 
 
 def test_a_translator_is_saved_and_loaded_elsewhere(
-    pairs: list[tuple[str, str]], tmp_path: Path
+    pairs: Rows, tmp_path: Path
 ) -> None:
     translator = learn(SHORT, pairs)
     translator.save(str(tmp_path / "mine"))
@@ -337,7 +316,7 @@ PLAIN = PlainConfig(vocabulary_size=120, N=2, d_model=16, d_ff=32, h=2, dropout=
 
 
 def test_a_registered_model_is_trained_saved_and_loaded(
-    pairs: list[tuple[str, str]], tmp_path: Path
+    pairs: Rows, tmp_path: Path
 ) -> None:
     with pytest.raises(
         InputError,
@@ -350,9 +329,8 @@ def test_a_registered_model_is_trained_saved_and_loaded(
     again = Translator.load(tmp_path / "mine")
     tokens = torch.tensor([[5, 6, 7, 3]])
     assert torch.equal(again.model(tokens, tokens), translator.model(tokens, tokens))
-    assert type(again.model) is PlainTransformer and again(pairs[0][0]) == translator(
-        pairs[0][0]
-    )
+    assert type(again.model) is PlainTransformer
+    assert again(pairs[0][0]) == translator(pairs[0][0])
     del ARCHITECTURES["plain"]
     with pytest.raises(
         InputError, match=r"architecture='plain': is not known; .*; register your own"
@@ -371,54 +349,43 @@ def test_what_is_ours_is_not_registered_anew() -> None:
     assert type(build(PLAIN)) is PlainTransformer
 
 
-def altered(model: Transformer, how: str) -> None:
-    layer = model.encoder.layers[0]
-    if how == "attention":
-        layer.self_attention.attention = Attention()
-    elif how == "score":
-        layer.self_attention.attention.score = unscaled_dot_product
-    elif how == "part":
-        layer.feed_forward.extra = nn.Linear(2, 2)
-    elif how == "setting":
-        model.dropout.p = 0.7
-    elif how == "shape":
-        layer.feed_forward.W_1 = nn.Linear(16, 33)
-    elif how == "buffer":
-        model.register_buffer("seen", torch.zeros(3))
+LAYER = r"encoder\.layers\.0\."
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("place", "part", "said"),
     [
         (
-            "attention",
-            (
-                r"encoder\.layers\.0\.self_attention\.attention is .*Attention,"
-                r" but .*FusedAtt"
-            ),
+            "encoder.layers.0.self_attention.attention",
+            Attention(),
+            rf"{LAYER}self_attention\.attention is .*Attention, but .*FusedAtt",
         ),
         (
-            "score",
-            (
-                r"encoder\.layers\.0\.self_attention\.attention\.score"
-                r" is unscaled_dot_product, but"
-            ),
+            "encoder.layers.0.self_attention.attention.score",
+            unscaled_dot_product,
+            rf"{LAYER}self_attention\.attention\.score is unscaled_dot_product, but",
         ),
         (
-            "part",
-            r"encoder\.layers\.0\.feed_forward\.extra.* is .*, but .* builds nothing",
+            "encoder.layers.0.feed_forward.extra",
+            nn.Linear(2, 2),
+            rf"{LAYER}feed_forward\.extra.* is .*, but .* builds nothing",
         ),
-        ("setting", r"dropout\.p is 0\.7, but TransformerConfig builds 0\.0"),
-        ("shape", r"encoder\.layers\.0\.feed_forward\.W_1.* is .*33.*, but"),
-        ("buffer", "seen: a buffer, which a checkpoint does not hold"),
+        ("dropout.p", 0.7, r"dropout\.p is 0\.7, but TransformerConfig builds 0\.0"),
+        (
+            "encoder.layers.0.feed_forward.W_1",
+            nn.Linear(16, 33),
+            rf"{LAYER}feed_forward\.W_1.* is .*33.*, but",
+        ),
+        ("seen", nn.Buffer(torch.zeros(3)), "seen: a buffer, which a checkpoint does"),
     ],
 )
 def test_a_model_that_would_come_back_as_another_is_not_saved(
-    how: str, said: str, tmp_path: Path
+    place: str, part: Any, said: str, tmp_path: Path
 ) -> None:
     model = Transformer(SHAPE)
     check_roundtrip(model)
-    altered(model, how)
+    owner, _, name = place.rpartition(".")
+    setattr(model.get_submodule(owner), name, part)
     with pytest.raises(InputError, match=said):
         aiayn.save(model, tmp_path / "model")
     with pytest.raises(InputError, match=said):
@@ -441,7 +408,7 @@ def test_every_model_of_ours_may_be_saved(positions: str, score: str) -> None:
 def test_messages_speak_no_flags_outside_the_command_line() -> None:
     """They are read by whoever calls from Python, too."""
     package = Path(aiayn.__file__).parent
-    others = {"commands", "__main__.py", "book.py", "inside"}
+    others = {"cli", "__main__.py", "book"}
     for path in package.rglob("*.py"):
         if others & {*path.relative_to(package).parts}:
             continue
@@ -455,9 +422,8 @@ def test_messages_speak_no_flags_outside_the_command_line() -> None:
                 assert not flag or part.value in docstrings, (path, part.value)
 
 
-def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_recipes_reach_the_model() -> None:
     how: Any = recipe("small", model={"N": 2, "d_ff": 64}, minutes=3, steps=7)
     assert (how.model.N, how.model.d_ff, how.minutes, how.steps) == (2, 64, 3, 7)
     with pytest.raises(
@@ -479,11 +445,8 @@ def test_recipes_reach_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         recipe("small", model={"N": "two"})
 
 
-def test_names_and_devices_do_what_one_expects(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_names_and_devices_do_what_one_expects(tmp_path: Path) -> None:
     assert Transformer("synthetic").config == aiayn.config("synthetic")
     with pytest.raises(
         InputError, match="unknown configuration 'bass': did you mean 'base'"
@@ -501,7 +464,7 @@ def test_names_and_devices_do_what_one_expects(
     assert not any(tmp_path.glob("run*"))
 
 
-def test_what_it_says_of_itself(pairs: list[tuple[str, str]]) -> None:
+def test_what_it_says_of_itself(pairs: Rows) -> None:
     translator = learn(SHORT, pairs)
     count = sum(weight.numel() for weight in translator.model.parameters())
     assert repr(translator) == (
@@ -510,17 +473,11 @@ def test_what_it_says_of_itself(pairs: list[tuple[str, str]]) -> None:
     )
     assert repr(pairs_of(pairs)) == "Pairs(80: source, target)"
     shown = repr(Transformer(replace(SHAPE, positions="learned", max_length=50)))
-    for part in (
-        "Embeddings(120, 16)",
-        "h=2, d_k=8, d_v=8",
-        "LearnedPositions(50, 16)",
-    ):
-        assert part in shown
+    assert "Embeddings(120, 16)" in shown and "h=2, d_k=8, d_v=8" in shown
+    assert "LearnedPositions(50, 16)" in shown
     about = str(aiayn.__doc__)
-    assert (
-        about.startswith('The Transformer of "Attention Is All You Need"')
-        and "train(" in about
-    )
+    assert about.startswith('The Transformer of "Attention Is All You Need"')
+    assert "train(" in about
     assert aiayn.__version__ in (
         Path(__file__).parents[2] / "aiayn" / "__init__.py"
     ).read_text("utf-8")
@@ -582,23 +539,19 @@ def test_without_a_terminal_it_says_a_line_a_minute(
     assert 3 <= len(said) <= 6 and said[0] == "step 1: loss 2.00 ppl 7.4 1,234 tok/s"
 
 
-def test_the_example_is_short(pairs: list[tuple[str, str]]) -> None:
+def test_the_example_is_short(pairs: Rows) -> None:
     translator = learn(SHORT, pairs)
     model, vocabulary = translator.model, translator.vocabulary
     shown = example(
         model, vocabulary, torch.tensor(vocabulary.encode("The dog sleeps. " * 20))
     )
     source, target = shown.split(" → ")
-    assert (
-        source.startswith("The dog sleeps.")
-        and source.endswith(" …")
-        and len(source) <= 72 >= len(target)
-    )
+    assert source.startswith("The dog sleeps.")
+    assert source.endswith(" …")
+    assert len(source) <= 72 >= len(target)
 
 
-def test_lines_of_metrics_reach_the_caller(
-    pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_lines_of_metrics_reach_the_caller(pairs: Rows, tmp_path: Path) -> None:
     lines: list[dict[str, float]] = []
     learn(SHORT, pairs, out=tmp_path / "run", on_log=lines.append)
     written = Metrics(tmp_path / "run").lines()
@@ -606,16 +559,8 @@ def test_lines_of_metrics_reach_the_caller(
     assert [set(line) for line in lines] == [set(line) for line in written]
 
 
-def test_lines_of_files_and_line_breaks(pairs: list[tuple[str, str]]) -> None:
-    ended = pairs_of((f"{source}\n", f" {target} \r\n") for source, target in pairs)
-    assert list(zip(ended.source, ended.target, strict=True)) == pairs
-    with pytest.raises(InputError, match="target, line 2: a line break within"):
-        pairs_of([("a", "b"), ("c", "d\ne")])
-
-
-def test_what_cannot_be_saved_is_not_registered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("unchecked")
+def test_what_cannot_be_saved_is_not_registered() -> None:
     @dataclass(frozen=True)
     class Wide(TransformerConfig):
         widths: tuple[int, ...] = (1, 2)
@@ -633,7 +578,6 @@ def test_what_cannot_be_saved_is_not_registered(
         InputError, match=r"Bare: decorate it with @dataclass\(frozen=True\)"
     ):
         register("bare", Bare, Transformer)
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     wrong: Any = PlainTransformer
     with pytest.raises(InputError, match=r"register\(name, configuration, model\)"):
         register("plain", wrong, PlainTransformer)
@@ -664,7 +608,7 @@ aiayn.register("mine", MyConfig, MyModel)
 
 
 def test_a_vocabulary_of_another_model_is_not_saved(
-    pairs: list[tuple[str, str]], tmp_path: Path
+    pairs: Rows, tmp_path: Path
 ) -> None:
     translator = learn(SHORT, pairs)
     with pytest.raises(
@@ -674,29 +618,18 @@ def test_a_vocabulary_of_another_model_is_not_saved(
         aiayn.save(Transformer("synthetic"), tmp_path / "model", translator.vocabulary)
 
 
-def test_slips_have_an_answer(
-    pairs: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # As it is outside these tests.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+@pytest.mark.usefixtures("unchecked")
+def test_slips_have_an_answer(pairs: Rows) -> None:
+    name = "recipe: give a name, or what aiayn.recipe makes, not a TransformerConfig"
     slips: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (
-            SHAPE,
-            pairs,
-            {},
-            "recipe: give a name, or what aiayn.recipe makes, not a TransformerConfig",
-        ),
+        (SHAPE, pairs, {}, name),
         (SHORT, sample(5), {}, "pair 1 is Pair"),
         (SHORT, pairs, {"valid": []}, "no pairs: give a list"),
         (SHORT, pairs, {"valid": "folder"}, "pair 1 is 'folder'"),
         (SHORT, pairs, {"out": ""}, "out: name the folder of the run"),
-        (SHORT, pairs, {"init": ""}, "init: give a run's folder"),
-        (SHORT, pairs, {"init": [1, 2]}, "init: give a run's folder"),
-        (
-            SHORT,
-            pairs,
-            {"init": (Transformer(SHAPE), "path")},
-            "init: give a run's folder",
+        *(
+            (SHORT, pairs, {"init": init}, "init: give a run's folder")
+            for init in ("", [1, 2], (Transformer(SHAPE), "path"))
         ),
     ]
     for how, text, options, said in slips:
@@ -705,9 +638,7 @@ def test_slips_have_an_answer(
 
 
 def test_an_interrupted_training_gives_what_it_has(
-    pairs: list[tuple[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    pairs: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stopped(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)

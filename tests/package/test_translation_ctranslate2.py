@@ -38,6 +38,12 @@ def model_of(changes: dict[str, Any], vocabulary: Vocabulary) -> Transformer:
     return model
 
 
+def converted(model: Transformer, vocabulary: Vocabulary, folder: Path) -> Any:
+    """The model as CTranslate2 loads it."""
+    write_ctranslate2(model, vocabulary, folder)
+    return ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -55,10 +61,7 @@ def test_it_translates_as_we_do(
     changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
     model = model_of(changes, vocabulary)
-    write_ctranslate2(model, vocabulary, tmp_path / "converted")
-    other = ctranslate2.Translator(
-        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
-    )
+    other = converted(model, vocabulary, tmp_path / "converted")
     ours = Translator(model, vocabulary, SearchConfig(beam=1, extra_length=10))
     for sentence in SENTENCES[::5]:
         ((best,),) = ours.n_best([sentence], 1)
@@ -71,9 +74,8 @@ def test_it_translates_as_we_do(
             length_penalty=0,
             return_scores=True,
         )
-        assert found.hypotheses[0] == [
-            piece for piece in vocabulary.pieces(best.tokens) if piece != "</s>"
-        ]
+        written = vocabulary.pieces(best.tokens)
+        assert found.hypotheses[0] == [piece for piece in written if piece != "</s>"]
         # its exponential is an approximation, which a random model's large scores show
         assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
 
@@ -84,10 +86,7 @@ def test_it_has_a_position_for_every_token_that_we_write(
     """Sources of 1,000 tokens, and translations of 50 more."""
     model = model_of({"N": 1, "max_length": 64}, vocabulary)
     model.target_embeddings.weight.data[EOS_ID] = -1e3  # so the end is never likely
-    write_ctranslate2(model, vocabulary, tmp_path / "converted")
-    other = ctranslate2.Translator(
-        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
-    )
+    other = converted(model, vocabulary, tmp_path / "converted")
     tokens = [*vocabulary.encode(" ".join(SENTENCES * 9))[:999], EOS_ID]
     search = SearchConfig(beam=1)
     ((best,),) = beam_search(model, torch.tensor([tokens]), search)
@@ -109,10 +108,7 @@ def test_without_a_penalty_its_beams_find_what_ours_do(
 ) -> None:
     torch.manual_seed(1)
     model = model_of({}, vocabulary)
-    write_ctranslate2(model, vocabulary, tmp_path / "converted")
-    other = ctranslate2.Translator(
-        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
-    )
+    other = converted(model, vocabulary, tmp_path / "converted")
     ours = Translator(
         model, vocabulary, SearchConfig(beam=4, alpha=0.0, extra_length=10)
     )
@@ -152,13 +148,6 @@ def test_what_it_cannot_express_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_there_is_left_alone(
-    vocabulary: Vocabulary, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match="is there already"):
-        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path)
-
-
 def test_what_stands_beside_the_folder_stays(
     vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
@@ -170,22 +159,22 @@ def test_what_stands_beside_the_folder_stays(
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(".aiayn-mine", ".converted.part", "converted", "plain")
     ]
-    assert (tmp_path / ".converted.part" / "file").exists() and (
-        tmp_path / ".aiayn-mine" / "file"
-    ).exists()
+    assert (tmp_path / ".converted.part" / "file").exists()
+    assert (tmp_path / ".aiayn-mine" / "file").exists()
     assert (tmp_path / "converted").stat().st_mode == (
         tmp_path / "plain"
     ).stat().st_mode
 
 
 @pytest.mark.parametrize("target", ["nowhere", "plain"])
-def test_a_link_is_left_alone(
+def test_a_link_or_folder_is_left_alone(
     vocabulary: Vocabulary, tmp_path: Path, target: str
 ) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / target)
-    with pytest.raises(InputError, match="is there already; choose another folder"):
-        write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / "link")
+    for place in ("link", "plain"):
+        with pytest.raises(InputError, match="is there already; choose another folder"):
+            write_ctranslate2(model_of({}, vocabulary), vocabulary, tmp_path / place)
     assert (tmp_path / "link").is_symlink() and not list((tmp_path / "plain").iterdir())
 
 

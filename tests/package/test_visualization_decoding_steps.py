@@ -69,51 +69,36 @@ def test_the_table_escapes_words(steps: DecodingSteps) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_browser_shows_what_is_kept(
-    browser: Any, page_file: str, steps: DecodingSteps, theme: str
-) -> None:
-    page, faults = (
-        browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=theme),
-        list[str](),
-    )
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(page_file)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="2", exact=True).click()
-    assert page.locator("i.k.kept").count() == 2 + 1  # of the memory, of the target
-    page.get_by_role("button", name="cache").click()
-    assert page.locator("i.kept").count() == 0
-    assert "Positions computed so far: 3, " in page.locator(".ai-say").inner_text()
-    assert not faults
-    page.close()
+@pytest.mark.parametrize("shown", ["light", "dark"], indirect=True)
+def test_a_browser_shows_what_is_kept(shown: Any, steps: DecodingSteps) -> None:
+    shown.get_by_role("button", name="2", exact=True).click()
+    assert shown.locator("i.k.kept").count() == 2 + 1  # of the memory, of the target
+    shown.get_by_role("button", name="cache").click()
+    assert shown.locator("i.kept").count() == 0
+    assert "Positions computed so far: 3, " in shown.locator(".ai-say").inner_text()
 
 
 @pytest.mark.browser
 def test_the_picture_is_walked_with_the_keyboard_and_plays(
-    browser: Any, page_file: str, steps: DecodingSteps
+    shown: Any, steps: DecodingSteps
 ) -> None:
-    page = browser.new_page()
-    page.goto(page_file)
-    page.get_by_role("button", name="1", exact=True).press("Enter")
-    said = [page.locator(".ai-say").inner_text()]
+    shown.get_by_role("button", name="1", exact=True).press("Enter")
+    said = [shown.locator(".ai-say").inner_text()]
     for _ in steps.passes[1:]:
-        page.get_by_role("button", name="next pass").press("Enter")
-        said.append(page.locator(".ai-say").inner_text())
+        shown.get_by_role("button", name="next pass").press("Enter")
+        said.append(shown.locator(".ai-say").inner_text())
     assert len(set(said)) == len(steps.passes)
-    page.get_by_role("button", name="play").press("Enter")
-    assert "Pass 1:" in page.locator(".ai-say").inner_text()
-    last = page.get_by_role("button", name=str(len(steps.passes)), exact=True)
-    last.and_(page.locator("[aria-pressed=true]")).wait_for(timeout=60_000)
-    page.close()
+    shown.get_by_role("button", name="play").press("Enter")
+    assert "Pass 1:" in shown.locator(".ai-say").inner_text()
+    last = shown.get_by_role("button", name=str(len(steps.passes)), exact=True)
+    last.and_(shown.locator("[aria-pressed=true]")).wait_for(timeout=60_000)
 
 
 @pytest.mark.browser
 def test_without_a_script_the_table_stays(
     browser: Any, page_file: str, steps: DecodingSteps
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+    page = browser.new_page(java_script_enabled=False)
     page.goto(page_file)
     assert page.locator("table tr").count() == len(steps.passes) + 1
-    context.close()
+    page.close()

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import lxml.html
 import pytest
 import torch
@@ -165,47 +164,40 @@ def test_unknown_letters_are_named(translator: Translator) -> None:
     assert "⚁⚁" in attention_view(translator, "The ⚁⚁.")._repr_html_()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_an_empty_sentence_is_refused(translator: Translator, text: str) -> None:
-    with pytest.raises(InputError, match="an empty sentence"):
-        attention_of(translator, text)
-    with pytest.raises(InputError, match="an empty sentence"):
-        attention_of(translator, SOURCE, text)
-
-
 def test_a_long_sentence_is_refused(translator: Translator) -> None:
     with pytest.raises(InputError, match=f"room for {MAX_PIECES}"):
         attention_of(translator, "tired " * 10_000)
 
 
-def test_a_head_or_a_word_that_there_is_not(translator: Translator) -> None:
-    with pytest.raises(
-        InputError, match="encoder, layer 3, head 1: there are 2 layers of 4 heads"
-    ):
-        attention_view(translator, SOURCE, head=Head("encoder", 2, 0))
-    with pytest.raises(
-        InputError, match="no word 'wide'; there are The animal 's friends"
-    ):
-        attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word="wide")
-    with pytest.raises(InputError, match="no word -1; there are The animal 's friends"):
-        attention_view(translator, SOURCE, head=Head("encoder", 0, 0), word=-1)
-
-
 @pytest.mark.parametrize(
-    "head",
-    [(1, 2), ("cross",), ("crossed", 0, 0), ("cross", "0", 0), [1, 2], "cross", 1],
+    ("head", "word", "says"),
+    [
+        (("encoder", 2, 0), None, "encoder, layer 3, head 1: there are 2 layers of 4"),
+        (("encoder", 0, 0), "wide", "no word 'wide'; there are The animal 's friends"),
+        (("encoder", 0, 0), -1, "no word -1; there are The animal 's friends"),
+        *(
+            (
+                wrong,
+                None,
+                "head .*: give .kind, layer, head.; 'encoder', 'decoder', 'cr",
+            )
+            for wrong in ((1, 2), ("cross",), ("crossed", 0, 0), [1, 2], "cross", 1)
+        ),
+    ],
 )
-def test_what_is_no_head_is_refused(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch, head: Any
+@pytest.mark.usefixtures("unchecked")
+def test_a_head_or_a_word_that_there_is_not(
+    translator: Translator, head: Any, word: Any, says: str
 ) -> None:
-    # It would refuse them first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    said = "head .*: give .kind, layer, head.; 'encoder', 'decoder', 'cross'"
-    with pytest.raises(InputError, match=said):
-        attention_view(translator, SOURCE, head=head)
+    with pytest.raises(InputError, match=says):
+        attention_view(translator, SOURCE, head=head, word=word)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_head_may_be_a_tuple(translator: Translator) -> None:
     wanted: Any = ("encoder", 1, 2)
     found = attention_view(translator, SOURCE, head=wanted)
-    assert found.head == Head("encoder", 1, 2) and "layer 2, head 3" in repr(found)
+    assert found.head == Head(*wanted) and "layer 2, head 3" in repr(found)
 
 
 def test_a_picture_shows_what_the_translator_reads(translator: Translator) -> None:
@@ -213,9 +205,10 @@ def test_a_picture_shows_what_the_translator_reads(translator: Translator) -> No
         translator, f"\ufeff{SOURCE}\u200b".replace(" ", "\u00a0"), TARGET
     )
     assert found.source == attention_of(translator, SOURCE, TARGET).source
-    for nothing in ("\u200b", "\ufeff \u3164", ""):
-        with pytest.raises(InputError, match="an empty sentence"):
-            attention_of(translator, nothing)
+    for nothing in ("\u200b", "\ufeff \u3164", "", "\n\t"):
+        for texts in ([nothing], [SOURCE, nothing]):
+            with pytest.raises(InputError, match="an empty sentence"):
+                attention_of(translator, *texts)
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -365,68 +358,35 @@ def page_file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_browser_draws_it_on_a_phone(
-    browser: Any, page_file: str, theme: str
-) -> None:
-    page, faults = (
-        browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=theme),
-        list[str](),
-    )
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-    page.on(
-        "request",
-        lambda request: (
-            faults.append(request.url) if request.url != page_file else None
-        ),
-    )
-    page.goto(page_file)
-    page.locator("summary").nth(1).click()
-    page.wait_for_function("!document.querySelector('.aiayn-attention table')")
-    assert page.locator(".at-grid button").count() == 16
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert not page.locator("img").count() and not faults
-    page.close()
+@pytest.mark.parametrize("shown", ["light", "dark"], indirect=True)
+def test_a_browser_draws_it_on_a_phone(shown: Any) -> None:
+    shown.locator("summary").nth(1).click()
+    shown.wait_for_function("!document.querySelector('.aiayn-attention table')")
+    assert shown.locator(".at-grid button").count() == 16
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not shown.locator("img").count()
 
 
 @pytest.mark.browser
-def test_what_is_folded_is_drawn_when_it_is_opened(
-    browser: Any, page_file: str
-) -> None:
-    page = browser.new_page()
-    page.goto(page_file)
-    assert page.locator(".at-grid").count() == 1
-    page.locator("summary").nth(1).press("Enter")
-    page.locator(".at-grid").nth(1).wait_for()
+def test_what_is_folded_is_drawn_when_it_is_opened(shown: Any) -> None:
+    assert shown.locator(".at-grid").count() == 1
+    shown.locator("summary").nth(1).press("Enter")
+    shown.locator(".at-grid").nth(1).wait_for()
     for _ in range(2):  # folded and opened again, it is as it was
-        page.locator("summary").nth(1).press("Enter")
-    assert page.locator(".at-grid").count() == 2 and page.locator("table").count() == 0
-    page.close()
+        shown.locator("summary").nth(1).press("Enter")
+    assert shown.locator(".at-grid").count() == 2
+    assert shown.locator("table").count() == 0
 
 
 @pytest.mark.browser
-def test_it_is_worked_with_the_keyboard(
-    browser: Any, page_file: str, translator: Translator
-) -> None:
-    page = browser.new_page()
-    page.goto(page_file)
-    page.locator("summary").nth(1).click()
-    view = page.locator(".aiayn-attention").nth(1)
+def test_it_is_worked_with_the_keyboard(shown: Any, translator: Translator) -> None:
+    shown.locator("summary").nth(1).click()
+    view = shown.locator(".aiayn-attention").nth(1)
     view.get_by_role("button", name="encoder").press("Enter")
     view.get_by_role("button", name="layer 1, head 2").press("Enter")
     view.get_by_role("option").nth(0).focus()
-    for key in (
-        "ArrowDown",
-        "ArrowDown",
-        "ArrowUp",
-        "ArrowUp",
-        "ArrowUp",
-        "End",
-        "ArrowDown",
-        "Home",
-    ):
-        page.keyboard.press(key)
+    for key in (*["ArrowDown"] * 2, *["ArrowUp"] * 3, "End", "ArrowDown", "Home"):
+        shown.keyboard.press(key)
     assert view.get_by_role("option", selected=True).all_text_contents() == ["The"]
     looks = attention_of(translator, SOURCE).words("encoder")[0, 1, 0]
     best = attention_of(translator, SOURCE).source.words[looks.argmax()]
@@ -437,38 +397,29 @@ def test_it_is_worked_with_the_keyboard(
     assert view.locator("path").count() == int(
         (looks.mul(255).round().div(255) >= 0.03).sum()
     )
-    page.keyboard.press("Escape")
+    shown.keyboard.press("Escape")
     assert "Choose a word" in view.locator(".ai-say").text_content()
-    page.close()
 
 
 @pytest.mark.browser
-def test_pieces_and_all_heads_can_be_shown(
-    browser: Any, page_file: str, translator: Translator
-) -> None:
-    page = browser.new_page()
-    page.goto(page_file)
-    page.locator("summary").nth(1).click()
-    view = page.locator(".aiayn-attention").nth(1)
+def test_pieces_and_all_heads_can_be_shown(shown: Any, translator: Translator) -> None:
+    shown.locator("summary").nth(1).click()
+    view = shown.locator(".aiayn-attention").nth(1)
     found = attention_of(translator, SOURCE)
     view.get_by_role("button", name="pieces").click()
     assert tuple(view.get_by_role("option").all_text_contents()) == found.writes.pieces
     view.get_by_role("button", name="all heads of the layer").click()
     view.get_by_role("option").nth(1).hover()
     assert view.locator(".ai-say").text_content().count("head ") == 4
-    page.close()
 
 
 @pytest.mark.browser
-def test_another_kind_while_a_late_word_is_chosen(browser: Any, page_file: str) -> None:
+def test_another_kind_while_a_late_word_is_chosen(shown: Any) -> None:
     """The other side may have fewer words than the number of the one that was looked
     at.
     """
-    page, faults = browser.new_page(), list[str]()
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(page_file)
-    page.locator("summary").nth(1).click()
-    view = page.locator(".aiayn-attention").nth(1)
+    shown.locator("summary").nth(1).click()
+    view = shown.locator(".aiayn-attention").nth(1)
     kinds = [
         view.get_by_role("button", name=name, exact=True)
         for name in ("encoder", "decoder", "cross")
@@ -481,8 +432,7 @@ def test_another_kind_while_a_late_word_is_chosen(browser: Any, page_file: str) 
             after.evaluate("button => button.click()")
             view.get_by_role("option").last.focus()
             after.evaluate("button => button.click()")
-    assert not faults and view.locator(".ai-say").text_content()
-    page.close()
+    assert view.locator(".ai-say").text_content()
 
 
 @pytest.mark.browser

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.model.attention import causal_mask
-from aiayn.model.cache import KeyValueCache
+from aiayn.model.kv_cache import KeyValueCache
 
 
 # book/3-workshop/09-fast-decoding.ipynb, cell stack-beams

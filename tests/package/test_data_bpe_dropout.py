@@ -30,8 +30,8 @@ from small_runs import (
 
 from aiayn.base_config import changed
 from aiayn.data import Pairs, train_vocabulary
-from aiayn.data.augmentation import WINDOW_STEPS, BPEDropout, SampledBatches
 from aiayn.data.batching import encode_pairs, lengths_of
+from aiayn.data.bpe_dropout import WINDOW_STEPS, BPEDropout, SampledBatches
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, UNK_ID
 from aiayn.training import train_model
 from aiayn.training.checkpoint import list_checkpoints
