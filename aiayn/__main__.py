@@ -23,6 +23,7 @@ from aiayn.ablations.plan import sweep_recipe
 from aiayn.ablations.sweep import run_sweep
 from aiayn.base_config import differences
 from aiayn.cli.inference import convert, evaluate, parse, translate
+from aiayn.cli.launch import launch
 from aiayn.cli.parser import (
     flushed_output,
     open_streams,
@@ -31,7 +32,7 @@ from aiayn.cli.parser import (
     value_of,
     with_defaults,
 )
-from aiayn.cli.train import launch, prepare, train
+from aiayn.cli.train import prepare, train
 from aiayn.complexity.flops import PAPER_RUNS, PlannedRun, estimate_table
 from aiayn.device import check_system
 from aiayn.errors import InputError

@@ -7,19 +7,23 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/5-launch/1-launch.ipynb, cell evaluation-imports
 import json
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from aiayn.data.corpora import MAX_SEARCHED_PAIRS, Pairs, load_pairs, overlap
-from aiayn.data.io import read_bytes, write_atomically
-from aiayn.data.lines import decode_lines
+from aiayn.cli.test_sets import (
+    collected_warnings,
+    count_in_training,
+    load_test,
+    their_lines,
+    translate_test,
+)
+from aiayn.data.corpora import Pairs, load_pairs
+from aiayn.data.io import write_atomically
 from aiayn.decoding.beam_search import PAPER_SEARCH, SearchConfig
 from aiayn.decoding.quantization import Compute
 from aiayn.device import find_device
@@ -37,8 +41,8 @@ from aiayn.training.checkpoint_metadata import Kind
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.preprocess import vocabulary_config
 from aiayn.training.provenance import current_provenance, device_name
-from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
-from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
+from aiayn.training.trained_run import TrainedRun, test_split
+from aiayn.translation.translator import Translator
 
 SEARCHES: dict[Kind, SearchConfig] = {
     "translation": PAPER_SEARCH,
@@ -46,124 +50,26 @@ SEARCHES: dict[Kind, SearchConfig] = {
 }
 
 
-# book/5-launch/1-launch.ipynb, cell load-test
-def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
-    """A test set by name, or that of `test_split`; of newstest2014 also the filtered.
-
-    Raises
-    ------
-    InputError
-        As `load_pairs` does. But if it is only the filtered set that cannot be had,
-        that is a warning.
-    """
-    split = split or test_split(data)
-    if data != "wmt14" or split not in ("test", "newstest2014"):
-        return {split: load_pairs(data, pair, split)}
-    tests = {"wmt14/full": load_pairs(data, pair, "newstest2014")}
-    try:
-        tests["wmt14"] = load_pairs(data, pair, "newstest2014-filtered")
-    except InputError as error:
-        warnings.warn(f"the filtered newstest2014 is left out: {error}", stacklevel=2)
-    return tests
-
-
 # book/5-launch/1-launch.ipynb, cell scores-of
 def bleu_of(
     translations: list[str], tests: dict[str, Pairs], language: str, bleu_variants: bool
-) -> dict[str, dict[str, BleuScore]]:
+) -> dict[str, dict[str, Any]]:
     """BLEU by test set and variant; the translations are of the first, larger set."""
     (name, pairs), *part = tests.items()
     if not bleu_variants:
         plain = BleuScore("sacrebleu", *corpus_bleu(translations, pairs.target))
-        return {name: {"sacrebleu": plain}}
-    if part:
-        return newstest2014_bleu(translations, pairs, part[0][1], language)
-    return {name: bleu_by_variant(translations, pairs.target, language)}
+        scores_by_set = {name: {"sacrebleu": plain}}
+    elif part:
+        scores_by_set = newstest2014_bleu(translations, pairs, part[0][1], language)
+    else:
+        scores_by_set = {name: bleu_by_variant(translations, pairs.target, language)}
+    return {
+        test: {variant: asdict(score) for variant, score in scores.items()}
+        for test, scores in scores_by_set.items()
+    }
 
 
-# book/5-launch/1-launch.ipynb, cell reporting
-@contextmanager
-def collected_warnings(name: str) -> Iterator[list[TooLong]]:
-    """Within it, warnings are collected; at its end, each is a line on standard error.
-
-    All letters that are unknown are one line, as are all translations without an end.
-    `name` is that of the text. Gives the warnings of sentences that were left out.
-    """
-    left_out, letters, ends = list[TooLong](), dict[int, str](), list[int]()
-    always: Any = {"action": "always", "category": UserWarning}
-    with warnings.catch_warnings(record=True, **always) as caught:
-        try:
-            yield left_out
-        finally:
-            for message in (each.message for each in caught or ()):
-                if isinstance(message, TooLong):
-                    left_out.append(message)
-                elif isinstance(message, UnknownLetters):
-                    letters |= message.letters
-                elif isinstance(message, CutOff):
-                    ends += message.sentences
-                else:
-                    print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
-            messages: list[Warning] = [*left_out]
-            messages += [UnknownLetters(letters)] if letters else []
-            messages += [CutOff(ends)] if ends else []
-            for message in messages:
-                print(f"aiayn: {name}: {message}", file=sys.stderr)
-
-
-# book/5-launch/1-launch.ipynb, cell translate-test
-def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
-    """Translate a test set; an `InputError` names its file and a sentence too long."""
-    try:
-        with collected_warnings(test.source_name):
-            warnings.simplefilter("error", TooLong)
-            return list(translator(test.source, progress=progress))
-    except TooLong as warning:
-        wrong = f"{test.source_name}: {warning.fault}"
-        raise InputError(f"{wrong}: it cannot be scored; split it") from None
-
-
-# book/5-launch/1-launch.ipynb, cell trained-on
-def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
-    """How many sources of a test set a run was trained on, if its text is small."""
-    data, languages = run.description.data, run.description.pair
-    # Of the other corpora the parts are known to have nothing in common.
-    may_overlap = (data is not None and data not in CORPORA) or data == "multi30k"
-    if not may_overlap or (languages or "").partition("-")[0] != pair.partition("-")[0]:
-        return None
-    try:
-        train = load_pairs(str(data), str(languages), "train")
-    except InputError:  # it is not here any more
-        return None
-    if len(train) > MAX_SEARCHED_PAIRS:
-        return None
-    if number := overlap(train, test):
-        among = f"{number:,} of {len(test):,} sentences are in {train.source_name} too"
-        message = f"{test.source_name}: {among}, on which the model was trained"
-        print(f"aiayn: {message}", file=sys.stderr)
-    return number
-
-
-# book/5-launch/1-launch.ipynb, cell others
-def their_lines(
-    baseline: Path,
-    search: SearchConfig,
-    test: Pairs,
-    progress: bool,
-    device: str | None,
-) -> list[str]:
-    """Translations from a file or by another run's model; otherwise an `InputError`."""
-    if baseline.is_dir():
-        translator = Translator(*TrainedRun.read(baseline).load(device), search)
-        return translate_test(translator, test, progress)
-    lines = list(decode_lines(read_bytes(baseline), str(baseline)))
-    if len(lines) != len(test.target):
-        counts = f"{len(lines):,} lines, {test.target_name} has {len(test.target):,}"
-        rule = "line k of the one must translate what line k of the other does"
-        raise InputError(f"--baseline {baseline}: {counts}; {rule}")
-    return lines
-
-
+# book/5-launch/1-launch.ipynb, cell intervals
 def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[str, Any]:
     """BLEU and chrF with intervals, and how far they are from those of `theirs`."""
     found = {"measured": bootstrap_scores(ours, test.target)}
@@ -219,6 +125,7 @@ def unfinished(run: TrainedRun) -> str:
     return ""
 
 
+# book/5-launch/1-launch.ipynb, cell score-parser
 def score_parser(
     run: TrainedRun,
     search: SearchConfig,
@@ -237,6 +144,30 @@ def score_parser(
         )
     record = {"kind": run.kind, "dtype": dtype_of(device), **training_record(run)}
     return record | scores | {"in_training": count_in_training(run, test, pair)}
+
+
+# book/5-launch/1-launch.ipynb, cell run-record
+def run_record(
+    run: TrainedRun,
+    data: str,
+    pair: str,
+    search: SearchConfig,
+    compute: Compute,
+    device: str | None,
+) -> dict[str, Any]:
+    """What a record says of the model, how it was trained, and how it searches."""
+    return {
+        "kind": run.kind,
+        "run": str(run.folder),
+        "data": data,
+        "pair": pair,
+        "beam": search.beam,
+        "alpha": search.alpha,
+        "compute": compute,
+        "dtype": dtype_of(device),
+        **training_record(run),
+        "device": device_name(device),
+    }
 
 
 # book/5-launch/1-launch.ipynb, cell score
@@ -276,22 +207,8 @@ def score(
     translator = Translator(*run.load(device), search, compute=compute)
     ours = translate_test(translator, test, progress)
     variants = language in moses_languages() if bleu_variants is None else bleu_variants
-    scores_by_set = bleu_of(ours, sets, language, variants)
-    return {
-        "kind": run.kind,
-        "run": str(run.folder),
-        "data": data,
-        "pair": pair,
-        "beam": search.beam,
-        "alpha": search.alpha,
-        "compute": compute,
-        "dtype": dtype_of(device),
-        **training_record(run),
-        "device": device_name(device),
-        "bleu": {
-            test: {form: asdict(each) for form, each in scores.items()}
-            for test, scores in scores_by_set.items()
-        },
+    return run_record(run, data, pair, search, compute, device) | {
+        "bleu": bleu_of(ours, sets, language, variants),
         "in_training": count_in_training(run, test, pair),
         "baseline": str(baseline) if baseline else None,
         **intervals(ours, test, theirs),

@@ -18,12 +18,12 @@ from tqdm import tqdm
 
 from aiayn.cli.evaluation import (
     SEARCHES,
-    collected_warnings,
     format_scores,
     score,
     unfinished,
     write_record,
 )
+from aiayn.cli.test_sets import collected_warnings
 from aiayn.data.lines import MAX_LINE_BYTES, decode_lines
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.decoding.quantization import Compute
@@ -199,60 +199,52 @@ def convert(
     write_ctranslate2(*TrainedRun.read(run, average).load("cpu"), out)
 
 
-# book/5-launch/1-launch.ipynb, cell evaluate-command
-def evaluate(
-    model: Annotated[ModelOptions, tyro.conf.arg(name="")],
-    split: str | None = None,
-    data: str | None = None,
-    pair: str | None = None,
-    bleu_variants: bool = False,
-    baseline: Path | None = None,
-    constrained: bool = True,
-    json: Path | None = None,
-) -> None:
-    """Print BLEU and chrF of a test set with 95% intervals; of a parser, labelled F1.
+# book/5-launch/1-launch.ipynb, cell evaluate-options
+@dataclass(frozen=True)
+class EvaluateOptions(ModelOptions):
+    """What to score, and how."""
 
-    Parameters
-    ----------
-    split : str, optional
-        Which part; unless given, newstest2014, test_2016_flickr or test, or else val.
-    data : str, optional
-        Another corpus than the model was trained on.
-    pair : str, optional
-        Other languages than the model was trained on.
-    bleu_variants : bool
-        BLEU in every variant that people quote; newstest2014 also with filtered lines.
-    baseline : Path, optional
-        Another run, or translations in a file: print difference, interval and p-value.
-    constrained : bool
-        Of a parser: keep to what can become a tree, as the paper's search did not.
-    json : Path, optional
-        A file for the scores, with all that belongs to them.
-    """
-    run, search = model.read()
-    if run.kind == "parsing" and (pair or bleu_variants or baseline or model.int8):
+    # which part; unless given, newstest2014, test_2016_flickr or test, or else val
+    split: str | None = None
+    data: str | None = None  # another corpus than the model was trained on
+    pair: str | None = None  # other languages than the model was trained on
+    # BLEU in every variant that people quote; newstest2014 also with filtered lines
+    bleu_variants: bool = False
+    # another run, or translations in a file: print difference, interval and p-value
+    baseline: Path | None = None
+    # of a parser: keep to what can become a tree, as the paper's search did not
+    constrained: bool = True
+    json: Path | None = None  # a file for the scores, with all that belongs to them
+
+
+# book/5-launch/1-launch.ipynb, cell evaluate-command
+def evaluate(chosen: Annotated[EvaluateOptions, tyro.conf.arg(name="")]) -> None:
+    """Print a test set's BLEU and chrF with 95% intervals; of a parser, labelled F1."""
+    run, search = chosen.read()
+    of_translation = chosen.pair or chosen.bleu_variants or chosen.baseline
+    if run.kind == "parsing" and (of_translation or chosen.int8):
         advice = "leave out --pair, --bleu-variants, --baseline and --int8"
-        raise InputError(f"{model.run}: a parser, which F1 is for; {advice}")
-    if run.kind != "parsing" and not constrained:
-        raise InputError(f"{model.run}: no parser; leave out --no-constrained")
+        raise InputError(f"{chosen.run}: a parser, which F1 is for; {advice}")
+    if run.kind != "parsing" and not chosen.constrained:
+        raise InputError(f"{chosen.run}: no parser; leave out --no-constrained")
     keep_heap()
     record = score(
         run,
         search,
-        data,
-        pair,
-        split,
-        bleu_variants,
+        chosen.data,
+        chosen.pair,
+        chosen.split,
+        chosen.bleu_variants,
         progress=sys.stderr.isatty(),
-        device=model.device,
-        baseline=baseline,
-        compute=model.compute,
-        constrained=constrained,
+        device=chosen.device,
+        baseline=chosen.baseline,
+        compute=chosen.compute,
+        constrained=chosen.constrained,
     )
     print(format_scores(record))
     if unfinished(run):
         print(f"aiayn: {run.folder}: {unfinished(run)}", file=sys.stderr)
-    if data is None and record["data"] not in CORPORA:  # it may name any folder
+    if chosen.data is None and record["data"] not in CORPORA:  # it may be any folder
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
-    if json:
-        write_record(json, record)
+    if chosen.json:
+        write_record(chosen.json, record)

@@ -72,6 +72,32 @@ def check_words(words: Iterable[str]) -> None:
             raise InputError(f"{word!r}: {fault}; choose another name")
 
 
+# book/5-launch/1-launch.ipynb, cell slurm-commands
+def start_command(
+    train: list[str], out: Path, workers: int, machines: int, restarts: int
+) -> str:
+    """The line that starts the workers, or has them go on, on each machine."""
+    resume = [] if "--resume" in train else ["--resume"]
+    program = ["-m", "aiayn", "train", *train, *resume]
+    command = torchrun_command(
+        program, workers, machines, "first:1", restarts, rendezvous_id(out)
+    )
+    words = [shlex.quote(word) for word in command]
+    if machines > 1:  # the shell is to fill it in
+        words[words.index("--rdzv-endpoint") + 1] = '"$first:$port"'
+    return " ".join(words)
+
+
+def score_command(train: list[str], run: str) -> str:
+    """The line that scores the model, with all variants of BLEU that its language has.
+
+    Trees and some languages have one.
+    """
+    pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
+    flag = ["--bleu-variants"] if pair.partition("-")[2] in moses_languages() else []
+    return shlex.join(["aiayn", "evaluate", run, *flag, "--json", f"{run}/bleu.json"])
+
+
 # book/5-launch/1-launch.ipynb, cell slurm-script
 def slurm_script(
     train: list[str],
@@ -99,19 +125,7 @@ def slurm_script(
         raise InputError(f"hours={hours}: must be {allowed}")
     check_words([*train, str(out)])
     minutes = round(60 * hours)
-    pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
-    # Trees and some languages have one variant.
-    flag = ["--bleu-variants"] if pair.partition("-")[2] in moses_languages() else []
     run = f"./{out}" if str(out).startswith("-") else str(out)  # or it would be a flag
-    evaluate = ["aiayn", "evaluate", run, *flag, "--json", f"{run}/bleu.json"]
-    resume = [] if "--resume" in train else ["--resume"]
-    program = ["-m", "aiayn", "train", *train, *resume]
-    command = torchrun_command(
-        program, workers, machines, "first:1", restarts, rendezvous_id(out)
-    )
-    torchrun = [shlex.quote(word) for word in command]
-    if machines > 1:  # the shell is to fill it in
-        torchrun[torchrun.index("--rdzv-endpoint") + 1] = '"$first:$port"'
     exports = [f"export {name}={value}" for name, value in ENVIRONMENT.items()]
     return SLURM.format(
         name=re.sub(r"[^A-Za-z0-9._-]+", "-", out.name) or "aiayn",
@@ -121,9 +135,9 @@ def slurm_script(
         minutes=minutes,
         signal=SIGNAL_SECONDS,
         variables="\n".join(exports),
-        torchrun=" ".join(torchrun),
+        torchrun=start_command(train, out, workers, machines, restarts),
         # SLURM may be early, and the script started late.
         nearly=60 * minutes - SIGNAL_SECONDS - 120,
         metrics=shlex.quote(f"{run}/metrics.jsonl"),
-        evaluate=shlex.join(evaluate),
+        evaluate=score_command(train, run),
     )

@@ -36,6 +36,18 @@ ENVIRONMENT = {
 }
 
 
+# book/5-launch/1-launch.ipynb, cell rendezvous-endpoint
+def rendezvous_endpoint(address: str | None, machines: int) -> str:
+    """Where machines meet, with a port; an `InputError` if that is no address."""
+    if not address:
+        give = "give the address of one of them, where all meet"
+        raise InputError(f"{machines} machines: {give}")
+    if not (parts := re.fullmatch(ADDRESS, address)):
+        advice = f"give a machine's name, with a port or not: node1:{PORT}"
+        raise InputError(f"address {address!r}: {advice}")
+    return address if parts[2] else f"{address}:{PORT}"
+
+
 # book/5-launch/1-launch.ipynb, cell torchrun-command
 def torchrun_command(
     program: list[str],
@@ -73,13 +85,7 @@ def torchrun_command(
         raise InputError(f"{numbers}: 1 to 1,000, 1 to 10,000, 0 to 1,000 are wanted")
     rendezvous = ["--standalone"]
     if machines > 1:
-        if not address:
-            give = "give the address of one of them, where all meet"
-            raise InputError(f"{machines} machines: {give}")
-        if not (parts := re.fullmatch(ADDRESS, address)):
-            advice = f"give a machine's name, with a port or not: node1:{PORT}"
-            raise InputError(f"address {address!r}: {advice}")
-        endpoint = address if parts[2] else f"{address}:{PORT}"
+        endpoint = rendezvous_endpoint(address, machines)
         rendezvous = ["--nnodes", str(machines), "--rdzv-backend", "c10d"]
         rendezvous += ["--rdzv-id", name, "--rdzv-endpoint", endpoint]
     counts = ["--nproc-per-node", str(workers), "--max-restarts", str(restarts)]

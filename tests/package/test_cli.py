@@ -29,7 +29,8 @@ from safetensors.torch import load_file, save_file
 
 from aiayn import __main__ as program
 from aiayn import synthetic
-from aiayn.cli import train as training_commands
+from aiayn.cli import launch as launch_module
+from aiayn.cli import train as train_module
 from aiayn.cli.evaluation import score
 from aiayn.cli.parser import read_command
 from aiayn.cli.torchrun import paper_run
@@ -214,7 +215,7 @@ def test_a_launch_that_is_stopped_says_what_is_saved(
         signal.raise_signal(signal.SIGTERM)
 
     out = tmp_path / "new"
-    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
+    monkeypatch.setattr(launch_module, "run_torchrun", run_torchrun)
     usual = signal.getsignal(signal.SIGTERM)
     try:
         code, output, errors = aiayn("launch", *job(sentences, out, "--steps", 9))
@@ -233,7 +234,7 @@ def test_tensorboard_and_compile_are_passed_on(
         called.append((plain, named))
         return TrainingResult(True, 9, 1.0, 2.0)
 
-    monkeypatch.setattr(training_commands, "train_model", note)
+    monkeypatch.setattr(train_module, "train_model", note)
     told = ["--data", "multi30k", "--recipe", "multi30k", "--out", out, "--minutes", 5]
     assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
@@ -533,7 +534,7 @@ def started(
         commands.append(command)
         run.rename(tmp_path / "new")
 
-    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
+    monkeypatch.setattr(launch_module, "run_torchrun", run_torchrun)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     return commands
 
@@ -673,7 +674,7 @@ def test_what_the_workers_say_is_one_line(
     def run_torchrun(command: list[str]) -> None:
         raise InputError("no room on the disk")
 
-    monkeypatch.setattr(training_commands, "run_torchrun", run_torchrun)
+    monkeypatch.setattr(launch_module, "run_torchrun", run_torchrun)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     answer = aiayn("launch", *job(sentences, out))
     assert complaint(answer) == "aiayn: no room on the disk"
@@ -1095,7 +1096,7 @@ def test_help_does_not_cut_its_sentences(
     code, output, _ = aiayn("--help")
     told = " ".join(output.split())
     assert code == 0 and "…" not in output
-    for verb in (training_commands.prepare, training_commands.launch):
+    for verb in (train_module.prepare, launch_module.launch):
         assert (verb.__doc__ or "").partition("\n")[0] in told
     assert all(len(line) <= int(columns) for line in output.splitlines()[:-1])
 

@@ -24,11 +24,12 @@ from safetensors.torch import load_file
 from small_runs import free_port
 from torch.distributed import TCPStore
 
-import aiayn.cli.evaluation
+import aiayn.cli.test_sets
 from aiayn.cli import format_scores, score
-from aiayn.cli import train as training_commands
-from aiayn.cli.evaluation import load_test, write_record
+from aiayn.cli import launch as launch_module
+from aiayn.cli.evaluation import write_record
 from aiayn.cli.slurm import check_words, slurm_script
+from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import (
     failure_reason,
     paper_run,
@@ -401,7 +402,7 @@ def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
     aiayn: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is neither lost nor taken for the end; and the run goes on."""
-    real, out = training_commands.torchrun_command, tmp_path / "run"
+    real, out = launch_module.torchrun_command, tmp_path / "run"
 
     def command(program: list[str], *more: Any) -> list[str]:
         return real([str(tmp_path / "stopped.py"), *program[2:]], *more)
@@ -410,7 +411,7 @@ def test_a_signal_to_a_worker_stops_all_and_nothing_is_scored(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     told = ["launch", "--data", sentences, "--out", out, "--workers", 2, *FLAGS[:4]]
     with monkeypatch.context() as patch:
-        patch.setattr(training_commands, "torchrun_command", command)
+        patch.setattr(launch_module, "torchrun_command", command)
         code, output, _ = aiayn(*told, "--steps", 4000)
     assert code == 130 and not (out / "bleu.json").exists()
     wanted = "aiayn: stopped after step 3 of 4,000, which is saved; --resume goes on"
@@ -666,7 +667,7 @@ def newstest(*missing: str) -> Any:
 def test_newstest2014_is_scored_whole_and_filtered(
     run: Path, monkeypatch: pytest.MonkeyPatch, split: str | None
 ) -> None:
-    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.cli.test_sets, "load_pairs", newstest())
     tests = load_test("wmt14", "en-de", split)
     sizes = {name: len(pairs) for name, pairs in tests.items()}
     assert sizes == {"wmt14/full": 10, "wmt14": 8}
@@ -678,7 +679,7 @@ def test_without_the_filtered_lines_there_is_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some = newstest("newstest2014-filtered")
-    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", some)
+    monkeypatch.setattr(aiayn.cli.test_sets, "load_pairs", some)
     said = "filtered newstest2014 is left out: no network"
     with pytest.warns(UserWarning, match=said):
         assert list(load_test("wmt14", "en-de", None)) == ["wmt14/full"]
@@ -691,5 +692,5 @@ def test_without_the_filtered_lines_there_is_a_warning(
 def test_each_corpus_has_its_test_set(
     name: str, split: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aiayn.cli.evaluation, "load_pairs", newstest())
+    monkeypatch.setattr(aiayn.cli.test_sets, "load_pairs", newstest())
     assert list(load_test(name, "en-de", None)) == [split]

@@ -29,7 +29,7 @@ from small_runs import (
 import aiayn.training.distributed
 import aiayn.training.preprocess
 from aiayn.base_config import changed
-from aiayn.cli import train as training_commands
+from aiayn.cli import launch as launch_module
 from aiayn.training import prepare_corpus
 from aiayn.training.distributed import join_workers
 from aiayn.training.preprocess import learn_vocabulary
@@ -241,14 +241,14 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     """
     for language in ("en", "de"):
         shutil.copy(corpus / f"val.{language}", corpus / f"test.{language}")
-    script, real = tmp_path / "script.py", training_commands.torchrun_command
+    script, real = tmp_path / "script.py", launch_module.torchrun_command
     script.write_text(SCRIPT)
 
     def command(program: list[str], *more: Any) -> list[str]:
         assert program[:2] == ["-m", "aiayn"]
         return real([str(script), *program[2:]], *more)
 
-    monkeypatch.setattr(training_commands, "torchrun_command", command)
+    monkeypatch.setattr(launch_module, "torchrun_command", command)
     if dies:
         monkeypatch.setenv("DIES", "yes")
     how = "--recipe synthetic --model.vocabulary-size 60 --steps 3 --workers 2"

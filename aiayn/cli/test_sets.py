@@ -1,0 +1,126 @@
+"""Test sets: loaded, translated, and looked for in the training text.
+
+From "Launch" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/5-launch/1-launch.ipynb, cell test-sets-imports
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from aiayn.data.corpora import MAX_SEARCHED_PAIRS, Pairs, load_pairs, overlap
+from aiayn.data.io import read_bytes
+from aiayn.data.lines import decode_lines
+from aiayn.decoding.beam_search import SearchConfig
+from aiayn.errors import InputError
+from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
+from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
+
+
+# book/5-launch/1-launch.ipynb, cell load-test
+def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
+    """A test set by name, or that of `test_split`; of newstest2014 also the filtered.
+
+    Raises
+    ------
+    InputError
+        As `load_pairs` does. But if it is only the filtered set that cannot be had,
+        that is a warning.
+    """
+    split = split or test_split(data)
+    if data != "wmt14" or split not in ("test", "newstest2014"):
+        return {split: load_pairs(data, pair, split)}
+    tests = {"wmt14/full": load_pairs(data, pair, "newstest2014")}
+    try:
+        tests["wmt14"] = load_pairs(data, pair, "newstest2014-filtered")
+    except InputError as error:
+        warnings.warn(f"the filtered newstest2014 is left out: {error}", stacklevel=2)
+    return tests
+
+
+# book/5-launch/1-launch.ipynb, cell reporting
+@contextmanager
+def collected_warnings(name: str) -> Iterator[list[TooLong]]:
+    """Within it, warnings are collected; at its end, each is a line on standard error.
+
+    All letters that are unknown are one line, as are all translations without an end.
+    `name` is that of the text. Gives the warnings of sentences that were left out.
+    """
+    left_out, letters, ends = list[TooLong](), dict[int, str](), list[int]()
+    always: Any = {"action": "always", "category": UserWarning}
+    with warnings.catch_warnings(record=True, **always) as caught:
+        try:
+            yield left_out
+        finally:
+            for message in (each.message for each in caught or ()):
+                if isinstance(message, TooLong):
+                    left_out.append(message)
+                elif isinstance(message, UnknownLetters):
+                    letters |= message.letters
+                elif isinstance(message, CutOff):
+                    ends += message.sentences
+                else:
+                    print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
+            messages: list[Warning] = [*left_out]
+            messages += [UnknownLetters(letters)] if letters else []
+            messages += [CutOff(ends)] if ends else []
+            for message in messages:
+                print(f"aiayn: {name}: {message}", file=sys.stderr)
+
+
+# book/5-launch/1-launch.ipynb, cell translate-test
+def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[str]:
+    """Translate a test set; an `InputError` names its file and a sentence too long."""
+    try:
+        with collected_warnings(test.source_name):
+            warnings.simplefilter("error", TooLong)
+            return list(translator(test.source, progress=progress))
+    except TooLong as warning:
+        wrong = f"{test.source_name}: {warning.fault}"
+        raise InputError(f"{wrong}: it cannot be scored; split it") from None
+
+
+# book/5-launch/1-launch.ipynb, cell trained-on
+def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
+    """How many sources of a test set a run was trained on, if its text is small."""
+    data, languages = run.description.data, run.description.pair
+    # Of the other corpora the parts are known to have nothing in common.
+    may_overlap = (data is not None and data not in CORPORA) or data == "multi30k"
+    if not may_overlap or (languages or "").partition("-")[0] != pair.partition("-")[0]:
+        return None
+    try:
+        train = load_pairs(str(data), str(languages), "train")
+    except InputError:  # it is not here any more
+        return None
+    if len(train) > MAX_SEARCHED_PAIRS:
+        return None
+    if number := overlap(train, test):
+        among = f"{number:,} of {len(test):,} sentences are in {train.source_name} too"
+        message = f"{test.source_name}: {among}, on which the model was trained"
+        print(f"aiayn: {message}", file=sys.stderr)
+    return number
+
+
+# book/5-launch/1-launch.ipynb, cell others
+def their_lines(
+    baseline: Path,
+    search: SearchConfig,
+    test: Pairs,
+    progress: bool,
+    device: str | None,
+) -> list[str]:
+    """Translations from a file or by another run's model; otherwise an `InputError`."""
+    if baseline.is_dir():
+        translator = Translator(*TrainedRun.read(baseline).load(device), search)
+        return translate_test(translator, test, progress)
+    lines = list(decode_lines(read_bytes(baseline), str(baseline)))
+    if len(lines) != len(test.target):
+        counts = f"{len(lines):,} lines, {test.target_name} has {len(test.target):,}"
+        rule = "line k of the one must translate what line k of the other does"
+        raise InputError(f"--baseline {baseline}: {counts}; {rule}")
+    return lines
