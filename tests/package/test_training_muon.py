@@ -17,11 +17,15 @@ def drawn(*shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(1))
 
 
-def stepped(model: nn.Module, optimizer: torch.optim.Optimizer, seed: int = 1) -> None:
-    """Give every weight a random gradient, and take a step of a hundredth."""
+def with_gradients(model: nn.Module, seed: int = 1) -> None:
     generator = torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
         parameter.grad = torch.randn(parameter.shape, generator=generator)
+
+
+def stepped(model: nn.Module, optimizer: torch.optim.Optimizer, seed: int = 1) -> None:
+    """Give every weight a random gradient, and take a step of a hundredth."""
+    with_gradients(model, seed)
     set_rate(optimizer, 0.01)
     optimizer.step()
 
@@ -65,9 +69,11 @@ def test_queries_keys_and_values_are_three_matrices() -> None:
     model = Transformer(TINY)
     layer = model.encoder.layers[0].self_attention.projections
     before = layer.weight.detach().clone()
-    stepped(model, Muon(model))
+    with_gradients(model)
+    gradient = layer.weight.grad.clone()
+    stepped(model, Muon(model))  # with the same one, which it changes in place
     moved = (before - layer.weight.detach()) / 0.01
-    parts = (whole.split(layer.widths) for whole in (moved, layer.weight.grad))
+    parts = (whole.split(layer.widths) for whole in (moved, gradient))
     for part, g in zip(*parts, strict=True):
         wanted = 0.2 * max(g.shape) ** 0.5 * orthogonal(g[None])[0]
         torch.testing.assert_close(part, wanted, rtol=0.02, atol=0.02)
