@@ -224,7 +224,7 @@ def test_the_command_line_has_every_verb(
 ) -> None:
     """The page has a section for each verb that the program knows."""
     _, told, _ = aiayn("--help")
-    verbs = re.findall(r"^  (\w+)  ", told, re.MULTILINE)
+    verbs = re.findall(r"^  ([\w-]+)  ", told, re.MULTILINE)
     page = parsed(SITE.resolve() / "api" / "command-line.html")
     assert page.xpath("//section/@id")[1:] == [f"aiayn-{verb}" for verb in verbs]
 
