@@ -51,7 +51,7 @@ def object_first(clause):
     words = list(noun_phrase(clause.object, clause.verb.case))
     words.append(finite)
     words += noun_phrase(clause.subject, "nom")
-    words += middle(clause, clause.object)
+    words += middle_field(clause, clause.object)
     return words + list(tail)
 
 
@@ -59,7 +59,7 @@ def object_first(clause):
 def object_first(clause):
     finite, tail = verb_words(clause, last=False)
     front = noun_phrase(clause.object, clause.verb.case)
-    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle(clause), *tail]
+    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle_field(clause), *tail]
 
 
 # %% exercise 2, wrong: the subject before the verb
@@ -70,7 +70,7 @@ def object_first(clause):
         *front,
         *noun_phrase(clause.subject, "nom"),
         finite,
-        *middle(clause, clause.object),
+        *middle_field(clause, clause.object),
         *tail,
     ]
 
@@ -83,7 +83,7 @@ def object_first(clause):
         *front,
         finite,
         *noun_phrase(clause.subject, "nom"),
-        *middle(clause, clause.object),
+        *middle_field(clause, clause.object),
         *tail,
     ]
 
@@ -96,7 +96,7 @@ def object_first(clause):
         *front,
         finite,
         *noun_phrase(clause.subject, "nom"),
-        *middle(clause, clause.object),
+        *middle_field(clause, clause.object),
         *tail,
     ]
 
@@ -116,5 +116,5 @@ def object_first(clause):
         *front,
         finite,
         *noun_phrase(clause.subject, "nom"),
-        *middle(clause, clause.object),
+        *middle_field(clause, clause.object),
     ]
