@@ -59,7 +59,13 @@ def object_first(clause):
 def object_first(clause):
     finite, tail = verb_words(clause, last=False)
     front = noun_phrase(clause.object, clause.verb.case)
-    return [*front, finite, *noun_phrase(clause.subject, "nom"), *middle_field(clause), *tail]
+    return [
+        *front,
+        finite,
+        *noun_phrase(clause.subject, "nom"),
+        *middle_field(clause),
+        *tail,
+    ]
 
 
 # %% exercise 2, wrong: the subject before the verb
