@@ -53,7 +53,7 @@ def aiayn(config: TransformerConfig, compute: Compute = "float32") -> Decode:
 
     def decode(source: Tensor, beams: int, length: int) -> list[list[int]]:
         # A limit for all sentences, however long they are.
-        model.config = SimpleNamespace(longest=length, pad_id=PAD_ID)
+        model.config = SimpleNamespace(max_positions=length, pad_id=PAD_ID)
         search = SearchConfig(beams, alpha=0.0, extra_length=length)
         return [found[0].tokens for found in beam_search(model, source, search)]
 
