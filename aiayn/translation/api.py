@@ -24,11 +24,12 @@ from aiayn.device import find_device
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
+from aiayn.training.initialization import InitialModel
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
 from aiayn.training.trained_run import TrainedRun
-from aiayn.training.trainer import InitialModel, TrainingResult, train_model
+from aiayn.training.trainer import TrainingResult, train_model
 from aiayn.translation.translator import Translator
 
 SomePairs = Pairs | Iterable[tuple[str, str]]
