@@ -210,19 +210,27 @@ def start_workers(
     return [
         start(
             small_train,
-            config,
-            corpus,
-            out,
+            *(config, corpus, out),
             log=Path(f"{out}.{rank}.log"),
             options=options,
-            WORLD_SIZE=number,
-            RANK=rank,
-            LOCAL_RANK=rank,
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=port,
+            **worker(rank, port, number),
         )
         for rank in range(number)
     ]
+
+
+def worker(
+    rank: int, port: int, number: int = 2, local: int | None = None
+) -> dict[str, Any]:
+    """What torchrun's environment tells a worker of several on this machine."""
+    places = {"RANK": rank, "LOCAL_RANK": rank if local is None else local}
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return {"WORLD_SIZE": number} | places | where
+
+
+def complaints(log: Path) -> list[str]:
+    """The lines by which processes of `start` refused their input."""
+    return [line for line in log.read_text().splitlines() if "complaint: " in line]
 
 
 def free_port() -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import ablation
 import multi30k
 import pytest
-from small_runs import QUICK, write_corpus
+from small_runs import QUICK
 
 from aiayn.base_config import changed, settings
 from aiayn.data import load_pairs
@@ -30,33 +30,33 @@ def test_each_variant_adds_its_part_and_the_last_is_the_recipe() -> None:
 
 
 def test_variants_are_trained_apart_and_recorded_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
-    few = changed(
-        QUICK,
-        optimizer={"warmup": 12, "cooldown": 6},
-        checkpoints={"steps": 4, "average": 1},
-        steps=24,
-    )
+    rate, saved = {"warmup": 12, "cooldown": 6}, {"steps": 4, "average": 1}
+    few = changed(QUICK, optimizer=rate, checkpoints=saved, steps=24)
 
     def train(config: TrainingConfig, _: str, pair: str, out: Path, **how: Any) -> None:
         train_model(config, str(corpus), pair, out, resume=how.get("resume", False))
 
+    def pairs(_: str, *rest: str) -> Any:
+        return load_pairs(str(corpus), *rest)
+
     found: dict[str, Any] = {}
-    monkeypatch.setattr(
-        ablation, "VARIANTS", {"plain": (), "cooldown": ("optimizer.cooldown",)}
-    )
-    monkeypatch.setattr(ablation, "recipe", lambda _: few)
-    monkeypatch.setattr(ablation, "train_model", train)
-    monkeypatch.setattr(ablation, "pace", lambda name: 0.2 + len(name) / 100)
-    monkeypatch.setattr(ablation, "keep_heap", lambda: None)
-    monkeypatch.setattr(ablation, "FOLDER", tmp_path / "ablation")
-    monkeypatch.setattr(ablation, "SPLIT", "train")
-    for module in (ablation, multi30k):
-        monkeypatch.setattr(
-            module, "load_pairs", lambda _, *rest: load_pairs(str(corpus), *rest)
-        )
+    for name, value in {
+        "VARIANTS": {"plain": (), "cooldown": ("optimizer.cooldown",)},
+        "recipe": lambda _: few,
+        "train_model": train,
+        "pace": lambda name: 0.2 + len(name) / 100,
+        "keep_heap": lambda: None,
+        "FOLDER": tmp_path / "ablation",
+        "SPLIT": "train",
+        "load_pairs": pairs,
+    }.items():
+        monkeypatch.setattr(ablation, name, value)
+    monkeypatch.setattr(multi30k, "load_pairs", pairs)
     monkeypatch.setattr(ablation.records, "write", found.__setitem__)
 
     def call(*more: str) -> str:
@@ -75,15 +75,12 @@ def test_variants_are_trained_apart_and_recorded_together(
     assert record["steps"] == few.steps // 3
     assert record["trained_on"] == [ablation.records.machine()]
     assert paces == {"plain": 0.25, "cooldown": 0.28}
-    plain, cooldown = record["variants"].values()
     for split in ("val", "train"):
-        assert set(plain[split]) == {"BLEU", "seeds"}
-        gain = cooldown[split]["gain"]
-        values = cooldown[split]["seeds"]
-        assert sum(values) / 2 == pytest.approx(
-            cooldown[split]["BLEU"]["value"], abs=0.011
-        )
+        plain, cooldown = (each[split] for each in record["variants"].values())
+        assert set(plain) == {"BLEU", "seeds"}
+        gain, value = cooldown["gain"], cooldown["BLEU"]["value"]
+        assert sum(cooldown["seeds"]) / 2 == pytest.approx(value, abs=0.011)
         assert gain["low"] <= gain["value"] <= gain["high"]
-        assert cooldown[split]["whole gain"] == gain  # there are but two variants
-        apart = cooldown[split]["BLEU"]["value"] - plain[split]["BLEU"]["value"]
+        assert cooldown["whole gain"] == gain  # there are but two variants
+        apart = value - plain["BLEU"]["value"]
         assert gain["value"] == pytest.approx(apart, abs=0.011)

@@ -17,9 +17,9 @@ import decoding
 import decoding_ctranslate2
 import records
 from programs import Answer
-from small_runs import TINY, write_corpus
+from small_runs import TINY
 
-from aiayn.data import load_pairs, train_vocabulary
+from aiayn.data import Pairs, load_pairs, train_vocabulary
 from aiayn.model import Transformer
 from aiayn.translation import Translator
 
@@ -27,15 +27,15 @@ PROGRAMS = ["aiayn", "ctranslate2", "ctranslate2 int8"]
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a record; what is measured is tiny."""
-    corpus = write_corpus(tmp_path / "corpus")
-    splits = {"train": "train", "test_2016_flickr": "val"}
-    monkeypatch.setattr(
-        decoding,
-        "load_pairs",
-        lambda _, pair, split: load_pairs(str(corpus), pair, splits[split]),
-    )
+
+    def pairs(_: str, pair: str, split: str) -> Pairs:
+        return load_pairs(
+            str(corpus), pair, {"test_2016_flickr": "val"}.get(split, split)
+        )
+
+    monkeypatch.setattr(decoding, "load_pairs", pairs)
     monkeypatch.setattr(decoding, "SHAPES", {"small": TINY})
     monkeypatch.setattr(decoding, "SENTENCES", {1: 2, 8: 10})
     monkeypatch.setattr(decoding, "OURS", ["aiayn"])

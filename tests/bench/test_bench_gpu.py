@@ -1,6 +1,7 @@
 """bench/gpu.py on the processor, with tiny sizes."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import gpu
@@ -9,21 +10,23 @@ import gpu_steps
 import numpy as np
 import pytest
 import torch
-from small_runs import write_corpus
 
 
-def call(monkeypatch: pytest.MonkeyPatch, place: Path, *parts: str) -> None:
-    """The command, with some of its parts."""
-    words = ["gpu.py", "--device", "cpu", "--tiny", "--parts", *parts]
-    words += ["--data", str(write_corpus(place / "corpus"))]
-    words += ["--out", str(place / "records"), "--runs", str(place / "runs")]
-    monkeypatch.setattr("sys.argv", words)
-    gpu.main()
+@pytest.fixture
+def call(
+    corpus: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., list[dict]]:
+    """The command, with some of its parts; the records that are asked for."""
 
+    def call(*parts: str, records: str = "") -> list[dict]:
+        words = ["gpu.py", "--device", "cpu", "--tiny", "--data", corpus, "--out", out]
+        words += ["--runs", out.with_name("runs"), "--parts", *parts]
+        monkeypatch.setattr("sys.argv", list(map(str, words)))
+        gpu.main()
+        paths = [out / f"gpu-{name}.json" for name in records.split()]
+        return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
-def record(place: Path, name: str) -> dict:
-    path = place / "records" / f"gpu-{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))
+    return call
 
 
 def test_without_a_gpu_it_says_so(
@@ -37,43 +40,40 @@ def test_without_a_gpu_it_says_so(
 
 
 def test_equality_and_steps(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    call: Callable[..., list[dict]],
     one_thread: None,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    call(monkeypatch, tmp_path, "a", "b")
-    types = record(tmp_path, "equality")["types"]
+    equality, steps = call("a", "b", records="equality step")
+    types = equality["types"]
     assert set(types) == {"float32", "bfloat16", "float16"}
     assert all(found["within"] for found in types.values())
     assert all(len(found["attention"]) == 24 for found in types.values())
-    (model,) = record(tmp_path, "step")["models"]
+    (model,) = steps["models"]
     assert {"aiayn", "torch.nn"} <= set(model["rows"]) and not model["skipped"]
     assert all(row["seconds_per_step"] > 0 for row in model["rows"].values())
     capsys.readouterr()
-    call(monkeypatch, tmp_path, "a", "b")
+    call("a", "b")
     assert capsys.readouterr().out.count("recorded before") == 2
 
 
 def test_base_rows_of_table_3_and_decoding(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_thread: None
+    call: Callable[..., list[dict]], one_thread: None
 ) -> None:
-    call(monkeypatch, tmp_path, "d", "e", "f")
-    base = record(tmp_path, "base")
+    base, table, decoding = call("d", "e", "f", records="base table3 decoding")
     assert base["curve"][-1][0] == gpu_runs.TINY.base.steps
     assert set(base["bleu"]) >= {"sacrebleu", "paper"}
-    runs = record(tmp_path, "table3")["runs"]
-    assert [(run["row"], "bleu" in run) for run in runs] == [("base", 1), ("E", 1)]
-    rows = record(tmp_path, "decoding")["rows"]
-    assert {row["program"] for row in rows} == {"aiayn", "ctranslate2"}
+    runs = [(run["row"], "bleu" in run) for run in table["runs"]]
+    assert runs == [("base", 1), ("E", 1)]
+    programs = {row["program"] for row in decoding["rows"]}
+    assert programs == {"aiayn", "ctranslate2"}
 
 
 @pytest.mark.nightly
 def test_a_launched_run_that_is_killed_goes_on_to_the_same_weights(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    call: Callable[..., list[dict]],
 ) -> None:
-    call(monkeypatch, tmp_path, "c")
-    launch = record(tmp_path, "launch")
+    (launch,) = call("c", records="launch")
     assert launch["within"] and launch["processes_killed"] >= 3
     assert launch["killed_after_checkpoint"] < launch["steps"]
 

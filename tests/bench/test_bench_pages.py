@@ -9,36 +9,33 @@ def page(**figures: float) -> pages.Page:
     return pages.Page("a.html", 100, 3, 500.0, "p", 0.0)._replace(**figures)
 
 
-def test_layout_shifts_add_up_within_a_burst_only() -> None:
+@pytest.mark.parametrize(
+    ("shifts", "largest"),
+    [
+        ([], 0),
+        ([(0, 0.1), (900, 0.2), (2000, 0.25)], 0.3),
+        ([(900.0 * k, 0.1) for k in range(8)], 0.6),
+    ],
+)
+def test_layout_shifts_add_up_within_a_burst_only(
+    shifts: list[tuple[float, float]], largest: float
+) -> None:
     """A second of rest ends a burst, and so do five seconds; the largest counts."""
-    assert pages.largest_window([]) == 0
-    assert pages.largest_window([(0, 0.1), (900, 0.2), (2000, 0.25)]) == pytest.approx(
-        0.3
-    )
-    assert pages.largest_window([(900.0 * k, 0.1) for k in range(8)]) == pytest.approx(
-        0.6
-    )
+    assert pages.largest_window(shifts) == pytest.approx(largest)
 
 
 def test_a_page_is_as_slow_as_its_median_load_and_as_heavy_as_its_heaviest() -> None:
     """One slow load of three is noise; a file loaded once has to be paid for."""
-    loads = [
-        page(paint_ms=900.4),
-        page(paint_ms=100, bytes=300, requests=4),
-        page(paint_ms=200, shift=0.1),
-    ]
+    heavy = page(paint_ms=100, bytes=300, requests=4)
+    loads = [page(paint_ms=900.4), heavy, page(paint_ms=200, shift=0.1)]
     assert pages.typical(loads) == page(paint_ms=200, bytes=300, requests=4, shift=0.1)
 
 
 def test_pages_over_a_threshold_are_named() -> None:
     """Exactly as much as allowed is allowed."""
     assert not pages.faults([page(bytes=pages.WEIGHT, paint_ms=pages.PAINT)])
-    assert (
-        len(
-            pages.faults([page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)])
-        )
-        == 2
-    )
+    over = [page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)]
+    assert len(pages.faults(over)) == 2
 
 
 @pytest.mark.parametrize(("first", "loads"), [(0.3, 1), (0.7, 3)])

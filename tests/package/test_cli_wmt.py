@@ -132,25 +132,21 @@ def test_without_a_network_no_worker_starts(tests: Path, tmp_path: Path) -> None
 def test_prepare_launch_evaluate(hub: str, tests: Path, tmp_path: Path) -> None:
     code, output, errors = aiayn(tmp_path, "prepare", *SMALL, HF_ENDPOINT=hub)
     assert code == 0, errors
-    assert output == (
-        "ready: train 200 pairs, val 8 pairs, wmt14/full 8 pairs, wmt14 8 pairs\n"
-    )
+    ready = "ready: train 200 pairs, val 8 pairs, wmt14/full 8 pairs, wmt14 8 pairs\n"
+    assert output == ready
     assert "1 of 201 pairs are left out, one side has more than 1.5 times" in errors
     out, offline = tmp_path / "run", {"HF_HUB_OFFLINE": "1"}
     words = ["launch", *SMALL, "--steps", 3, "--out", out, "--workers", 2]
     code, output, errors = aiayn(tmp_path, *words, **offline)
     assert code == 0 and kept(out) == [3], errors
     record = json.loads((out / "bleu.json").read_text())
-    assert record["dtype"] == "float32" and list(record["bleu"]) == [
-        "wmt14/full",
-        "wmt14",
-    ]
+    assert record["dtype"] == "float32"
+    assert list(record["bleu"]) == ["wmt14/full", "wmt14"]
     config = out / "checkpoints" / "step-0000003" / "config.json"
     known = json.loads(config.read_text())
     assert (known["pairs"], known["left_out"]) == (200, 1)
     batches = known["training"]["batches"]
     assert (batches["max_ratio"], batches["micro_batches"]) == (1.5, 8)
-    code, output, errors = aiayn(
-        tmp_path, "evaluate", out, "--bleu-variants", **offline
-    )
+    words = ["evaluate", out, "--bleu-variants"]
+    code, output, errors = aiayn(tmp_path, *words, **offline)
     assert code == 0 and output.startswith("BLEU "), errors

@@ -16,6 +16,7 @@ import pytest
 import torch
 from small_runs import (
     QUICK,
+    complaints,
     finish,
     free_port,
     kept,
@@ -27,6 +28,7 @@ from small_runs import (
     tensors,
     timeless,
     wait_for,
+    worker,
     write_corpus,
 )
 from torch.distributed import HashStore, Store, TCPStore
@@ -40,13 +42,14 @@ from aiayn.training.distributed import Workers, barrier, join_workers
 
 # Batches of 5 to 12 pairs, so that some have fewer pairs than eight workers.
 EIGHT = changed(QUICK, batches={"micro_batches": 8, "tokens": 100})
+TWO = changed(EIGHT, batches={"micro_batches": 2})
 NAMES = ["WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def no_workers(own_cache: None) -> Iterator[None]:
+    """No name of the environment says that there are several workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIAYN_CACHE", str(tmp_path_factory.mktemp("cache")))
         for name in NAMES:
             patch.delenv(name, raising=False)
         yield
@@ -72,13 +75,10 @@ def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) ->
     """What the tests below prove something about: micro-batches without a pair,
     and with more or fewer words.
     """
-    vocabulary = load_vocabulary(alone / "vocabulary.model")
-    encoded = encode_corpus(
-        vocabulary, load_pairs(str(corpus), "en-de", "train"), EIGHT.batches.max_length
-    )
-    batches = Batches(
-        encoded, encoded.lengths, EIGHT.batches.tokens, EIGHT.seed, micro_batches=8
-    )
+    vocabulary, how = load_vocabulary(alone / "vocabulary.model"), EIGHT.batches
+    pairs = load_pairs(str(corpus), "en-de", "train")
+    encoded = encode_corpus(vocabulary, pairs, how.max_length)
+    batches = Batches(encoded, encoded.lengths, how.tokens, EIGHT.seed, micro_batches=8)
     sizes = [len(batches[step].indices) for step in range(1, EIGHT.steps + 1)]
     assert min(sizes) < 8 < max(sizes)
     words = [int((piece.labels != 0).sum()) for piece in batches[1].micro_batches]
@@ -87,12 +87,12 @@ def test_distributed_batches_are_small_and_unequal(corpus: Path, alone: Path) ->
 
 @pytest.mark.parametrize("number", [2, 8])
 def test_distributed_workers_take_the_steps_of_one(
-    number: int, corpus: Path, alone: Path, tmp_path: Path
+    number: int, corpus: Path, alone: Path, out: Path
 ) -> None:
-    workers = start_workers(number, EIGHT, corpus, tmp_path / "run")
+    workers = start_workers(number, EIGHT, corpus, out)
     assert [finish(worker) for worker in workers] == [0] * number
-    agree(tmp_path / "run", alone, digits=4)
-    assert kept(tmp_path / "run") == [6]
+    agree(out, alone, digits=4)
+    assert kept(out) == [6]
 
 
 def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -> None:
@@ -115,35 +115,26 @@ def test_distributed_workers_need_no_number_of_pieces(
     the last bit.
     """
     as_many = changed(EIGHT, batches={"micro_batches": None})
-    for name in ("first", "again"):
-        workers = start_workers(2, as_many, corpus, tmp_path / name)
+    first, again, one = (tmp_path / name for name in ("first", "again", "one"))
+    for out in (first, again):
+        workers = start_workers(2, as_many, corpus, out)
         assert [finish(worker) for worker in workers] == [0, 0]
-    assert same_end(tmp_path / "first", tmp_path / "again")
-    one = start(
-        small_train,
-        changed(EIGHT, batches={"micro_batches": 2}),
-        corpus,
-        tmp_path / "one",
-        log=tmp_path / "log",
-    )
-    assert finish(one) == 0
-    agree(tmp_path / "first", tmp_path / "one", digits=4)
+    assert same_end(first, again)
+    assert finish(start(small_train, TWO, corpus, one, log=tmp_path / "log")) == 0
+    agree(first, one, digits=4)
 
 
 def test_distributed_pieces_that_cannot_be_shared_evenly(
-    corpus: Path, tmp_path: Path
+    corpus: Path, out: Path
 ) -> None:
-    workers = start_workers(
-        2, changed(EIGHT, batches={"micro_batches": 9}), corpus, tmp_path / "run"
-    )
+    nine = changed(EIGHT, batches={"micro_batches": 9})
+    workers = start_workers(2, nine, corpus, out)
     assert [finish(worker) for worker in workers] == [2, 2]
     said = (
         "complaint: 2 workers cannot share 9 micro-batches evenly:"
         " take 1 or 3 or 9 workers, or a multiple"
     )
-    assert all(
-        said in Path(f"{tmp_path / 'run'}.{rank}.log").read_text() for rank in range(2)
-    )
+    assert all(said in Path(f"{out}.{rank}.log").read_text() for rank in range(2))
 
 
 # Workers that are missing
@@ -154,12 +145,11 @@ def stores(request: pytest.FixtureRequest) -> list[Store]:
     """The same store as four workers see it."""
     if request.param == "hash":
         return [HashStore()] * 4
-    port = free_port()
-    stores = [
-        TCPStore("127.0.0.1", port, is_master=rank == 0, wait_for_workers=False)
+    where = "127.0.0.1", free_port()
+    return [
+        TCPStore(*where, is_master=rank == 0, wait_for_workers=False)
         for rank in range(4)
     ]
-    return list[Store](stores)
 
 
 def roll(stores: list[Store], present: list[int], seconds: float) -> list[str | None]:
@@ -181,11 +171,10 @@ def test_distributed_roll_with_all_present(stores: list[Store]) -> None:
 
 
 def test_distributed_roll_names_who_is_missing(stores: list[Store]) -> None:
+    said = "of 4 workers, rank 1, 3 did not join within 0.3 seconds; look at"
     for message in roll(stores, [2, 0], seconds=0.3):
         assert message is not None and len(message.splitlines()) == 1
-        assert message.startswith(
-            "of 4 workers, rank 1, 3 did not join within 0.3 seconds; look at"
-        )
+        assert message.startswith(said)
 
 
 def join_briefly() -> None:
@@ -203,17 +192,10 @@ def join_briefly() -> None:
 def test_a_distributed_worker_that_is_alone_says_so(
     rank: int, said: str, tmp_path: Path
 ) -> None:
-    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    process = start(
-        join_briefly, log=tmp_path / "log", WORLD_SIZE=2, RANK=rank, **where
-    )
-    assert finish(process) == 2
-    found = [
-        line
-        for line in (tmp_path / "log").read_text().splitlines()
-        if line.startswith("complaint: ")
-    ]
-    assert len(found) == 1 and said in found[0]
+    log, where = tmp_path / "log", worker(rank, free_port())
+    assert finish(start(join_briefly, log=log, **where)) == 2
+    (found,) = complaints(log)
+    assert said in found
 
 
 def test_one_worker_needs_no_distributed_launch() -> None:
@@ -233,26 +215,13 @@ def test_one_worker_agrees_with_itself() -> None:
 
 def told_apart(tmp_path: Path, *jobs: tuple[TrainingConfig, Path, Path]) -> list[str]:
     """What two workers, as on two machines, say of what they were told."""
-    port = free_port()
+    port, logs = free_port(), [tmp_path / f"{rank}.log" for rank in range(2)]
     workers = [
-        start(
-            small_train,
-            *job,
-            log=tmp_path / f"{rank}.log",
-            WORLD_SIZE=2,
-            RANK=rank,
-            LOCAL_RANK=0,
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=port,
-        )
+        start(small_train, *job, log=logs[rank], **worker(rank, port, local=0))
         for rank, job in enumerate(jobs)
     ]
     assert [finish(worker) for worker in workers] == [2, 2]
-    logs = [(tmp_path / f"{rank}.log").read_text() for rank in range(2)]
-    return [line for log in logs for line in log.splitlines() if "complaint: " in line]
-
-
-TWO = changed(EIGHT, batches={"micro_batches": 2})
+    return [line for log in logs for line in complaints(log)]
 
 
 @pytest.mark.parametrize(
@@ -261,24 +230,18 @@ TWO = changed(EIGHT, batches={"micro_batches": 2})
         (replace(TWO, seed=7), "seed=7, rank 0 seed=1"),
         (replace(TWO, steps=7), "steps=7, rank 0 steps=6"),
         (
-            changed(TWO, batches={"micro_batches": 4}),
-            "batches.micro_batches=4, rank 0 batches.micro_batches=2",
-        ),
-        (
-            replace(TWO, model=replace(TWO.model, dropout=0.3)),
+            changed(TWO, model={"dropout": 0.3}),
             "model.dropout=0.3, rank 0 model.dropout=0.1",
         ),
     ],
 )
 def test_distributed_workers_with_other_settings_are_told_apart(
-    changed: TrainingConfig, said: str, corpus: Path, tmp_path: Path
+    changed: TrainingConfig, said: str, corpus: Path, tmp_path: Path, out: Path
 ) -> None:
     """As with two launches at one address, or other flags on one of the machines."""
-    out = tmp_path / "run"
     lines = told_apart(tmp_path, (TWO, corpus, out), (changed, corpus, out))
     wanted = f"complaint: rank 1 has {said}; give all workers the same command"
-    assert lines == [wanted, wanted]
-    assert not out.exists()
+    assert lines == [wanted, wanted] and not out.exists()
 
 
 def test_distributed_workers_with_another_folder_are_told_apart(
@@ -286,73 +249,54 @@ def test_distributed_workers_with_another_folder_are_told_apart(
 ) -> None:
     jobs = [(TWO, corpus, tmp_path / name) for name in ("one", "other")]
     one, other = told_apart(tmp_path, *jobs)
-    assert (
-        one == other and f"has out={tmp_path}/other, rank 0 out={tmp_path}/one" in one
-    )
+    assert one == other
+    assert f"has out={tmp_path}/other, rank 0 out={tmp_path}/one" in one
 
 
-def test_distributed_workers_with_another_text_are_told_apart(tmp_path: Path) -> None:
+def test_distributed_workers_with_another_text_are_told_apart(
+    tmp_path: Path, out: Path
+) -> None:
     texts = [write_corpus(tmp_path / str(seed) / "corpus", seed) for seed in range(2)]
-    out = tmp_path / "run"
     one, other = told_apart(tmp_path, *((TWO, text, out) for text in texts))
     assert one == other and "rank 1 has corpus=" in one
     assert one.endswith("; give all workers the same text")
 
 
 def test_distributed_workers_read_the_text_once_a_machine(
-    corpus: Path, tmp_path: Path
+    corpus: Path, tmp_path: Path, out: Path
 ) -> None:
     """The second takes over what the first has made: its own text is not there."""
-    port = free_port()
+    port, log = free_port(), tmp_path / "log"
     workers = [
-        start(
-            small_train,
-            TWO,
-            text,
-            tmp_path / "run",
-            log=tmp_path / f"{rank}.log",
-            WORLD_SIZE=2,
-            RANK=rank,
-            LOCAL_RANK=rank,
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=port,
-        )
+        start(small_train, TWO, text, out, log=log, **worker(rank, port))
         for rank, text in enumerate((corpus, tmp_path / "nowhere"))
     ]
     assert [finish(worker) for worker in workers] == [0, 0]
-    assert kept(tmp_path / "run") == [6]
+    assert kept(out) == [6]
 
 
 # Workers that die
 
 
-def long(config: TrainingConfig) -> TrainingConfig:
-    return changed(config, checkpoints={"steps": 5}, steps=100_000)
+LONG = changed(TWO, checkpoints={"steps": 5}, steps=100_000)
 
 
-def test_a_killed_worker_ends_the_distributed_run(corpus: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_ends_the_distributed_run(corpus: Path, out: Path) -> None:
     """With two processes and no torchrun that would look after them."""
-    out = tmp_path / "run"
-    workers = start_workers(
-        2, long(changed(EIGHT, batches={"micro_batches": 2})), corpus, out
-    )
+    workers = start_workers(2, LONG, corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     workers[1].kill()
     assert finish(workers[1]) == -signal.SIGKILL
     assert finish(workers[0]) not in (0, -signal.SIGKILL)
     step = kept(out)[-1]
-    more = changed(EIGHT, batches={"micro_batches": 2}, steps=step + 2)
-    small_train(more, corpus, out, resume=True)
+    small_train(changed(TWO, steps=step + 2), corpus, out, resume=True)
     assert kept(out)[-1] == step + 2
 
 
 def test_a_signal_to_one_distributed_worker_ends_all_at_one_step(
-    corpus: Path, tmp_path: Path
+    corpus: Path, out: Path
 ) -> None:
-    out = tmp_path / "run"
-    workers = start_workers(
-        2, long(changed(EIGHT, batches={"micro_batches": 2})), corpus, out
-    )
+    workers = start_workers(2, LONG, corpus, out)
     wait_for(lambda: list(out.glob("checkpoints/step-*")), workers[0])
     os.kill(workers[1].pid or 0, signal.SIGTERM)  # the one that writes nothing
     assert [finish(worker) for worker in workers] == [0, 0]
@@ -399,23 +343,12 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
     last checkpoint ("terminate called without an active exception", seen once).
     """
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node=2",
-    ]
-    command += [
-        "--max-restarts=3",
-        "script.py",
-        os.pathsep.join(map(str, Path(__file__).parents[:2])),
-        str(corpus),
-        str(tmp_path / "run"),
-    ]
+    how = "--standalone --nproc-per-node=2 --max-restarts=3 script.py".split()
+    paths = os.pathsep.join(map(str, Path(__file__).parents[:2]))
+    words = [paths, corpus, tmp_path / "run", *arguments]
     with (tmp_path / "log").open("a") as log:
         return subprocess.Popen(
-            [*command, *map(str, arguments)],
+            [sys.executable, "-m", "torch.distributed.run", *how, *map(str, words)],
             cwd=tmp_path,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
             stdout=log,
@@ -426,28 +359,21 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
 
 @pytest.mark.nightly
 def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
-    corpus: Path, tmp_path: Path
+    corpus: Path, tmp_path: Path, out: Path
 ) -> None:
     """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5,
     without being told.
     """
-    out, log = tmp_path / "run", tmp_path / "log"
+    log, whole = tmp_path / "log", tmp_path / "whole"
     assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
     assert "worker 1 dies" in log.read_text()
-    whole = changed(
-        EIGHT, batches={"micro_batches": 2}, checkpoints={"steps": 5}, steps=12
-    )
-    workers = start_workers(2, whole, corpus, tmp_path / "whole")
+    workers = start_workers(2, replace(LONG, steps=12), corpus, whole)
     assert [finish(worker) for worker in workers] == [0, 0]
-    assert same_end(out, tmp_path / "whole") and timeless(out) == timeless(
-        tmp_path / "whole"
-    )
+    assert same_end(out, whole) and timeless(out) == timeless(whole)
 
     process = torchrun(tmp_path, corpus, 100_000, "resume")
     wait_for(lambda: kept(out)[-1] > 12 or process.poll() is not None)
     process.terminate()  # as SLURM does when the time is over
     process.wait(300)
-    step = kept(out)[-1]
-    assert step > 12 and lines(out)[-1]["step"] == step and "loss" in lines(out)[-1], (
-        log.read_text()
-    )
+    step, last = kept(out)[-1], lines(out)[-1]
+    assert step > 12 and last["step"] == step and "loss" in last, log.read_text()

@@ -2,7 +2,6 @@
 readable by TensorBoard.
 """
 
-import importlib.util
 import json
 import math
 import sys
@@ -33,6 +32,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
+@pytest.fixture
+def meter(clock: SimpleNamespace) -> Meter:
+    """One that has just begun."""
+    return Meter(minutes=0.0, peak=1e10)
+
+
 def step(
     meter: Meter, clock: Any, seconds: float, found: dict[str, float], work: GlobalBatch
 ) -> None:
@@ -43,25 +48,16 @@ def step(
 # Meter
 
 
-def test_a_line_weighs_words_not_steps(clock: Any) -> None:
-    meter = Meter(minutes=0.0, peak=1e10)
+def test_a_line_weighs_words_not_steps(meter: Meter, clock: Any) -> None:
     step(meter, clock, 1, {"loss": 30.0, "nll": 10 * math.log(2)}, batch(10, 25, 50))
     step(meter, clock, 2, {"loss": 0.0, "nll": 0.0}, batch(20, 35, 70))
-    assert meter.line() == pytest.approx(
-        {
-            "minutes": 3 / 60,
-            "loss": 1.0,
-            "smoothed_perplexity": math.e,
-            "perplexity": 2 ** (1 / 3),
-            "tokens_per_second": 20.0,
-            "padding": 0.5,
-            "utilisation": 12e9 / 3 / 1e10,
-        }
-    )
+    wanted = {"minutes": 3 / 60, "loss": 1.0, "smoothed_perplexity": math.e}
+    wanted |= {"perplexity": 2 ** (1 / 3), "tokens_per_second": 20.0, "padding": 0.5}
+    assert meter.line() == pytest.approx(wanted | {"utilisation": 12e9 / 3 / 1e10})
 
 
-def test_a_line_tells_of_the_steps_since_the_last_one(clock: Any) -> None:
-    meter, work = Meter(minutes=0.0, peak=1e10), batch(10, 20, 20)
+def test_a_line_tells_of_the_steps_since_the_last_one(meter: Meter, clock: Any) -> None:
+    work = batch(10, 20, 20)
     step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
     meter.clear()
     step(meter, clock, 4, {"loss": 50.0, "nll": 40.0}, work)
@@ -70,14 +66,13 @@ def test_a_line_tells_of_the_steps_since_the_last_one(clock: Any) -> None:
     assert line["minutes"] == pytest.approx(5 / 60)
 
 
-def test_a_pause_is_no_training_but_takes_its_minutes(clock: Any) -> None:
-    meter, work = Meter(minutes=0.0, peak=1e10), batch(10, 20, 20)
-    step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
-    clock.now += 600
-    meter.pause()
-    step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, work)
+def test_a_pause_is_no_training_but_takes_its_minutes(meter: Meter, clock: Any) -> None:
+    for _ in range(2):
+        step(meter, clock, 1, {"loss": 70.0, "nll": 60.0}, batch(10, 20, 20))
+        clock.now += 600
+        meter.pause()
     assert meter.line()["tokens_per_second"] == 20.0
-    assert meter.minutes == pytest.approx(602 / 60)
+    assert meter.minutes == pytest.approx(1202 / 60)
 
 
 def test_minutes_go_on_from_earlier_sessions(clock: Any) -> None:
@@ -87,9 +82,8 @@ def test_minutes_go_on_from_earlier_sessions(clock: Any) -> None:
 
 
 def test_a_loss_beyond_all_bounds_is_written_down_too(
-    clock: Any, tmp_path: Path
+    meter: Meter, clock: Any, tmp_path: Path
 ) -> None:
-    meter = Meter(minutes=0.0, peak=1e10)
     step(meter, clock, 1, {"loss": 1e9, "nll": 1e9}, batch(10, 20, 20))
     line = meter.line()
     assert math.isfinite(line["perplexity"]) and line["perplexity"] > 1e300
@@ -136,37 +130,21 @@ def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path, rest: str) -> None:
     assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3]
 
 
-DAMAGED: list[bytes] = [
-    b"{",
-    b"",
-    b"[]",
-    b"5",
-    b"null",
-    b'"step"',
-    b"\xff\xfe",
-    b'{"loss": 1.0}',
-    b'{"step": "2"}',
-    b'{"step": 2.0}',
-    b'{"step": true}',
-    b'{"step": null}',
-    b'{"step": -5}',
-    b'{"step": 2} {"step": 3}',
+DAMAGED = [
+    *(b"{", b"", b"[]", b"5", b"null", b"\xff\xfe", b'{"loss": 1.0}', b'{"step": "2"}'),
+    *(b'{"step": 2.0}', b'{"step": true}', b'{"step": -5}', b'{"step": 2} {"step": 3}'),
     b'{"step": 2, "validation_perplexity": null}',
     b'{"step": 2, "validation_perplexity": NaN}',
-    b'{"step": 2, "validation_perplexity": [1]}',
-    b"[" * 100_000,
-    b'{"step": ' + b"9" * 5000 + b"}",
-    b"\0" * 40,
+    *(b"[" * 100_000, b'{"step": ' + b"9" * 5000 + b"}", b"\0" * 40),
 ]
 
 
-@pytest.mark.parametrize("line", DAMAGED)
+@pytest.mark.parametrize("line", DAMAGED, ids=range(len(DAMAGED)))
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     metrics = Metrics(tmp_path)
     metrics.log(1, loss=2.0)
-    metrics.path.write_bytes(
-        metrics.path.read_bytes() + line + b'\n{"step": 3, "loss": 1.0}\n'
-    )
+    with metrics.path.open("ab") as file:
+        file.write(line + b'\n{"step": 3, "loss": 1.0}\n')
     before = metrics.path.read_bytes()
     for action in (metrics.lines, metrics.validations, lambda: metrics.truncate(1)):
         assert complaint(action) == f"{metrics.path}, line 2: damaged; remove the line"
@@ -202,23 +180,15 @@ def test_cut_forgets_what_came_after_a_step(tmp_path: Path) -> None:
 def test_a_run_without_lines(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path)
     assert metrics.lines() == [] and metrics.validations() == {}
-    assert best_step(metrics.validations()) is None and not should_stop_early(
-        metrics.validations(), 1
-    )
-
-
-def validated(folder: Path, *perplexities: float) -> Metrics:
-    metrics = Metrics(folder)
-    for number, perplexity in enumerate(perplexities, start=1):
-        metrics.log(10 * number, loss=1.0)
-        metrics.log(10 * number, validation_perplexity=perplexity)
-    return metrics
+    assert best_step({}) is None and not should_stop_early({}, 1)
 
 
 def test_the_best_step_is_the_first_of_the_lowest_perplexities(tmp_path: Path) -> None:
-    metrics = validated(tmp_path, 9.0, 4.0, 5.0, 4.0)
-    assert metrics.validations() == {10: 9.0, 20: 4.0, 30: 5.0, 40: 4.0}
-    assert best_step(metrics.validations()) == 20
+    metrics, found = Metrics(tmp_path), {10: 9.0, 20: 4.0, 30: 5.0, 40: 4.0}
+    for number, perplexity in found.items():
+        metrics.log(number, loss=1.0)
+        metrics.log(number, validation_perplexity=perplexity)
+    assert metrics.validations() == found and best_step(found) == 20
 
 
 @pytest.mark.parametrize(
@@ -237,61 +207,58 @@ def test_the_best_step_is_the_first_of_the_lowest_perplexities(tmp_path: Path) -
     ],
 )
 def test_patience_counts_validations_without_a_better_one(
-    tmp_path: Path, perplexities: list[float], patience: int | None, expected: bool
+    perplexities: list[float], patience: int | None, expected: bool
 ) -> None:
-    assert (
-        should_stop_early(validated(tmp_path, *perplexities).validations(), patience)
-        == expected
-    )
+    found = dict(enumerate(perplexities, start=1))
+    assert should_stop_early(found, patience) == expected
 
 
-def test_a_resumed_meter_makes_the_line_of_an_uninterrupted_one(clock: Any) -> None:
-    work, values = (
-        batch(10, 20, 25),
-        [{"loss": 0.1 * k, "nll": 0.3 * k} for k in range(1, 8)],
-    )
-    whole = Meter(minutes=0.0, peak=1e10)
+def test_a_resumed_meter_makes_the_line_of_an_uninterrupted_one(
+    meter: Meter, clock: Any
+) -> None:
+    work = batch(10, 20, 25)
+    values = [{"loss": 0.1 * k, "nll": 0.3 * k} for k in range(1, 8)]
     for found in values:
-        step(whole, clock, 0.5, found, work)
-    first = Meter(minutes=0.0, peak=1e10)
+        step(meter, clock, 0.5, found, work)
+    whole, first = meter.line(), Meter(minutes=0.0, peak=1e10)
     for found in values[:3]:
         step(first, clock, 0.5, found, work)
     noted = json.loads(json.dumps(first.sums))
+    assert noted["target_tokens"] == 30
     clock.now += 1000
     second = Meter(minutes=first.minutes, peak=1e10, sums=noted)
     for found in values[3:]:
         step(second, clock, 0.5, found, work)
-    one, other = whole.line(), second.line()
-    assert {**one, "minutes": 0} == {**other, "minutes": 0} and noted[
-        "target_tokens"
-    ] == 30
+    assert second.line() | {"minutes": 0} == whole | {"minutes": 0}
 
 
 # TensorBoard
 
 
-@pytest.mark.skipif(
-    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
-)
+def scalars(folder: Path, name: str = "loss") -> list[tuple[int, float]]:
+    """Steps and values that TensorBoard finds in a run's folder."""
+    accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator"
+    )
+    events = accumulator.EventAccumulator(str(folder / "tensorboard")).Reload()
+    return [(event.step, event.value) for event in events.Scalars(name)]
+
+
 def test_tensorboard_has_the_last_figures_of_a_run_that_is_closed(
     tmp_path: Path,
 ) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
+    pytest.importorskip("tensorboard")
     with Run(tmp_path, tensorboard=True) as run:
         for step in range(1, 500):
             run.metrics.log(step, loss=float(step))
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
-    events.Reload()
-    assert events.Scalars("loss")[-1].step == 499
+    assert scalars(tmp_path)[-1] == (499, 499.0)
 
 
 def test_tensorboard_with_no_place_to_write(tmp_path: Path) -> None:
-    if importlib.util.find_spec("tensorboard"):
-        (tmp_path / "tensorboard").write_text("not a folder")
-        assert "tensorboard: cannot be written to (" in complaint(
-            Metrics, tmp_path, tensorboard=True
-        )
+    pytest.importorskip("tensorboard")
+    (tmp_path / "tensorboard").write_text("not a folder")
+    said = complaint(Metrics, tmp_path, tensorboard=True)
+    assert "tensorboard: cannot be written to (" in said
 
 
 def test_tensorboard_that_is_missing_is_named_with_the_command(
@@ -302,33 +269,20 @@ def test_tensorboard_that_is_missing_is_named_with_the_command(
     assert "pip install tensorboard" in complaint(Metrics, tmp_path, tensorboard=True)
 
 
-@pytest.mark.skipif(
-    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
-)
 def test_tensorboard_reads_what_the_lines_say(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
+    pytest.importorskip("tensorboard")
     metrics = Metrics(tmp_path, tensorboard=True)
     metrics.log(50, loss=1.5, perplexity=4.0)
     metrics.log(100, loss=1.25)
     assert metrics.writer is not None
     metrics.writer.close()
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
-    events.Reload()
-    assert sorted(events.Tags()["scalars"]) == ["loss", "perplexity"]
-    assert [(event.step, event.value) for event in events.Scalars("loss")] == [
-        (50, 1.5),
-        (100, 1.25),
-    ]
+    assert scalars(tmp_path) == [(50, 1.5), (100, 1.25)]
+    assert scalars(tmp_path, "perplexity") == [(50, 4.0)]
     assert [line["step"] for line in lines(tmp_path)] == [50, 100]
 
 
-@pytest.mark.skipif(
-    not importlib.util.find_spec("tensorboard"), reason="TensorBoard is not installed"
-)
 def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
+    pytest.importorskip("tensorboard")
     first = Metrics(tmp_path, tensorboard=True)
     for step in (1, 2, 3):
         first.log(step, loss=10.0 + step)
@@ -337,9 +291,4 @@ def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
     second.truncate(1)
     second.log(2, loss=20.0)
     second.writer.close()
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
-    events.Reload()
-    assert [(event.step, event.value) for event in events.Scalars("loss")] == [
-        (1, 11.0),
-        (2, 20.0),
-    ]
+    assert scalars(tmp_path) == [(1, 11.0), (2, 20.0)]

@@ -4,10 +4,10 @@ without a clock.
 
 import logging
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,14 @@ import pytest
 from small_runs import (
     QUICK,
     complaint,
+    complaints,
     finish,
     free_port,
     kept,
     small_train,
     start,
     wait_for,
+    worker,
     write_corpus,
 )
 
@@ -59,19 +61,14 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_what_is_prepared_is_prepared_once(
-    corpus: Path, learned: list[int], cold_cache: Path
-) -> None:
-    first = prepare_corpus(QUICK, str(corpus), "en-de")
-    again = prepare_corpus(QUICK, str(corpus), "en-de")
+def test_what_is_prepared_is_prepared_once(corpus: Path, learned: list[int]) -> None:
+    first, again = (prepare_corpus(QUICK, str(corpus), "en-de") for _ in range(2))
     assert learned == [60]
     assert first.vocabulary.model == again.vocabulary.model
-    assert (
-        first.train.folder == again.train.folder
-        and first.valid.folder == again.valid.folder
-    )
+    assert first.train.folder == again.train.folder
+    assert first.valid.folder == again.valid.folder
     assert (len(first.train), len(first.valid)) == (60, 10)
-    smaller = replace(QUICK, model=replace(QUICK.model, vocabulary_size=50))
+    smaller = changed(QUICK, model={"vocabulary_size": 50})
     assert len(prepare_corpus(smaller, str(corpus), "en-de").vocabulary) == 50
     write_corpus(corpus, seed=1)  # another text
     prepare_corpus(QUICK, str(corpus), "en-de")
@@ -82,17 +79,15 @@ def test_it_says_what_it_learns_and_leaves_out(
     corpus: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "aiayn")
-    short = changed(QUICK, batches={"max_length": 5})
-    found = prepare_corpus(
-        changed(short, batches={"skip_long": True}), str(corpus), "en-de"
-    )
+    short = changed(QUICK, batches={"max_length": 5, "skip_long": True})
+    found = prepare_corpus(short, str(corpus), "en-de")
     assert found.train.dropped > 0
     said = "\n".join(caplog.messages)
     assert "vocabulary of 60 pieces: learned now, from 60 pairs" in said
     dropped = f"train.en: {found.train.dropped} of 60 pairs are left out"
     assert f"{dropped}, a side has more than 5 tokens" in said
     caplog.clear()
-    prepare_corpus(changed(short, batches={"skip_long": True}), str(corpus), "en-de")
+    prepare_corpus(short, str(corpus), "en-de")
     assert "vocabulary of 60 pieces: learned before" in caplog.messages[0]
 
 
@@ -124,54 +119,39 @@ def slow(
     then(*arguments, **options)
 
 
-def two(tmp_path: Path, *call: Any, **options: Any) -> list[Any]:
+def two(tmp_path: Path, *call: Any) -> list[Any]:
     """The call, in two processes that are to work together; PATH.rank.log is what they
     say.
     """
     port = free_port()
     return [
-        start(
-            *call,
-            log=tmp_path / f"{rank}.log",
-            options=options,
-            WORLD_SIZE=2,
-            RANK=rank,
-            LOCAL_RANK=rank,
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=port,
-        )
+        start(*call, log=tmp_path / f"{rank}.log", **worker(rank, port))
         for rank in range(2)
     ]
 
 
 @pytest.mark.nightly
 def test_distributed_workers_wait_for_a_slow_rank_0(
-    corpus: Path, tmp_path: Path
+    corpus: Path, tmp_path: Path, out: Path
 ) -> None:
     """It takes longer to prepare than any clock of theirs runs."""
-    workers = two(tmp_path, slow, 12.0, small_train, TWO, corpus, tmp_path / "run")
-    assert [finish(worker) for worker in workers] == [0, 0], (
-        tmp_path / "0.log"
-    ).read_text()
-    assert kept(tmp_path / "run") == [6]
+    workers = two(tmp_path, slow, 12.0, small_train, TWO, corpus, out)
+    codes = [finish(worker) for worker in workers]
+    assert codes == [0, 0], (tmp_path / "0.log").read_text()
+    assert kept(out) == [6]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_rank_0_that_dies_in_preparation_is_named(
-    corpus: Path, tmp_path: Path, how: int
+    corpus: Path, tmp_path: Path, out: Path, how: int
 ) -> None:
-    workers = two(tmp_path, slow, 600.0, small_train, TWO, corpus, tmp_path / "run")
+    workers = two(tmp_path, slow, 600.0, small_train, TWO, corpus, out)
     log = tmp_path / "0.log"
     wait_for(lambda: log.exists() and "learning" in log.read_text(), workers[0])
     os.kill(workers[0].pid or 0, how)
-    assert finish(workers[0]) == -how
-    assert finish(workers[1]) == 2
-    said = [
-        line
-        for line in (tmp_path / "1.log").read_text().splitlines()
-        if "complaint" in line
-    ]
-    assert len(said) == 1 and "rank 0 was lost while the data were prepared" in said[0]
+    assert [finish(worker) for worker in workers] == [-how, 2]
+    (said,) = complaints(tmp_path / "1.log")
+    assert "rank 0 was lost while the data were prepared" in said
 
 
 def test_a_fault_that_rank_0_finds_ends_all(tmp_path: Path) -> None:
@@ -195,10 +175,8 @@ def test_a_worker_that_gives_no_sign_of_life_is_named(tmp_path: Path) -> None:
     assert finish(workers[0]) == 2
     workers[1].kill()
     finish(workers[1])
-    assert (
-        "rank 1 has given no sign of life for 1.5 seconds"
-        in (tmp_path / "0.log").read_text()
-    )
+    said = "rank 1 has given no sign of life for 1.5 seconds"
+    assert said in (tmp_path / "0.log").read_text()
 
 
 @pytest.mark.parametrize(
@@ -207,9 +185,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_named(tmp_path: Path) -> None:
         ({"WORLD_SIZE": "0", "RANK": "0"}, "WORLD_SIZE='0'"),
         ({"WORLD_SIZE": "abc", "RANK": "0"}, "WORLD_SIZE='abc'"),
         ({"WORLD_SIZE": "2", "RANK": "5"}, "RANK='5'"),
-        ({"WORLD_SIZE": "2", "RANK": "-1"}, "RANK='-1'"),
         ({"WORLD_SIZE": "2"}, "RANK=''"),
-        ({"WORLD_SIZE": "", "RANK": "0"}, "WORLD_SIZE=''"),
         ({"WORLD_SIZE": "2", "RANK": "0", "MASTER_PORT": "none"}, "MASTER_PORT='none'"),
         ({"WORLD_SIZE": "2", "RANK": "1"}, "MASTER_ADDR=''"),
     ],
@@ -256,6 +232,7 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     aiayn: Any,
     corpus: Path,
     tmp_path: Path,
+    out: Path,
     monkeypatch: pytest.MonkeyPatch,
     dies: bool,
 ) -> None:
@@ -263,9 +240,7 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     line names it.
     """
     for language in ("en", "de"):
-        (corpus / f"test.{language}").write_bytes(
-            (corpus / f"val.{language}").read_bytes()
-        )
+        shutil.copy(corpus / f"val.{language}", corpus / f"test.{language}")
     script, real = tmp_path / "script.py", launch_module.torchrun_command
     script.write_text(SCRIPT)
 
@@ -276,27 +251,14 @@ def test_a_launch_with_a_cold_cache_and_a_clock_of_ten_seconds(
     monkeypatch.setattr(launch_module, "torchrun_command", command)
     if dies:
         monkeypatch.setenv("DIES", "yes")
-    told = [
-        "--data",
-        corpus,
-        "--recipe",
-        "synthetic",
-        "--model.vocabulary-size",
-        60,
-        "--steps",
-        3,
-    ]
-    code, output, errors = aiayn(
-        "launch", *told, "--out", tmp_path / "run", "--workers", 2, "--restarts", 0
-    )
+    how = "--recipe synthetic --model.vocabulary-size 60 --steps 3 --workers 2"
+    words = ["launch", "--data", corpus, "--out", out, *how.split(), "--restarts", 0]
+    code, output, errors = aiayn(*words)
     said = [line for line in errors.splitlines() if line.startswith("aiayn: ")]
     said = [line for line in said if "cut off at its limit" not in line]
     if dies:
-        assert (code, len(said)) == (2, 1) and said[0].startswith(
-            "aiayn: rank 0: killed by SIGKILL"
-        )
+        assert code == 2 and len(said) == 1
+        assert said[0].startswith("aiayn: rank 0: killed by SIGKILL")
     else:
         assert (code, said) == (0, []), output + errors
-        assert (
-            kept(tmp_path / "run") == [3] and (tmp_path / "run" / "bleu.json").exists()
-        )
+        assert kept(out) == [3] and (out / "bleu.json").exists()

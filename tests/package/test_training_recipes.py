@@ -108,13 +108,8 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
         ({"label_smoothing": 1.0}, "label_smoothing=1.0: should be less than 1"),
         ({"minutes": 0.0}, "minutes=0.0: should be greater than 0"),
         ({"seed": 2**31}, "seed=2147483648: should be less than 2147483648"),
-        ({"optimizer": {"warmup": 0}}, "optimizer.warmup=0: should be greater"),
         ({"optimizer": {"weight_decay": 0.1}}, "optimizer.weight_decay=0.1: it is p"),
         ({"checkpoints": {"keep": 3}}, "checkpoints.average=5: more checkpoints than"),
-        (
-            {"batches": {"micro_batches": 4097}},
-            "batches.micro_batches=4097: should be less than",
-        ),
         ({"batches": {"bpe_dropout": 1.0}}, "batches.bpe_dropout=1.0: should be less"),
         ({"model": {"h": 3}}, "model.d_model=128 does not divide into h=3 heads"),
         ({"optimizer.rate_factor": math.inf}, "optimizer.rate_factor=inf: should be"),
@@ -126,8 +121,7 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
     ids=str,
 )
 def test_a_recipe_that_makes_no_sense(changes: dict[str, Any], said: str) -> None:
-    message = complaint(recipe, "small", **changes)
-    assert message.startswith(said) and "\n" not in message
+    assert complaint(recipe, "small", **changes).startswith(said)
 
 
 def test_a_dictionary_and_a_full_name_change_fields_of_a_part() -> None:
@@ -149,12 +143,8 @@ def test_a_dictionary_and_a_full_name_change_fields_of_a_part() -> None:
         (lambda known: known.update(warmup=5), "'warmup': no such field"),
         (lambda known: known["model"].update(N=0), "model.N=0: should be greater"),
         (
-            lambda known: known["model"].update(architecture="x"),
-            "model.architecture='x",
-        ),
-        (
             lambda known: known.update(batches=[]),
-            "batches=[]: should be an instance of BatchConfig",
+            "batches=[]: should be an instance of",
         ),
     ],
 )
@@ -177,6 +167,7 @@ def test_a_recipe_from_a_file(tmp_path: Path) -> None:
     assert complaint(recipe, "smal") == (
         "unknown recipe 'smal': did you mean 'small'?; or give a run's config.json"
     )
+    assert "there are base, big" in complaint(recipe, "xyz")
 
 
 def test_fields_say_whether_they_may_change() -> None:
@@ -199,16 +190,13 @@ def test_a_name_is_one_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "both"),
-    [("wsj", (0.2, 0.2)), ("wsj-semi", (0.1, 0.1)), ("wsj-t2t", (0.2, 0.2))],
+    ("name", "rate"), [("wsj", 0.2), ("wsj-semi", 0.1), ("wsj-t2t", 0.2)]
 )
-def test_the_parsers_drop_weights_of_attention(
-    name: str, both: tuple[float, float]
-) -> None:
+def test_the_parsers_drop_weights_of_attention(name: str, rate: float) -> None:
     """The paper says so (section 6.3), of both settings, and gives no value."""
     model = recipe(name).model
     assert isinstance(model, TransformerConfig)
-    assert (model.dropout, model.attention_dropout) == both
+    assert model.dropout == model.attention_dropout == rate
 
 
 def test_no_translator_drops_weights_of_attention() -> None:
