@@ -25,6 +25,7 @@ from aiayn.analysis.probes import (
 )
 
 
+# book/1-paper/8-attention-visualizations.ipynb, cell word-pairs
 class WordPairs(NamedTuple):
     """Every two words of some sentences: one may look, the other may be looked at."""
 

@@ -29,6 +29,7 @@ from aiayn.errors import InputError
 from aiayn.synthetic.corpus import Pair
 
 
+# book/1-paper/8-attention-visualizations.ipynb, cell attention-examples
 @dataclass(frozen=True)
 class AttentionExample:
     """A synthetic pair, and where a model's heads looked as it read it."""
@@ -51,13 +52,10 @@ def read_examples(model: TrainedModel, pairs: Iterable[Pair]) -> list[AttentionE
         attention = attention_of(model, pair.source, pair.target)
         words = attention.source.words[:-1], attention.writes.words[:-1]
         if words != (pair.source_tokens, pair.target_tokens):
-            raise InputError(
-                f"{pair.source}: cut into other words than the corpus's;"
-                " train on its text"
-            )
-        examples.append(
-            AttentionExample(pair, {kind: attention.words(kind) for kind in KINDS})
-        )
+            fault = "cut into other words than the corpus's; train on its text"
+            raise InputError(f"{pair.source}: {fault}")
+        weights = {kind: attention.words(kind) for kind in KINDS}
+        examples.append(AttentionExample(pair, weights))
     return examples
 
 
@@ -249,6 +247,7 @@ def from_other_words(relation: Relation) -> Relation:
     ]
 
 
+# book/1-paper/8-attention-visualizations.ipynb, cell far-accuracy
 def accuracy_by_distance(
     by_distance: dict[int, list[AttentionExample]],
     name: str,
@@ -259,9 +258,8 @@ def accuracy_by_distance(
     shares = {}
     for span, examples in by_distance.items():
         relation = distant_dependency(name, span, to_head)
-        if cases := relation_cases(
-            examples, from_other_words(relation) if others else relation
-        ):
+        asked = from_other_words(relation) if others else relation
+        if cases := relation_cases(examples, asked):
             shares[span] = head_accuracy(cases)
     return shares
 

@@ -50,6 +50,37 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell write-checkpoint
+def write_checkpoint(
+    folder: Path,
+    description: Description,
+    vocabulary: Vocabulary | None,
+    tensors: dict[str, Any],
+) -> None:
+    """Write the files beside their folder, which is there only when all of them are."""
+    unfinished = folder.with_name(f".{folder.name}.part")
+    config = unfinished / "config.json"
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        config.write_text(json.dumps(description.to_dict(), indent=1))
+        if vocabulary is not None:
+            (unfinished / "vocabulary.model").write_bytes(vocabulary.model)
+        for name, content in tensors.items():
+            path = unfinished / f"{name}.safetensors"
+            save_file(content, path)
+            with contextlib.suppress(OSError):  # safetensors lets nobody else read it
+                shutil.copymode(config, path)
+        for path in [*unfinished.iterdir(), unfinished]:
+            flush(path)
+        os.rename(unfinished, folder)
+        flush(folder.parent)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        advice = "take another folder or make room"
+        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
+
+
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell save-checkpoint
 def save_checkpoint(
     folder: Path | str,
@@ -73,7 +104,6 @@ def save_checkpoint(
     if vocabulary is not None and len(vocabulary) != size:
         sizes = f"{size} tokens, the vocabulary {len(vocabulary)}"
         raise InputError(f"{folder}: the model has {sizes}; save each with its own")
-    unfinished = folder.with_name(f".{folder.name}.part")
     metadata = description or Description(model.config)
     if vocabulary is not None:
         sha256 = hashlib.sha256(vocabulary.model).hexdigest()
@@ -81,28 +111,7 @@ def save_checkpoint(
     tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
-    try:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        (unfinished / "config.json").write_text(
-            json.dumps(metadata.to_dict(), indent=1)
-        )
-        if vocabulary is not None:
-            (unfinished / "vocabulary.model").write_bytes(vocabulary.model)
-        for name, content in tensors.items():
-            save_file(content, unfinished / f"{name}.safetensors")
-            with contextlib.suppress(OSError):  # safetensors lets nobody else read it
-                shutil.copymode(
-                    unfinished / "config.json", unfinished / f"{name}.safetensors"
-                )
-        for path in [*unfinished.iterdir(), unfinished]:
-            flush(path)
-        os.rename(unfinished, folder)
-        flush(folder.parent)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        advice = "take another folder or make room"
-        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
+    write_checkpoint(folder, metadata, vocabulary, tensors)
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell list-checkpoints
