@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from aiayn.data.io import printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
@@ -27,6 +27,7 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_roundtrip
 from aiayn.training.checkpoint_metadata import Description, read_description
+from aiayn.training.tensor_files import read_header, read_tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell adam-tensors
@@ -178,58 +179,6 @@ def select_checkpoints(
         allowed = f"it may be 1 to {len(folders)} checkpoints here"
         raise InputError(f"{folder}: average={average}, but {allowed}")
     return folders[-average:], description
-
-
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-header
-DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
-
-
-def read_header(path: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a file's tensors; an InputError if they cannot be weights."""
-    shapes, allowed = {}, ", ".join(DTYPES)
-    try:
-        with safe_open(path, framework="pt") as file:
-            for name in file.keys():  # noqa: SIM118 (it is no dictionary)
-                tensor = file.get_slice(name)
-                shapes[name] = tuple(tensor.get_shape())
-                if (dtype := tensor.get_dtype()) not in DTYPES:
-                    fault = (
-                        f"{printable(name)} is of type {dtype}, not one of {allowed}"
-                    )
-                    raise InputError(f"{path}: {fault}; use another checkpoint")
-    except (OSError, SafetensorError) as error:
-        raise InputError(
-            f"{path}: damaged or not there ({error}); use the checkpoint before it"
-        ) from None
-    return shapes
-
-
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-tensors
-def read_tensors(
-    path: Path, expected: dict[str, torch.Size]
-) -> dict[str, torch.Tensor]:
-    """The tensors in a file, if they are finite, and have these names and shapes.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or something else than expected.
-    """
-    shapes = read_header(path)
-    for name in sorted(expected.keys() | shapes.keys()):
-        shape = shapes.get(name, "missing")
-        expected_shape = (
-            tuple(expected[name]) if name in expected else "not to be there"
-        )
-        if shape != expected_shape:
-            fault = f"is {shape}, but the configuration wants {expected_shape}"
-            raise InputError(f"{path}: {printable(name)} {fault}")
-    tensors = load_file(path)
-    for name in sorted(tensors):
-        if not tensors[name].isfinite().all():
-            fault = f"{name} has numbers that are not finite; use another checkpoint"
-            raise InputError(f"{path}: {fault}")
-    return tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell wanted-shapes
