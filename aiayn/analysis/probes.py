@@ -29,7 +29,6 @@ from aiayn.errors import InputError
 from aiayn.synthetic.corpus import Pair
 
 
-# book/1-paper/8-attention-visualizations.ipynb, cell attention-examples
 @dataclass(frozen=True)
 class AttentionExample:
     """A synthetic pair, and where a model's heads looked as it read it."""
@@ -40,13 +39,7 @@ class AttentionExample:
 
 
 def read_examples(model: TrainedModel, pairs: Iterable[Pair]) -> list[AttentionExample]:
-    """Let the model read the pairs, each with its right translation.
-
-    Raises
-    ------
-    InputError
-        If its pieces are not parts of the pairs' words.
-    """
+    """Read pairs with their translations; an `InputError` if cut into other words."""
     examples = []
     for pair in pairs:
         attention = attention_of(model, pair.source, pair.target)
@@ -240,14 +233,10 @@ def distant_dependency(name: str, span: int, to_head: bool = False) -> Relation:
 def from_other_words(relation: Relation) -> Relation:
     """All other words before the right one: who looks there without being the verb?"""
     return lambda pair: [
-        (i, right)
-        for query, right in relation(pair)
-        for i in range(right)
-        if i != query
+        (i, right) for who, right in relation(pair) for i in range(right) if i != who
     ]
 
 
-# book/1-paper/8-attention-visualizations.ipynb, cell far-accuracy
 def accuracy_by_distance(
     by_distance: dict[int, list[AttentionExample]],
     name: str,
