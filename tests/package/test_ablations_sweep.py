@@ -539,7 +539,7 @@ def test_each_row_gets_the_rate_that_fits_it(
     monkeypatch.setattr(Metrics, "validations", told)
     monkeypatch.setattr(
         aiayn.ablations.sweep,
-        "bleu",
+        "corpus_bleu",
         lambda *_: translated.append(1) or (1.0, "version:"),
     )
     how = {"rows": list(best), "seeds": 2, "rates": [0.5, 1.0, 2.0]}
