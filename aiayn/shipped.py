@@ -75,7 +75,7 @@ def cached_model(
         ) from None
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell pretrained
+# book/0-start/3-synthetic-corpus.ipynb, cell shipped-model
 WEIGHTS = Path(str(files("aiayn"))) / "weights"
 # Models that come with the package: the recipe of each, and what it learned.
 PRETRAINED = {
@@ -104,6 +104,7 @@ def shipped_model(
     return load_checkpoint([folder], description)
 
 
+# book/0-start/3-synthetic-corpus.ipynb, cell pretrained
 def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
     """A model that comes with the package; `Translator` takes the two.
 

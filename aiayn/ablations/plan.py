@@ -124,6 +124,7 @@ class SweepPlan:
         ]
         return sorted(jobs, key=lambda job: (job.config.seed, -job.flops))
 
+    # book/3-workshop/08-ablations-and-statistics.ipynb, cell plan-jobs
     def _wanted(
         self, kind: str, record: dict[str, Any]
     ) -> list[tuple[Row, int, float]]:
@@ -140,6 +141,5 @@ class SweepPlan:
         recipe = changed(self.recipe, optimizer={"rate_factor": rate})
         config = sweep_config(row, recipe, seed, self.scale, self.depth)
         test = self.test if seed else None
-        return SweepJob(
-            row.name, config, self.data, self.pair, test, self.folder / name
-        )
+        folder = self.folder / name
+        return SweepJob(row.name, config, self.data, self.pair, test, folder)

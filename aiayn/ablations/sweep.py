@@ -209,6 +209,37 @@ def run_all(
             raise
 
 
+# book/3-workshop/08-ablations-and-statistics.ipynb, cell sweep-settings
+def sweep_settings(
+    data: str, pair: str, scale: float, rates: Sequence[float], base: TrainingConfig
+) -> dict[str, Any]:
+    """What a record says of a sweep; one that goes on has to agree with it."""
+    settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
+    settings |= {"steps": base.steps, "batch_tokens": base.batches.tokens}
+    settings |= {n: getattr(base.optimizer, n) for n in ("warmup", "rate_factor")}
+    return settings | {
+        n: getattr(base.model, n) for n in ("vocabulary_size", "dropout", "N")
+    }
+
+
+# book/3-workshop/08-ablations-and-statistics.ipynb, cell run-plan
+def run_plan(
+    plan: SweepPlan,
+    record: dict[str, Any],
+    out: Path,
+    devices: Sequence[str | None],
+    progress: bool,
+) -> None:
+    """Do what the record lacks: the trials of rates, then the runs with the best."""
+    for kind in ("trials", "runs"):
+        if missing_jobs := plan.missing_jobs(kind, record):
+            record |= current_provenance()
+            save_record(out, record)
+            corpus = corpus_files(plan.data, plan.pair, plan.folder / "corpus")
+            jobs = [replace(job, data=corpus) for job in missing_jobs]
+            run_all(jobs, record, out, devices, progress, kind)
+
+
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell sweep
 def run_sweep(
     rows: str | Sequence[str],
@@ -241,26 +272,16 @@ def run_sweep(
         raise InputError(f"{counts}: must be 1 to 1,000")
     chosen, devices = choose_rows(rows), places(workers, workers_per_gpu, device)
     recipe = recipe or sweep_recipe(data)
-    base, *_ = [
-        sweep_config(row, recipe, 1, scale, depth) for row in (ROWS["base"], *chosen)
-    ]
+    wanted = ROWS["base"], *chosen
+    base, *_ = [sweep_config(row, recipe, 1, scale, depth) for row in wanted]
     tried = [multiple * base.optimizer.rate_factor for multiple in rates]
     test = "val" if data == "wmt14" else test_split(data)  # Table 3 is of newstest2013
     load_pairs(data, pair, test)  # before hours of work, not after them
-    settings = {"data": data, "pair": pair, "scale": scale, "rates": list(rates)}
-    settings |= {"steps": base.steps, "batch_tokens": base.batches.tokens}
-    settings |= {n: getattr(base.optimizer, n) for n in ("warmup", "rate_factor")}
-    settings |= {n: getattr(base.model, n) for n in ("vocabulary_size", "dropout", "N")}
+    settings = sweep_settings(data, pair, scale, rates, base)
     with workplace(out) as work:
         record = open_sweep(out, settings)
         plan = SweepPlan(
             chosen, data, pair, test, seeds, scale, depth, recipe, tried, work
         )
-        for kind in ("trials", "runs"):
-            if missing_jobs := plan.missing_jobs(kind, record):
-                record |= current_provenance()
-                save_record(out, record)
-                corpus = corpus_files(data, pair, work / "corpus")
-                jobs = [replace(job, data=corpus) for job in missing_jobs]
-                run_all(jobs, record, out, devices, progress, kind)
+        run_plan(plan, record, out, devices, progress)
     return record

@@ -38,8 +38,7 @@ def word_pairs(examples: Sequence[AttentionExample], kind: AttentionKind) -> Wor
     hits, cells, starts = [], list[int](), list[int]()
     cell_numbers = dict[tuple[int, str, str], int]()
     for example in examples:
-        keys = word_classes(example.pair)
-        queries = keys
+        keys = queries = word_classes(example.pair)
         if kind == "cross":
             translated = {j: keys[i] for i, j in reversed(example.pair.alignment)}
             n = len(example.pair.target_tokens)
@@ -48,10 +47,9 @@ def word_pairs(examples: Sequence[AttentionExample], kind: AttentionKind) -> Wor
         hits.append(F.one_hot(most, len(keys)).flatten(2).bool())
         starts.append(len(cells))
         for q, one in enumerate(queries):
-            cells += [
-                cell_numbers.setdefault((k - q, one, other), len(cell_numbers))
-                for k, other in enumerate(keys)
-            ]
+            for k, other in enumerate(keys):
+                alike = k - q, one, other
+                cells.append(cell_numbers.setdefault(alike, len(cell_numbers)))
     return WordPairs(torch.cat(hits, dim=-1), torch.tensor(cells), starts)
 
 

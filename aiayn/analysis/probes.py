@@ -39,25 +39,16 @@ class AttentionExample:
 
 
 def read_examples(model: TrainedModel, pairs: Iterable[Pair]) -> list[AttentionExample]:
-    """Let the model read the pairs, each with its right translation.
-
-    Raises
-    ------
-    InputError
-        If its pieces are not parts of the pairs' words.
-    """
+    """Read pairs with their translations; an `InputError` if cut into other words."""
     examples = []
     for pair in pairs:
         attention = attention_of(model, pair.source, pair.target)
         words = attention.source.words[:-1], attention.writes.words[:-1]
         if words != (pair.source_tokens, pair.target_tokens):
-            raise InputError(
-                f"{pair.source}: cut into other words than the corpus's;"
-                " train on its text"
-            )
-        examples.append(
-            AttentionExample(pair, {kind: attention.words(kind) for kind in KINDS})
-        )
+            fault = "cut into other words than the corpus's; train on its text"
+            raise InputError(f"{pair.source}: {fault}")
+        weights = {kind: attention.words(kind) for kind in KINDS}
+        examples.append(AttentionExample(pair, weights))
     return examples
 
 
@@ -242,10 +233,7 @@ def distant_dependency(name: str, span: int, to_head: bool = False) -> Relation:
 def from_other_words(relation: Relation) -> Relation:
     """All other words before the right one: who looks there without being the verb?"""
     return lambda pair: [
-        (i, right)
-        for query, right in relation(pair)
-        for i in range(right)
-        if i != query
+        (i, right) for who, right in relation(pair) for i in range(right) if i != who
     ]
 
 
@@ -259,9 +247,8 @@ def accuracy_by_distance(
     shares = {}
     for span, examples in by_distance.items():
         relation = distant_dependency(name, span, to_head)
-        if cases := relation_cases(
-            examples, from_other_words(relation) if others else relation
-        ):
+        asked = from_other_words(relation) if others else relation
+        if cases := relation_cases(examples, asked):
             shares[span] = head_accuracy(cases)
     return shares
 

@@ -36,10 +36,10 @@ from aiayn.cli.train import (
 from aiayn.data.batching import check_shares
 from aiayn.device import find_device, training_dtype
 from aiayn.errors import InputError
+from aiayn.training.initialization import describe_run, starting_point
 from aiayn.training.progress import Progress
 from aiayn.training.run_folder import check_folder, check_run
 from aiayn.training.trained_run import TrainedRun
-from aiayn.training.trainer import describe_run, starting_point
 
 
 # book/5-launch/1-launch.ipynb, cell launch-job

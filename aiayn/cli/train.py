@@ -25,6 +25,7 @@ from aiayn.device import keep_heap
 from aiayn.errors import InputError, NotFetched
 from aiayn.training.checkpoint_metadata import kind_of
 from aiayn.training.distributed import WorkerLost
+from aiayn.training.initialization import InitialModel, StartingPoint
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.preprocess import Corpus, prepare_corpus
 from aiayn.training.progress import Progress
@@ -33,12 +34,7 @@ from aiayn.training.recipes import recipe as find_recipe
 from aiayn.training.resume import newest_checkpoint, resumable_description
 from aiayn.training.run_folder import check_folder
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
-from aiayn.training.trainer import (
-    InitialModel,
-    StartingPoint,
-    TrainingResult,
-    train_model,
-)
+from aiayn.training.trainer import TrainingResult, train_model
 from aiayn.translation.api import example, initial
 
 # book/5-launch/1-launch.ipynb, cell train-options

@@ -199,6 +199,22 @@ def unfinished_rows(
     return stay
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell collect-ended
+def collect_ended(
+    results: list[BeamHypotheses],
+    active: list[int],
+    prefixes: Int[Tensor, "batch candidates length"],
+    scores: Float[Tensor, "batch candidates"],
+    ended: Bool[Tensor, "batch candidates"],
+) -> None:
+    """Give each sentence its hypotheses that have ended now."""
+    where = ended.nonzero(as_tuple=True)
+    rows, tokens, scores_there = where[0], prefixes[where], scores[where]
+    found = zip(rows.tolist(), tokens.tolist(), scores_there.tolist(), strict=True)
+    for row, hypothesis, log_p in found:
+        results[active[row]].add(hypothesis[1:], log_p)
+
+
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell beam-search
 @torch.inference_mode()
 def beam_search(
@@ -212,13 +228,8 @@ def beam_search(
     `source` holds sentences with their ends, padded; what comes out for one does not
     depend on the others. `allowed_tokens` is told which sentences are still searched,
     by their rows in the batch, and the prefixes of each; it answers which tokens may
-    follow.
-
-    Returns
-    -------
-    list of list of Hypothesis
-        For each sentence its `n_best` hypotheses, best first; fewer where fewer end
-        within the limit.
+    follow. Gives each sentence's `n_best` hypotheses, best first; fewer where fewer end
+    within the limit.
     """
     words = (source != PAD_ID).sum(dim=1) - 1  # the end token is not counted
     limits = (words + search.extra_length).clamp(min=1, max=model.config.max_positions)
@@ -236,21 +247,12 @@ def beam_search(
         prefixes = prefixes.flatten(0, 1)[origin]
         prefixes = torch.cat([prefixes, token.unsqueeze(-1)], dim=-1)
         ended = token == EOS_ID
-        ended_at = (ended & best.isfinite()).nonzero(as_tuple=True)
-        for row, tokens, log_p in zip(
-            ended_at[0].tolist(),
-            prefixes[ended_at].tolist(),
-            best[ended_at].tolist(),
-            strict=True,
-        ):
-            results[active[row]].add(tokens[1:], log_p)
+        collect_ended(results, active, prefixes, best, ended & best.isfinite())
         live = best.masked_fill(ended, -torch.inf)
         live, kept = live.topk(min(search.beam, live.shape[1]), dim=-1)
         prefixes = prefixes.gather(1, kept.unsqueeze(-1).expand(-1, -1, length + 1))
-        rows, stay = (
-            origin.gather(1, kept),
-            unfinished_rows(results, active, prefixes, live),
-        )
+        rows = origin.gather(1, kept)
+        stay = unfinished_rows(results, active, prefixes, live)
         if not stay:
             break
         # To move a few sentences costs more than to compute them.

@@ -7,7 +7,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell split-hyphens
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -121,26 +121,18 @@ def bleu_by_variant(
     dict of str to Score
         By variant: `sacrebleu` (13a, cased), `sacrebleu-intl`, `paper` (section 6.1:
         plain punctuation, Moses tokenizer, hyphens split) and `tokenised-lowercased`
-        (Multi30k: Wu et al. 2021).
-
-    Raises
-    ------
-    InputError
-        As `check_lines` and `check_language` do.
+        (Multi30k: Wu et al. 2021). `check_lines` and `check_language` raise errors.
     """
     check_lines(translations, references)
     check_language(language)
     intl = sacrebleu.metrics.BLEU(tokenize="intl", force=True)
     value = float(intl.corpus_score(translations, [references]).score)
     moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
-    paper = (
-        tokenize_like_paper(translations, language),
-        tokenize_like_paper(references, language),
-    )
-    multi30k = (
-        tokenize_like_multi30k(translations, language),
-        tokenize_like_multi30k(references, language),
-    )
+
+    def both(tokenize: Callable[..., list[str]]) -> tuple[list[str], list[str]]:
+        return tokenize(translations, language), tokenize(references, language)
+
+    paper, multi30k = both(tokenize_like_paper), both(tokenize_like_multi30k)
     scores = [
         BleuScore("sacrebleu", *corpus_bleu(translations, references)),
         BleuScore("sacrebleu-intl", value, str(intl.get_signature())),

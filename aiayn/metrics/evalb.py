@@ -58,25 +58,15 @@ def crossings(gold: list[Bracket], parsed: list[Bracket]) -> int:
 # book/3-workshop/11-trees-and-parsing.ipynb, cell bracket-scores
 @dataclass(frozen=True)
 class BracketScores:
-    """What EVALB counts; the shares are per cent.
+    """What EVALB counts; the shares are per cent."""
 
-    Attributes
-    ----------
-    sentences, skipped, complete : int
-        Those that were compared, those that could not be, those of which all brackets
-        match.
-    gold, parsed, matched, crossing : int
-        Brackets of the gold trees, of the parses, in both; those of parses that cross
-        one of the gold tree.
-    """
-
-    sentences: int
-    skipped: int
-    gold: int
-    parsed: int
-    matched: int
-    complete: int
-    crossing: int
+    sentences: int  # that were compared
+    skipped: int  # that could not be compared
+    gold: int  # brackets of the gold trees
+    parsed: int  # brackets of the parses
+    matched: int  # brackets in both
+    complete: int  # sentences of which all brackets match
+    crossing: int  # brackets of parses that cross one of the gold tree
 
     @property
     def precision(self) -> float:

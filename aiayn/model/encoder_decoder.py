@@ -128,6 +128,7 @@ class EncoderDecoder(nn.Module):
         """Feed the newest target tokens, and score the next one."""
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
+    # book/3-workshop/10-attention-scores.ipynb, cell teacher-forcing
     def layers(self) -> list[nn.Module]:
         """The parts that are worth compiling, one by one."""
         return list(self.children())
@@ -143,10 +144,8 @@ class EncoderDecoder(nn.Module):
     ) -> Float[Tensor, "batch m vocabulary"]:
         """Score every next token after every prefix of the target (teacher forcing)."""
         if len(source) != len(target):
-            raise ValueError(
-                f"{len(source)} sources, {len(target)} targets:"
-                " row k must translate row k"
-            )
+            counts = f"{len(source)} sources, {len(target)} targets"
+            raise ValueError(f"{counts}: row k must translate row k")
         return self.logits(self.decode(target, self.encode(source), source))
 
 

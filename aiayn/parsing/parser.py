@@ -142,8 +142,7 @@ class Parser:
     ) -> list[list[Parse]]:
         """Each sentence's `n` best parses, best first; none if it is empty or too long.
 
-        A sentence is a text, which is then tokenized, or a list of its words.
-        Warnings count the sentences that came `before` these, too.
+        A sentence is a text or a list of words; warnings count those `before`, too.
         """
         model, vocabulary = self.translator.model, self.translator.vocabulary
         check_list(sentences)

@@ -65,21 +65,11 @@ LONGEST_RUN = 12  # opening brackets one behind the other, with no word between 
 
 
 class ParserState(NamedTuple):
-    """How far the beginning of a linearised tree has come.
+    """How far the beginning of a linearised tree has come."""
 
-    Attributes
-    ----------
-    due : tuple of int
-        The closing brackets that are still to come, the next one last.
-    words : int
-        How many words have no part of speech yet.
-    run : int
-        How many opening brackets it ends with.
-    """
-
-    due: tuple[int, ...]
-    words: int
-    run: int = 0
+    due: tuple[int, ...]  # the closing brackets still to come, the next one last
+    words: int  # how many words have no part of speech yet
+    run: int = 0  # how many opening brackets it ends with
 
     def advance(self, token: int, trees: TreeVocabulary) -> "ParserState":
         """With one more token."""
@@ -150,6 +140,7 @@ class TreeConstraint:
         self.states = states
         return torch.stack(self.masks)[mask_indices].to(prefixes.device)
 
+    # book/3-workshop/11-trees-and-parsing.ipynb, cell mask-index
     def mask_index(self, following: tuple[bool, bool, int, bool]) -> int:
         """The number of the mask that allows this; there are few different ones."""
         if following not in self.mask_indices:

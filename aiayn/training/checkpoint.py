@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from aiayn.data.io import printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
@@ -27,6 +27,7 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_roundtrip
 from aiayn.training.checkpoint_metadata import Description, read_description
+from aiayn.training.tensor_files import read_header, read_tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell adam-tensors
@@ -48,6 +49,37 @@ def flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell write-checkpoint
+def write_checkpoint(
+    folder: Path,
+    description: Description,
+    vocabulary: Vocabulary | None,
+    tensors: dict[str, Any],
+) -> None:
+    """Write the files beside their folder, which is there only when all of them are."""
+    unfinished = folder.with_name(f".{folder.name}.part")
+    config = unfinished / "config.json"
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        config.write_text(json.dumps(description.to_dict(), indent=1))
+        if vocabulary is not None:
+            (unfinished / "vocabulary.model").write_bytes(vocabulary.model)
+        for name, content in tensors.items():
+            path = unfinished / f"{name}.safetensors"
+            save_file(content, path)
+            with contextlib.suppress(OSError):  # safetensors lets nobody else read it
+                shutil.copymode(config, path)
+        for path in [*unfinished.iterdir(), unfinished]:
+            flush(path)
+        os.rename(unfinished, folder)
+        flush(folder.parent)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        advice = "take another folder or make room"
+        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell save-checkpoint
@@ -73,7 +105,6 @@ def save_checkpoint(
     if vocabulary is not None and len(vocabulary) != size:
         sizes = f"{size} tokens, the vocabulary {len(vocabulary)}"
         raise InputError(f"{folder}: the model has {sizes}; save each with its own")
-    unfinished = folder.with_name(f".{folder.name}.part")
     metadata = description or Description(model.config)
     if vocabulary is not None:
         sha256 = hashlib.sha256(vocabulary.model).hexdigest()
@@ -81,28 +112,7 @@ def save_checkpoint(
     tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
-    try:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        (unfinished / "config.json").write_text(
-            json.dumps(metadata.to_dict(), indent=1)
-        )
-        if vocabulary is not None:
-            (unfinished / "vocabulary.model").write_bytes(vocabulary.model)
-        for name, content in tensors.items():
-            save_file(content, unfinished / f"{name}.safetensors")
-            with contextlib.suppress(OSError):  # safetensors lets nobody else read it
-                shutil.copymode(
-                    unfinished / "config.json", unfinished / f"{name}.safetensors"
-                )
-        for path in [*unfinished.iterdir(), unfinished]:
-            flush(path)
-        os.rename(unfinished, folder)
-        flush(folder.parent)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        advice = "take another folder or make room"
-        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
+    write_checkpoint(folder, metadata, vocabulary, tensors)
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell list-checkpoints
@@ -169,58 +179,6 @@ def select_checkpoints(
         allowed = f"it may be 1 to {len(folders)} checkpoints here"
         raise InputError(f"{folder}: average={average}, but {allowed}")
     return folders[-average:], description
-
-
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-header
-DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
-
-
-def read_header(path: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a file's tensors; an InputError if they cannot be weights."""
-    shapes, allowed = {}, ", ".join(DTYPES)
-    try:
-        with safe_open(path, framework="pt") as file:
-            for name in file.keys():  # noqa: SIM118 (it is no dictionary)
-                tensor = file.get_slice(name)
-                shapes[name] = tuple(tensor.get_shape())
-                if (dtype := tensor.get_dtype()) not in DTYPES:
-                    fault = (
-                        f"{printable(name)} is of type {dtype}, not one of {allowed}"
-                    )
-                    raise InputError(f"{path}: {fault}; use another checkpoint")
-    except (OSError, SafetensorError) as error:
-        raise InputError(
-            f"{path}: damaged or not there ({error}); use the checkpoint before it"
-        ) from None
-    return shapes
-
-
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-tensors
-def read_tensors(
-    path: Path, expected: dict[str, torch.Size]
-) -> dict[str, torch.Tensor]:
-    """The tensors in a file, if they are finite, and have these names and shapes.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or something else than expected.
-    """
-    shapes = read_header(path)
-    for name in sorted(expected.keys() | shapes.keys()):
-        shape = shapes.get(name, "missing")
-        expected_shape = (
-            tuple(expected[name]) if name in expected else "not to be there"
-        )
-        if shape != expected_shape:
-            fault = f"is {shape}, but the configuration wants {expected_shape}"
-            raise InputError(f"{path}: {printable(name)} {fault}")
-    tensors = load_file(path)
-    for name in sorted(tensors):
-        if not tensors[name].isfinite().all():
-            fault = f"{name} has numbers that are not finite; use another checkpoint"
-            raise InputError(f"{path}: {fault}")
-    return tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell wanted-shapes

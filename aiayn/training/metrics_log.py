@@ -104,6 +104,12 @@ class Metrics:
                 f"{self.path}: cannot be written ({error}); make room, then resume"
             ) from None
 
+    def close(self) -> None:
+        """Write TensorBoard's files to the end: its thread runs behind."""
+        if self.writer is not None:
+            self.writer.close()
+
+    # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell metrics-lines
     def lines(self) -> list[dict[str, Any]]:
         """All whole lines."""
         return read_lines(self.path)
@@ -127,11 +133,6 @@ class Metrics:
         """Validation perplexity by step."""
         lines = [line for line in self.lines() if VALIDATED in line]
         return {line["step"]: line[VALIDATED] for line in lines}
-
-    def close(self) -> None:
-        """Write TensorBoard's files to the end: its thread runs behind."""
-        if self.writer is not None:
-            self.writer.close()
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell best
@@ -187,16 +188,15 @@ class Meter:
         """Minutes of training so far, with those of earlier sessions."""
         return (time.monotonic() - self.began) / 60
 
+    # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell meter-line
     def add(
         self, losses: dict[str, float], global_batch: GlobalBatch, flops: float
     ) -> None:
         """Count a step: what it found, on which batch, with how many operations."""
         now = time.monotonic()
         values = {"loss": losses["loss"], "nll": losses["nll"], "flops": flops}
-        values |= {
-            "seconds": now - self.last,
-            "target_tokens": global_batch.target_tokens,
-        }
+        values |= {"seconds": now - self.last}
+        values |= {"target_tokens": global_batch.target_tokens}
         values |= {"tokens": global_batch.tokens, "positions": global_batch.positions}
         for key, value in values.items():
             self.sums[key] = self.sums.get(key, 0.0) + value

@@ -16,8 +16,9 @@ from aiayn.base_config import differences
 from aiayn.data.io import printable
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
-from aiayn.training.checkpoint import read_tensors, saved_steps
+from aiayn.training.checkpoint import saved_steps
 from aiayn.training.checkpoint_metadata import Description, read_description
+from aiayn.training.tensor_files import read_tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell same-training

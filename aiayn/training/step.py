@@ -115,12 +115,8 @@ def training_step(
 
     `scaler` is `gradient_scaler`'s, `dtype` that of products. Flags of `stop_flags`
     come back summed over all workers, which wait for each other, and for a GPU, only
-    then.
-
-    Raises
-    ------
-    NotFinite
-        If the loss or the gradient is not finite; the weights are then as they were.
+    then. If the loss or the gradient is not finite, the weights stay as they were, and
+    there is a `NotFinite`.
     """
     objective.train()
     sums = accumulate_gradients(
@@ -138,11 +134,9 @@ def training_step(
     finite = math.isfinite(gradient_norm)
     # A large factor can be halved.
     if not math.isfinite(loss) or not (finite or scaler.get_scale() > 1):
+        found = f"the loss is {loss}, the gradient {gradient_norm}"
         pairs = " ".join(map(str, (global_batch.indices[:8] + 1).tolist()))
-        raise NotFinite(
-            f"step {step}: the loss is {loss}, the gradient {gradient_norm},"
-            f" on the pairs {pairs} …"
-        )
+        raise NotFinite(f"step {step}: {found}, on the pairs {pairs} …")
     set_rate(optimizer, rate := config.rate(step))
     if finite:
         optimizer.step()

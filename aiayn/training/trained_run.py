@@ -73,6 +73,7 @@ class TrainedRun:
         model, vocabulary = load_checkpoint(self.checkpoints, self.description)
         return model.to(chosen), vocabulary
 
+    # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell trained-on
     def trained_on(
         self, data: str | None = None, pair: str | None = None
     ) -> tuple[str, str]:

@@ -7,40 +7,38 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/3-workshop/05-distributed-training.ipynb, cell imports
 import math
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from aiayn.base_config import changed, settings
 from aiayn.complexity.flops import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares
 from aiayn.data.corpora import Pairs
-from aiayn.data.vocabulary import Vocabulary
 from aiayn.device import check_system, fast_products, training_dtype
-from aiayn.errors import InputError
-from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
-from aiayn.model.registry import build, check_roundtrip
-from aiayn.training.checkpoint_metadata import Description
+from aiayn.model.encoder_decoder import EncoderDecoder
+from aiayn.model.registry import build
 from aiayn.training.distributed import Workers, join_workers
+from aiayn.training.initialization import (
+    InitialModel,
+    StartingPoint,
+    check_config,
+    corpus_facts,
+    describe_run,
+    prepare_run_corpus,
+    shared_facts,
+    starting_point,
+)
 from aiayn.training.loader import prefetch, training_batches, validation_batches
 from aiayn.training.metrics_log import Meter, should_stop_early
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
-from aiayn.training.preprocess import Corpus, prepare_corpus, vocabulary_config
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import TrainingConfig, VocabularyConfig
-from aiayn.training.resume import (
-    check_same_training,
-    newest_checkpoint,
-    resumable_description,
-)
+from aiayn.training.recipes import OptimizerConfig, TrainingConfig
 from aiayn.training.run_folder import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
@@ -104,13 +102,11 @@ class Trainer:
         if step % LOG_STEPS == 0:
             self.meter.clear()
 
+    # book/3-workshop/05-distributed-training.ipynb, cell save-and-validate
     def save(self, step: int, due: bool) -> None:
         """Write a checkpoint; one that is not `due` is for a training that stops."""
-        scaler, sums, minutes = (
-            self.scaler.state_dict(),
-            self.meter.sums,
-            self.meter.minutes,
-        )
+        minutes, sums = self.meter.minutes, self.meter.sums
+        scaler = self.scaler.state_dict()
         self.run.save(step, minutes, self.model, self.optimizer, due, scaler, sums)
 
     def validate(self, step: int, batches: list[Batch]) -> float:
@@ -119,10 +115,9 @@ class Trainer:
         loss = validation_loss(self.model, batches, self.workers, self.dtype)
         perplexity = math.exp(min(700, loss))
         self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
-        vocabulary, source = self.run.vocabulary, batches[len(batches) // 2].source[0]
-        self.progress.checkpoint(
-            step, minutes, perplexity, self.model, vocabulary, source
-        )
+        model, vocabulary = self.model, self.run.vocabulary
+        source = batches[len(batches) // 2].source[0]
+        self.progress.checkpoint(step, minutes, perplexity, model, vocabulary, source)
         self.meter.pause()
         return perplexity
 
@@ -234,168 +229,23 @@ class Trainer:
         return TrainingResult(not results["stopped"], step, saved, perplexity)
 
 
-# book/3-workshop/05-distributed-training.ipynb, cell prepare-run
-# A trained model goes on with other text at this share of the learning rate.
-FINE_TUNING_RATE = 0.1
+# book/3-workshop/05-distributed-training.ipynb, cell build-model
+def build_model(start: StartingPoint, device: torch.device) -> EncoderDecoder:
+    """The model to be trained, with weights from the seed or from `init`."""
+    torch.manual_seed(start.config.seed)  # of the first weights
+    model = build(start.config.model).to(device)
+    if start.init:
+        model.load_state_dict(start.init.model.state_dict())
+    return model
 
 
-@dataclass(frozen=True)
-class InitialModel:
-    """The model that a training begins with, instead of a new one."""
-
-    model: EncoderDecoder
-    vocabulary: Vocabulary | None  # None: one is learned
-    name: str  # for the record
-    steps: int = 0  # that it was trained for
-
-    def adapt(self, config: TrainingConfig) -> TrainingConfig:
-        """The recipe with this model's shape and vocabulary, as `adapt_config`."""
-        check_roundtrip(self.model)
-        kind = vocabulary_config(self.vocabulary) if self.vocabulary else None
-        return adapt_config(config, self.model.config, self.steps, kind)
-
-
-def adapt_config(
-    config: TrainingConfig,
-    shape: ModelConfig,
-    steps: int,
-    kind: VocabularyConfig | None,
-) -> TrainingConfig:
-    """A recipe with another shape, but its own dropout, and the kind of a vocabulary.
-
-    Its rate falls on from so many steps, at a tenth, unless `steps_before` says how it
-    goes on.
-    """
-    shape = replace(shape, dropout=config.model.dropout)
-    config = replace(config, model=shape, vocabulary=kind or config.vocabulary)
-    optimizer = config.optimizer
-    if optimizer.steps_before or not steps:
-        return config
-    rate = optimizer.rate_factor * FINE_TUNING_RATE
-    return replace(
-        config, optimizer=replace(optimizer, steps_before=steps, rate_factor=rate)
-    )
-
-
-# book/3-workshop/05-distributed-training.ipynb, cell beginning
-@dataclass(frozen=True)
-class StartingPoint:
-    """What a training begins with, or goes on with."""
-
-    config: TrainingConfig  # the recipe, with the shape of `init`
-    last: Path | None = None  # the checkpoint that it goes on from
-    was: Description | None = None  # what that says of itself
-    init: InitialModel | None = None  # else the model that it begins with
-    name: str | None = None  # of the `init` with which it began
-
-    @property
-    def vocabulary(self) -> Vocabulary | Path | None:
-        """Known already, or None: it is learned."""
-        if self.last is not None:
-            return self.last / "vocabulary.model"
-        return self.init.vocabulary if self.init else None
-
-
-def starting_point(
-    config: TrainingConfig,
-    out: Path,
-    resume: bool,
-    init: Callable[[], InitialModel] | None,
-) -> StartingPoint:
-    """What a training into a folder begins with.
-
-    One that goes on needs nothing of its `init` any more: its checkpoint has it all.
-    """
-    last = newest_checkpoint(out) if resume or restarted(out) else None
-    if last is None:
-        start = init() if init else None
-        config = start.adapt(config) if start else config
-        return StartingPoint(config, init=start, name=start.name if start else None)
-    was = resumable_description(last)
-    if was.training and not config.batches.micro_batches:
-        # With another number, dropout would be another.
-        config = changed(
-            config, batches={"micro_batches": was.training.batches.micro_batches}
-        )
-    if was.init is not None:
-        assert was.training
-        steps = was.training.optimizer.steps_before
-        config = adapt_config(config, was.model, steps, was.training.vocabulary)
-    elif init:
-        fault = "the run began with a new model, not with the one that is named now"
-        raise InputError(f"{out}: {fault}; leave that out, or choose another")
-    return StartingPoint(config, last, was, name=was.init)
-
-
-# book/3-workshop/05-distributed-training.ipynb, cell prepare-once
-def prepare_run_corpus(
-    run: Run,
-    start: StartingPoint,
-    data: str | tuple[Pairs, Pairs],
-    pair: str | None,
-    progress: bool,
-) -> Corpus:
-    """`prepare_corpus` with the known vocabulary, or the one that rank 0 wrote."""
-    path, vocabulary = run.folder / "vocabulary.model", start.vocabulary
-    if vocabulary is None and not run.writes:
-        vocabulary = path
-    corpus = prepare_corpus(start.config, data, pair, vocabulary, progress)
-    if run.writes:
-        corpus.vocabulary.save(path)
-    return corpus
-
-
-def corpus_facts(corpus: Corpus) -> dict[str, Any]:
-    """What tells the texts of a training from others, and how much of them it reads."""
-    vocabulary, left_out = corpus.train, corpus.train.dropped + corpus.train.unequal
-    found = {"corpus": vocabulary.folder.name, "valid": corpus.valid.folder.name}
-    return found | {"pairs": len(vocabulary), "left_out": left_out}
-
-
-# book/3-workshop/05-distributed-training.ipynb, cell settings
-def describe_run(
-    start: StartingPoint, data: str | tuple[Pairs, Pairs], pair: str | None
-) -> Description:
-    """What a run is made with; an InputError if its checkpoint says otherwise.
-
-    So that is found out before any text is read; texts are compared later.
-    """
-    versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
-    versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
-    description = Description(
-        start.config.model,
-        start.config,
-        data=data if isinstance(data, str) else None,
-        pair=pair,
-        init=start.name,
-        versions=versions,
-    )
-    if start.last and start.was:
-        was = start.was
-        same_texts = replace(description, corpus=was.corpus, valid=was.valid)
-        check_same_training(start.last, was, same_texts)
-    return description
-
-
-def shared_facts(
-    description: Description, start: StartingPoint, out: Path
-) -> dict[str, Any]:
-    """What all workers of a training have to be told alike."""
-    # A text or a model may have another name on each machine.
-    alike = replace(description, data=None, init=None, versions=None)
-    facts = {n.removeprefix("training."): v for n, v in settings(alike).items()}
-    last = start.last.name if start.last else None
-    return {**facts, "out": str(out), "goes on from": last}
-
-
-def check_config(config: TrainingConfig) -> None:
-    """Refuse what could not be saved after hours of work; warn of a rate left high."""
-    with torch.device("meta"):
-        check_roundtrip(build(config.model))
-    if (cooldown := config.optimizer.cooldown) and config.minutes is not None:
-        falls = f"the rate falls in the last {cooldown:,} of {config.steps:,}"
-        ends = f"not if {config.minutes:g} minutes end the training before"
-        warnings.warn(f"{falls} steps, {ends}; give fewer steps", stacklevel=3)
+def build_optimizer(
+    model: EncoderDecoder, config: OptimizerConfig, dtype: torch.dtype
+) -> torch.optim.Optimizer:
+    """Muon where the recipe asks for it, or else Adam."""
+    if config.muon:
+        return Muon(model, dtype, config.weight_decay)
+    return make_optimizer(model)
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell train
@@ -433,20 +283,10 @@ def train_model(
         )
         workers.agree("text", texts := corpus_facts(corpus))
         workers.connect()
-        torch.manual_seed(config.seed)  # of the first weights
-        model = build(config.model).to(workers.device)
-        if start.init:
-            model.load_state_dict(start.init.model.state_dict())
-        dtype, optimizer_config = (
-            training_dtype(workers.device, config.bfloat16),
-            config.optimizer,
-        )
-        muon = optimizer_config.muon and Muon(
-            model, dtype, optimizer_config.weight_decay
-        )
-        optimizer = muon or make_optimizer(model)
-        description = replace(description, **texts)
-        run.begin(model, optimizer, corpus.vocabulary, description)
+        model = build_model(start, workers.device)
+        dtype = training_dtype(workers.device, config.bfloat16)
+        optimizer = build_optimizer(model, config.optimizer, dtype)
+        run.begin(model, optimizer, corpus.vocabulary, replace(description, **texts))
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # one program for all layers and all lengths
         batches = training_batches(corpus, config, workers)

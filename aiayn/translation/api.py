@@ -24,11 +24,12 @@ from aiayn.device import find_device
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
+from aiayn.training.initialization import InitialModel
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
 from aiayn.training.trained_run import TrainedRun
-from aiayn.training.trainer import InitialModel, TrainingResult, train_model
+from aiayn.training.trainer import TrainingResult, train_model
 from aiayn.translation.translator import Translator
 
 SomePairs = Pairs | Iterable[tuple[str, str]]
@@ -125,9 +126,11 @@ def initial(init: Start, config: TrainingConfig) -> tuple[InitialModel, str]:
 
 # book/3-workshop/13-training-api.ipynb, cell begin-with
 def deferred_initial(
-    init: Start, config: TrainingConfig, shown: Progress
-) -> Callable[[], InitialModel]:
+    init: Start | None, config: TrainingConfig, shown: Progress
+) -> Callable[[], InitialModel] | None:
     """`initial`, for a run that begins; one that goes on will not call it."""
+    if init is None:
+        return None
 
     def load_initial() -> InitialModel:
         start, message = initial(init, config)
@@ -153,36 +156,19 @@ def train(
     tensorboard: bool = False,
     compile: bool = False,
 ) -> Translator:
-    """Train a model to translate (section 5).
+    """Train a model to translate (section 5); if interrupted, give what it has by then.
 
-    A training that is interrupted gives what it has by then.
-
-    Parameters
-    ----------
-    recipe, pairs, pair
-        How; sentences with translations, or a corpus or folder by name, and its
-        languages, source first.
-    valid
-        Pairs to validate on: unless given, the corpus's own `val`, or a twentieth of
-        the pairs, at most 1,000 sentences, held out.
-    out, init
-        A new folder for the run, a temporary one unless given; what to begin with: a
-        run's folder, a `Translator`, a model, or a model with its vocabulary. Its shape
-        and vocabulary are kept.
-    device, on_log, progress
-        Where, a GPU if there is one; is called with each line of the metrics; whether a
-        bar is shown.
-    resume : bool
-        Go on with the run in `out`.
-    tensorboard, compile : bool
-        Write TensorBoard's files, too; have torch compile the layers, which
-        pays for wide models on a GPU.
+    `recipe` says how. `pairs` are sentence pairs, or a corpus or folder by name, with
+    its languages in `pair`, source first. `valid` are pairs to validate on; unless
+    given, the corpus's own `val`, or a twentieth of the pairs, at most 1,000, held out.
+    The run is in `out`, or a temporary folder; `resume` goes on with it. `init` is what
+    to begin with: a run's folder, a `Translator`, a model, or a model with its
+    vocabulary; shape and vocabulary are kept. `device` is a GPU, if any. `on_log` gets
+    each line of the metrics, `progress` shows a bar, `tensorboard` writes its files,
+    and `compile` compiles the layers, which pays for wide models on a GPU.
     """
-    config, shown = (
-        checked_config(recipe, out, resume),
-        Progress(progress, on_log, example),
-    )
-    start = None if init is None else deferred_initial(init, config, shown)
+    config = checked_config(recipe, out, resume)
+    shown = Progress(progress, on_log, example)
     data, pair = training_texts(pairs, valid, pair, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
@@ -194,7 +180,7 @@ def train(
             resume=resume,
             tensorboard=tensorboard,
             compile=compile,
-            init=start,
+            init=deferred_initial(init, config, shown),
             device=device,
             progress=shown,
         )

@@ -71,6 +71,7 @@ class Translation:
         return self.tokens[-1:] == [EOS_ID]
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell distinct
 def incomplete(translations: list[list[Translation]], before: int = 0) -> list[int]:
     """Which sentences' best translations have no end; `before` came earlier."""
     numbered = enumerate(translations, start=before + 1)

@@ -38,7 +38,6 @@ from aiayn.training import load_checkpoint, recipe
 from aiayn.training.checkpoint import (
     expected_shapes,
     list_checkpoints,
-    read_tensors,
     save_checkpoint,
 )
 from aiayn.training.checkpoint_metadata import Description, read_description
@@ -46,6 +45,7 @@ from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
 from aiayn.training.run_folder import Run, prune_checkpoints
 from aiayn.training.step import Objective, training_step
+from aiayn.training.tensor_files import read_tensors
 from aiayn.translation import Translator
 
 

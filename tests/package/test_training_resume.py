@@ -42,10 +42,10 @@ from aiayn.data import train_vocabulary
 from aiayn.training import TrainingConfig, load_checkpoint, train_model
 from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.checkpoint_metadata import read_description
+from aiayn.training.initialization import InitialModel
 from aiayn.training.resume import newest_checkpoint
 from aiayn.training.run_folder import stop_signals
 from aiayn.training.step import training_step
-from aiayn.training.trainer import InitialModel
 from aiayn.translation.api import initial
 
 # Thirty steps, twelve or so an epoch, a checkpoint and a line of metrics every five.

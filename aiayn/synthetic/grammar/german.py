@@ -94,6 +94,7 @@ def adverbial(adverb: Adverb | Place | None, clause: Clause, slot: str) -> Words
     ]
 
 
+# book/4-synthetic-corpus/2-two-grammars.ipynb, cell relative-clause
 def comma() -> Word:
     """One of two in a row, or before the final mark, goes (`finish_sentence`)."""
     return Word(",", "", ())

@@ -83,6 +83,11 @@ NOUN_TABLE = {
         bird birds m Vogel Vogels Vögel; eagle eagles m Adler Adlers Adler; goose geese
         f Gans Gans Gänse; pigeon pigeons f Taube Taube Tauben; hen hens n Huhn Huhns
         Hühner""",
+}
+
+
+# book/4-synthetic-corpus/1-lexicon.ipynb, cell noun-table-food
+NOUN_TABLE |= {
     "fruit": """
         apple apples m Apfel Apfels Äpfel; pear pears f Birne Birne Birnen; plum plums f
         Pflaume Pflaume Pflaumen; banana bananas f Banane Banane Bananen; cherry
@@ -138,6 +143,11 @@ NOUN_TABLE |= {
         Hemd Hemdes Hemden; shoe shoes m Schuh Schuhs Schuhe; dress dresses n Kleid
         Kleides Kleider; jacket jackets f Jacke Jacke Jacken; cap caps f Mütze Mütze
         Mützen; glove gloves m Handschuh Handschuhs Handschuhe""",
+}
+
+
+# book/4-synthetic-corpus/1-lexicon.ipynb, cell noun-table-devices
+NOUN_TABLE |= {
     "device": """
         lamp lamps f Lampe Lampe Lampen; radio radios n Radio Radios Radios; phone
         phones n Telefon Telefons Telefone; television televisions m Fernseher

@@ -63,6 +63,7 @@ def predicates_of(thing: Thing) -> list[Adjective]:
     return [each for each in adjectives_of(thing.kind) if each.english not in taken]
 
 
+# book/4-synthetic-corpus/3-sentences.ipynb, cell attributes
 def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
     """None, one, or two different adjectives."""
     fitting = adjectives_of(noun.kind)
@@ -91,7 +92,7 @@ def rank(adjective: Adjective) -> int:
     return 0
 
 
-# book/4-synthetic-corpus/3-sentences.ipynb, cell plain-thing
+# book/4-synthetic-corpus/3-sentences.ipynb, cell determiner-weights
 SINGULAR = {
     "the": 0.56,
     "a": 0.27,
@@ -121,6 +122,7 @@ FAMILY = PARENTS + select("aunt uncle brother sister daughter")
 KIN = FAMILY + select("friend child teacher doctor guest")
 
 
+# book/4-synthetic-corpus/3-sentences.ipynb, cell plain-thing
 def plain_thing(
     draw: Draw,
     nouns: Sequence[Noun],
@@ -273,6 +275,7 @@ TENSES = {
 WILLING = ("person", "infant", "animal", "bird")
 
 
+# book/4-synthetic-corpus/3-sentences.ipynb, cell choose-tense
 def choose_tense(
     draw: Draw,
     clause: Clause,

@@ -1,0 +1,64 @@
+"""Tensors read from a file, with a check of their names, shapes and numbers.
+
+From "Checkpoints and resuming" (paper, section 5):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell tensor-files-imports
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+
+from aiayn.data.io import printable
+from aiayn.errors import InputError
+
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-header
+DTYPES = ("F16", "BF16", "F32", "F64")  # in which weights may be stored
+
+
+def read_header(path: Path) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a file's tensors; an InputError if they cannot be weights."""
+    shapes, allowed = {}, ", ".join(DTYPES)
+    try:
+        with safe_open(path, framework="pt") as file:
+            for name in file.keys():  # noqa: SIM118 (it is no dictionary)
+                tensor = file.get_slice(name)
+                shapes[name] = tuple(tensor.get_shape())
+                if (dtype := tensor.get_dtype()) not in DTYPES:
+                    fault = f"is of type {dtype}, not one of {allowed}"
+                    advice = "use another checkpoint"
+                    raise InputError(f"{path}: {printable(name)} {fault}; {advice}")
+    except (OSError, SafetensorError) as error:
+        raise InputError(
+            f"{path}: damaged or not there ({error}); use the checkpoint before it"
+        ) from None
+    return shapes
+
+
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-tensors
+def read_tensors(
+    path: Path, expected: dict[str, torch.Size]
+) -> dict[str, torch.Tensor]:
+    """The tensors in a file, if they are finite, and have these names and shapes.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or something else than expected.
+    """
+    shapes = read_header(path)
+    for name in sorted(expected.keys() | shapes.keys()):
+        shape = shapes.get(name, "missing")
+        wanted = tuple(expected[name]) if name in expected else "not to be there"
+        if shape != wanted:
+            fault = f"is {shape}, but the configuration wants {wanted}"
+            raise InputError(f"{path}: {printable(name)} {fault}")
+    tensors = load_file(path)
+    for name in sorted(tensors):
+        if not tensors[name].isfinite().all():
+            fault = f"{name} has numbers that are not finite; use another checkpoint"
+            raise InputError(f"{path}: {fault}")
+    return tensors
