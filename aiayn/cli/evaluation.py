@@ -190,7 +190,7 @@ def score(
     `test_split` says, unless given. Without `bleu_variants` there is sacreBLEU alone;
     None means the variants that the language has. BLEU and chrF are compared with those
     of `baseline`, if that is given; see `their_lines`. A parser is scored by
-    `aiayn.parsing.parser.evaluate`. An `InputError` says what is missing.
+    `evaluate_parser`. An `InputError` says what is missing.
     """
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]

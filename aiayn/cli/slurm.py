@@ -91,7 +91,7 @@ def start_command(
 def score_command(train: list[str], run: str) -> str:
     """The line that scores the model, with all variants of BLEU that its language has.
 
-    Trees and some languages have one.
+    Trees, and languages without rules of the Moses tokenizer, go without that flag.
     """
     pair = train[train.index("--pair") + 1] if "--pair" in train else "en-de"
     flag = ["--bleu-variants"] if pair.partition("-")[2] in moses_languages() else []

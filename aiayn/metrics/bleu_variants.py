@@ -118,7 +118,7 @@ def bleu_by_variant(
 
     Returns
     -------
-    dict of str to Score
+    dict of str to BleuScore
         By variant: `sacrebleu` (13a, cased), `sacrebleu-intl`, `paper` (section 6.1:
         plain punctuation, Moses tokenizer, hyphens split) and `tokenised-lowercased`
         (Multi30k: Wu et al. 2021). `check_lines` and `check_language` raise errors.

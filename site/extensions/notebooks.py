@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 Notebook = dict[str, Any]
+EVIDENCE = "Evidence"  # the title of a section that a page folds
 PAPER = "book/1-paper/"  # the chapters that follow the paper, section by section
 
 
@@ -43,6 +44,19 @@ def before_parsing(
 def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
     """The notebook's code cells, in order."""
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def without_evidence(notebook: Notebook) -> list[dict[str, Any]]:
+    """The cells outside of sections named Evidence."""
+    cells, folded = [], False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            title = "".join(cell["source"]).partition("\n")[0]
+            if title.startswith("## "):
+                folded = title == f"## {EVIDENCE}"
+        if not folded:
+            cells.append(cell)
+    return cells
 
 
 def number_title(_: object, docname: str, notebook: Notebook) -> None:

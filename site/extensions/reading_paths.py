@@ -6,11 +6,12 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from notebooks import Notebook, without_evidence
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 WORDS, LETTERS = 200, 800  # read in a minute: words of prose, or characters of code
-ASIDE = {"exercise", "solution", "check", "remove-cell"}
+ASIDE = {"exercise", "solution", "check", "remove-cell", "hide-input"}
 TASK = re.compile(r"(## Exercises\n*)?> \*\*Exercise|<details><summary>Solution")
 
 
@@ -38,20 +39,24 @@ class ReadingPath(SphinxDirective):
             for page in pages
             if not page.startswith("book/how-to/")
         ]
-        chapters = [path for path in paths if path.suffix == ".ipynb"]
+        notebooks = [
+            json.loads(path.read_text(encoding="utf-8"))
+            for path in paths
+            if path.suffix == ".ipynb"
+        ]
         title = nodes.paragraph("", self.arguments[0], classes=["aiayn-path-title"])
         time = nodes.paragraph(
-            "", spoken(sum(map(minutes, chapters))), classes=["aiayn-path-time"]
+            "", spoken(sum(map(minutes, notebooks))), classes=["aiayn-path-time"]
         )
         path = nodes.container("", title, time)
         self.state.nested_parse(self.content, self.content_offset, path)
         return [path]
 
 
-def minutes(notebook: Path) -> float:
-    """How long a chapter takes to read, without its exercises."""
+def minutes(notebook: Notebook) -> float:
+    """How long a chapter takes to read with its folds closed, without its exercises."""
     words = letters = 0
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+    for cell in without_evidence(notebook):
         source = "".join(cell["source"])
         if ASIDE & set(cell["metadata"].get("tags", [])) or TASK.match(source):
             continue

@@ -1,0 +1,83 @@
+"""Folds: what a page shows when it opens is the lesson.
+
+* A cell tagged `hide-input` has its code folded, by myst-nb. The fold says what is in
+  it: a part of the package, the code of a figure, a check, or the solution of an
+  exercise (without the line by which Colab folds that).
+* A section named Evidence, with the claims and the experiments, is one fold; folds.js
+  opens it for a link that leads into it.
+"""
+
+from typing import Any
+
+from docutils import nodes
+from notebooks import EVIDENCE, Notebook, before_parsing, code_cells
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+TITLE = "# @title Solution\n"
+PICTURES = ("application/vnd.vegalite", "image/", "text/html")
+
+
+def summary(cell: dict[str, Any]) -> str:
+    """What is in the fold of a cell's code."""
+    tags = cell["metadata"].get("tags", [])
+    if "solution" in tags:
+        return "Solution in code"
+    if module := cell["metadata"].get("aiayn", {}).get("module"):
+        return f"In the package: {module}"
+    if any(tag.startswith("claim") for tag in tags):
+        return "Code of this check"
+    kinds = {kind for each in cell["outputs"] for kind in each.get("data", {})}
+    if any(kind.startswith(PICTURES) for kind in kinds):
+        return "Code of this figure"
+    return "Show the code"
+
+
+def name_summaries(app: Sphinx, docname: str, notebook: Notebook) -> None:
+    """Give every fold its words, and take Colab's line away from solutions."""
+    for cell in code_cells(notebook):
+        tags = cell["metadata"].get("tags", [])
+        if "solution" in tags:
+            cell["source"] = "".join(cell["source"]).removeprefix(TITLE)
+        if "hide-input" in tags:
+            words = summary(cell)
+            prompts = {"code_prompt_show": words, "code_prompt_hide": words}
+            cell["metadata"].setdefault("mystnb", {}).update(prompts)
+
+
+class Evidence(SphinxTransform):
+    """Fold the sections of that name, under their titles."""
+
+    default_priority = 900
+
+    def apply(self, **kwargs: Any) -> None:
+        for section in self.document.findall(nodes.section):
+            if section[0].astext() == EVIDENCE:
+                start = (
+                    '<details class="aiayn-evidence">'
+                    "<summary>The paper's claims, checked</summary>"
+                )
+                section.insert(1, nodes.raw("", start, format="html"))
+                section.append(nodes.raw("", "</details>", format="html"))
+
+
+def name_folds(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let a fold be read out by the words one sees, and not, like every other, as
+    hidden content.
+    """
+    if "body" in context:
+        context["body"] = context["body"].replace(
+            '<summary aria-label="Toggle hidden content">', "<summary>"
+        )
+        if 'class="aiayn-evidence"' in context["body"]:
+            app.add_js_file("folds.js", defer="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    before_parsing(app, name_summaries)
+    app.add_transform(Evidence)
+    app.connect("html-page-context", name_folds)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
