@@ -48,7 +48,7 @@ def tatoeba_archive(language: str) -> list[TwoSides]:
         f"tatoeba/{name}", f"{GITHUB}/{address}", TATOEBA_SHA256[name]
     )
     with zipfile.ZipFile(path) as archive:
-        rows = archive.read(text).decode("utf-8").splitlines()
+        rows = archive.read(text).decode("utf-8").rstrip("\n").split("\n")
     return [(a, b) for a, b, *_ in (row.split("\t") for row in rows)]
 
 
@@ -60,7 +60,7 @@ def tatoeba_test(language: str) -> list[TwoSides]:
         name = f"{folder}/tatoeba-test-v2021-08-07.{code}"
         sha256 = TATOEBA_SHA256[f"{folder}.{code}"]
         path = published_file(f"tatoeba/{name}", f"{OPUS_MT}/{name}", sha256)
-        sides.append(path.read_text(encoding="utf-8").splitlines())
+        sides.append(path.read_text(encoding="utf-8").rstrip("\n").split("\n"))
     return list(zip(*sides, strict=True))
 
 
