@@ -136,6 +136,7 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     return Pairs(source, target, *map(str, paths))
 
 
+# book/3-workshop/02-corpora.ipynb, cell folder-file
 def folder_file(name: str, split: str, language: str) -> Path:
     """The path of a user's own file, plain or .gz; an InputError if there is none."""
     for ending in ("", ".gz"):

@@ -40,6 +40,7 @@ ARCHIVES = {  # by the language beside English: where it is, and the text in it
 TEST_SETS = {"de": ("deu-eng", "deu"), "fr": ("eng-fra", "fra")}
 
 
+# book/3-workshop/02-corpora.ipynb, cell tatoeba-archives
 def tatoeba_archive(language: str) -> list[TwoSides]:
     """All pairs of English and another language that are published."""
     address, text = ARCHIVES[language]
