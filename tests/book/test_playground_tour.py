@@ -1,6 +1,5 @@
 """The tour on the playground's page: what it says of the shipped model is so."""
 
-import contextlib
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from aiayn.analysis import attention_of
 from aiayn.analysis.attention_maps import Head
 from aiayn.analysis.pruning import all_heads, zero_ablation
+from aiayn.model.transformer import Transformer
 from aiayn.shipped import pretrained
 from aiayn.translation import Translator
 
@@ -26,6 +26,12 @@ def translator() -> Translator:
     return Translator(*pretrained("synthetic-en-de"))
 
 
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Transformer:
+    assert isinstance(translator.model, Transformer)
+    return translator.model
+
+
 @pytest.mark.parametrize(
     ("adjective", "silent", "expected"),
     [
@@ -37,17 +43,22 @@ def translator() -> Translator:
     ],
 )
 def test_translations(
-    translator: Translator, adjective: str, silent: Head | None, expected: str
+    translator: Translator,
+    model: Transformer,
+    adjective: str,
+    silent: Head | None,
+    expected: str,
 ) -> None:
-    ablation = zero_ablation(translator.model, [silent]) if silent else None
-    with ablation or contextlib.nullcontext():
+    with zero_ablation(model, [silent] if silent else []):
         assert translator(SENTENCE.format(adjective)) == expected
 
 
-def test_one_head_alone_decides_the_pronoun(translator: Translator) -> None:
+def test_one_head_alone_decides_the_pronoun(
+    translator: Translator, model: Transformer
+) -> None:
     sentence, deciding = SENTENCE.format("wide"), []
-    for head in all_heads(translator.model):
-        with zero_ablation(translator.model, [head]):
+    for head in all_heads(model):
+        with zero_ablation(model, [head]):
             if " sie " not in translator(sentence):
                 deciding.append(head)
     assert deciding == [ADJECTIVE]
@@ -71,11 +82,9 @@ def test_where_a_head_looks(
     assert english.words[int(row.argmax())] == noun and row.max() > 0.9
 
 
-def test_the_page_has_these_sentences_and_the_model_its_size(
-    translator: Translator,
-) -> None:
+def test_the_page_has_these_sentences_and_the_size(model: Transformer) -> None:
     page = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
     assert all(SENTENCE.format(adjective) in page for adjective in RIGHT)
     assert RIGHT["tired"].removesuffix(".") in page
-    size = sum(weight.numel() for weight in translator.model.parameters())
+    size = sum(weight.numel() for weight in model.parameters())
     assert f"{round(size, -4):,} parameters" in page
