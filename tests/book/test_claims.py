@@ -53,7 +53,7 @@ def rows(page: str) -> list[list[str]]:
 
 
 def test_chapter_and_ledger_tell_states_and_evidence_in_the_same_words() -> None:
-    chapter = nbformat.read(BOOK / "0-start/4-how-this-book-works.ipynb", as_version=4)
+    chapter = nbformat.read(BOOK / "0-start/5-how-this-book-works.ipynb", as_version=4)
     (told,) = (cell.source for cell in chapter.cells if cell.id == "claims-text")
     ledger = (BOOK / "reference" / "claims.md").read_text(encoding="utf-8")
     assert rows(told) == rows(ledger)
