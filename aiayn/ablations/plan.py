@@ -115,7 +115,7 @@ class SweepPlan:
         return {run["row"]: run["rate_factor"] for run in ended}
 
     def missing_jobs(self, kind: str, record: dict[str, Any]) -> list[SweepJob]:
-        """The `trials` or `runs` that the record lacks, by seed, the dearest first."""
+        """The `trials` or `runs` that a record lacks, by seed, the costliest first."""
         done = {run_key(run) for run in record[kind] if "error" not in run}
         jobs = [
             self._job(row, seed, rate)

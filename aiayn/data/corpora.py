@@ -6,16 +6,14 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/02-corpora.ipynb, cell imports
-import hashlib
 import os
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 
-from aiayn.data.io import cache_folder, read_bytes, write_atomically
 from aiayn.data.lines import Lines, check_not_blank, decompressed, sentence_list
+from aiayn.data.multi30k import multi30k_files
+from aiayn.data.tatoeba import tatoeba_pairs
 from aiayn.data.trees import (
     SECTIONS,
     IllFormed,
@@ -27,7 +25,7 @@ from aiayn.data.trees import (
     treebank,
 )
 from aiayn.data.wmt import wmt14_files
-from aiayn.errors import InputError, NotFetched
+from aiayn.errors import InputError
 from aiayn.synthetic.corpus import sample
 
 
@@ -102,12 +100,13 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     Parameters
     ----------
     name : str
-        `multi30k`, `wmt14`, `synthetic`, `ptb` (the Penn Treebank), or a folder with
-        files such as `train.en` and `train.de`, plain or .gz.
+        `tatoeba`, `multi30k`, `wmt14`, `synthetic`, `ptb` (the Penn Treebank), or a
+        folder with files such as `train.en` and `train.de`, plain or .gz.
     pair : str
         Languages, source first: `en-de`; `en-trees` for sentences and their trees.
     split : str
-        `train`, `val`; of Multi30k also `test_2016_flickr`; of WMT14 `newstest2013`
+        `train`, `val`; of Tatoeba also `test`; of Multi30k `test_2016_flickr`; of
+        WMT14 `newstest2013`
         (its `val`), `newstest2014` (its `test`) and `newstest2014-filtered`; of the
         synthetic corpus `test`, `long`, `novel`, `pronouns`, of the treebank `test`;
         in a folder, whatever its files are called.
@@ -125,15 +124,29 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         return synthetic_pairs(pair, split)
     if name == "ptb":
         return treebank_pairs(pair, split)
+    if name == "tatoeba":
+        return Pairs(*tatoeba_pairs(pair, split), *[f"tatoeba {split}"] * 2)
     if name == "wmt14":
         paths = wmt14_files(pair, split)
+    elif name == "multi30k":
+        paths = multi30k_files(pair, split)
     else:
-        find = multi30k_file if name == "multi30k" else folder_file
-        if name == "multi30k":  # before anything is fetched
-            multi30k_checksums(split, languages)
-        paths = [find(name, split, language) for language in languages]
+        paths = [folder_file(name, split, language) for language in languages]
     source, target = (Lines(decompressed(path), str(path)) for path in paths)
     return Pairs(source, target, *map(str, paths))
+
+
+# book/3-workshop/02-corpora.ipynb, cell folder-file
+def folder_file(name: str, split: str, language: str) -> Path:
+    """The path of a user's own file, plain or .gz; an InputError if there is none."""
+    for ending in ("", ".gz"):
+        path = Path(name, f"{split}.{language}{ending}")
+        if os.path.exists(path) and not os.path.isdir(path):
+            return path
+    raise InputError(
+        f"{name}: neither the name of a corpus (tatoeba, multi30k, wmt14, synthetic, "
+        f"ptb) nor a folder with {split}.{language} or {split}.{language}.gz"
+    )
 
 
 # book/3-workshop/02-corpora.ipynb, cell synthetic
@@ -210,96 +223,3 @@ def trees_of(pairs: Pairs) -> Iterator[Tree]:
                 f"{pairs.target_name}, line {number}: no tree ({error}) of the same "
                 f"line of {pairs.source_name}; mend it, or remove the pair"
             ) from None
-
-
-# book/3-workshop/02-corpora.ipynb, cell multi30k
-MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-_CHECKSUMS = """\
-train.en d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f
-train.de 726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6
-train.fr 622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c
-val.en 14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28
-val.de f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a
-val.fr ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9
-test_2016_flickr.en 611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9
-test_2016_flickr.de 9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8
-test_2016_flickr.fr 6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90
-"""
-MULTI30K_SHA256 = dict(line.split() for line in _CHECKSUMS.splitlines())
-
-
-# book/3-workshop/02-corpora.ipynb, cell checked-download
-def check_sha256(content: bytes, expected: str, name: str) -> None:
-    """Refuse content that is not what was published.
-
-    Raises
-    ------
-    InputError
-        If the checksum differs.
-    """
-    actual = hashlib.sha256(content).hexdigest()
-    if actual != expected:
-        wrong = f"{name}: SHA-256 is {actual}, not {expected}"
-        raise InputError(f"{wrong}; delete it and fetch it again")
-
-
-def download(url: str, path: Path, sha256: str) -> None:
-    """Fetch a file, check it, and only then give it its name.
-
-    Raises
-    ------
-    InputError
-        If there is no network, or the content is not what was expected.
-    """
-    try:
-        with urllib.request.urlopen(url, timeout=60) as response:
-            content = response.read()
-    except (OSError, HTTPException) as error:  # the latter if it breaks off halfway
-        wrong = f"{url}: cannot be fetched ({error})"
-        put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
-        raise NotFetched(f"{wrong}; {put}") from None
-    check_sha256(content, sha256, url)
-    write_atomically(path, content)
-
-
-# book/3-workshop/02-corpora.ipynb, cell find-files
-def multi30k_checksums(split: str, languages: list[str]) -> list[str]:
-    """Checksums of a split in some languages.
-
-    Raises
-    ------
-    InputError
-        If it has no such split or language.
-    """
-    names = [f"{split}.{language}" for language in languages]
-    missing = [name for name in names if name not in MULTI30K_SHA256]
-    if missing:
-        splits = dict.fromkeys(key.rpartition(".")[0] for key in MULTI30K_SHA256)
-        available = f"splits are {', '.join(splits)}; languages en, de, fr"
-        raise InputError(f"multi30k has no {missing[0]}: {available}")
-    return [MULTI30K_SHA256[name] for name in names]
-
-
-def multi30k_file(name: str, split: str, language: str) -> Path:
-    """A checked file of Multi30k: under $AIAYN_DATA, in the cache, or fetched now."""
-    (expected,) = multi30k_checksums(split, [language])
-    data = os.environ.get("AIAYN_DATA")
-    for folder in [*([Path(data)] if data else []), cache_folder()]:
-        path = folder / name / f"{split}.{language}.gz"
-        if os.path.exists(path):
-            check_sha256(read_bytes(path), expected, str(path))
-            return path
-    download(f"{MULTI30K}/{split}.{language}.gz", path, expected)
-    return path
-
-
-def folder_file(name: str, split: str, language: str) -> Path:
-    """The path of a user's own file, plain or .gz; an InputError if there is none."""
-    for ending in ("", ".gz"):
-        path = Path(name, f"{split}.{language}{ending}")
-        if os.path.exists(path) and not os.path.isdir(path):
-            return path
-    raise InputError(
-        f"{name}: neither the name of a corpus (multi30k, wmt14, synthetic, ptb) "
-        f"nor a folder with {split}.{language} or {split}.{language}.gz"
-    )

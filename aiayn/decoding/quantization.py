@@ -139,7 +139,7 @@ MIN_PACKED_WIDTH = (
 
 
 def linear_factory(model: Transformer, compute: Compute) -> LinearFactory | None:
-    """What `convert_linears` should make of a model's linear maps; None: leave them alone.
+    """What `convert_linears` makes of a model's linear maps; None: leave them alone.
 
     A `UserWarning` says why int8 is not to be had: there is no VNNI, or a GPU instead.
     """

@@ -32,7 +32,14 @@ import aiayn.data.corpora
 import aiayn.data.lines
 import aiayn.data.vocabulary
 from aiayn import synthetic
-from aiayn.data import Pairs, Vocabulary, load_pairs, load_vocabulary, train_vocabulary
+from aiayn.data import (
+    Pairs,
+    Vocabulary,
+    load_pairs,
+    load_vocabulary,
+    multi30k,
+    train_vocabulary,
+)
 from aiayn.data import corpora as data
 from aiayn.data.corpora import corpus_warnings
 from aiayn.data.io import atomic_file, cache_folder, read_bytes, write_atomically
@@ -353,7 +360,7 @@ def test_of_several_that_want_a_text_one_unpacks(
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    names = "multi30k, wmt14, synthetic, ptb"
+    names = "tatoeba, multi30k, wmt14, synthetic, ptb"
     assert f"nothing: neither the name of a corpus ({names}) nor a folder" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
@@ -472,7 +479,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, byte
     sums = {
         name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
     }
-    monkeypatch.setattr(aiayn.data.corpora, "MULTI30K_SHA256", sums)
+    monkeypatch.setattr(multi30k, "MULTI30K_SHA256", sums)
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("AIAYN_DATA", raising=False)
     monkeypatch.setattr(
@@ -503,8 +510,7 @@ def test_multi30k_is_fetched_once(
         pairs = load_pairs("multi30k", "en-de", "train")
         assert (list(pairs.source), list(pairs.target)) == (ENGLISH, GERMAN)
     assert asked == [
-        f"{aiayn.data.corpora.MULTI30K}/train.{language}.gz"
-        for language in ("en", "de")
+        f"{multi30k.MULTI30K}/train.{language}.gz" for language in ("en", "de")
     ]
     found = sorted(path.name for path in (tmp_path / "cache" / "multi30k").iterdir())
     assert found == ["train.de.gz", "train.en.gz"]
@@ -547,8 +553,7 @@ def test_a_file_gets_its_name_when_it_is_whole(
         rename(part, path)
 
     monkeypatch.setattr("os.replace", replace)
-    for language in ("en", "de"):
-        data.multi30k_file("multi30k", "train", language)
+    multi30k.multi30k_files("en-de", "train")
     assert seen == [(published["train.en"], False), (published["train.de"], False)]
 
 
@@ -587,7 +592,7 @@ def test_a_login_page_instead_of_the_file(
 ) -> None:
     serve(monkeypatch, lambda _: io.BytesIO(b"<html>"))
     message = complaint(load_pairs, "multi30k", "en-de", "train")
-    wanted = aiayn.data.corpora.MULTI30K_SHA256["train.en"]
+    wanted = multi30k.MULTI30K_SHA256["train.en"]
     assert message.startswith("https://")
     assert f"SHA-256 is {hashlib.sha256(b'<html>').hexdigest()}" in message
     assert f"not {wanted}" in message and not list(tmp_path.rglob("*.gz"))

@@ -3,6 +3,7 @@ says how it fares.
 """
 
 import ast
+import doctest
 import io
 import itertools
 import json
@@ -650,6 +651,15 @@ def test_an_interrupted_training_gives_what_it_has(
     assert capsys.readouterr().err.endswith(
         "interrupted after step 1; with resume=True, a run that has a folder goes on\n"
     )
+
+
+def test_the_first_translation_of_the_readme() -> None:
+    """It prints what the README says."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```pycon\n(.*?)```", readme, re.DOTALL)
+    test = doctest.DocTestParser().get_doctest(example, {}, "README.md", None, None)
+    assert len(test.examples) == 4
+    assert not doctest.DocTestRunner().run(test).failed
 
 
 def test_the_example_of_the_readme(

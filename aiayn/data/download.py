@@ -1,0 +1,68 @@
+"""Files published elsewhere: found, or fetched, and checked.
+
+From "Corpora" (paper, section 5.1):
+https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/3-workshop/02-corpora.ipynb, cell checked-download
+import hashlib
+import os
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+
+from aiayn.data.io import cache_folder, read_bytes, write_atomically
+from aiayn.errors import InputError, NotFetched
+
+
+def check_sha256(content: bytes, expected: str, name: str) -> None:
+    """Refuse content that is not what was published.
+
+    Raises
+    ------
+    InputError
+        If the checksum differs.
+    """
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != expected:
+        wrong = f"{name}: SHA-256 is {actual}, not {expected}"
+        raise InputError(f"{wrong}; delete it and fetch it again")
+
+
+def download(url: str, path: Path, sha256: str) -> None:
+    """Fetch a file, check it, and only then give it its name.
+
+    Raises
+    ------
+    InputError
+        If there is no network, or the content is not what was expected.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            content = response.read()
+    except (OSError, HTTPException) as error:  # the latter if it breaks off halfway
+        wrong = f"{url}: cannot be fetched ({error})"
+        put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
+        raise NotFetched(f"{wrong}; {put}") from None
+    check_sha256(content, sha256, url)
+    write_atomically(path, content)
+
+
+# book/3-workshop/02-corpora.ipynb, cell published-file
+def published_file(name: str, url: str, sha256: str) -> Path:
+    """A file below $AIAYN_DATA, or in the cache, or fetched now; checked each time.
+
+    Raises
+    ------
+    InputError
+        If its content is not what was published, or it cannot be fetched.
+    """
+    data = os.environ.get("AIAYN_DATA")
+    for folder in [*([Path(data)] if data else []), cache_folder()]:
+        path = folder / name
+        if os.path.exists(path):
+            check_sha256(read_bytes(path), sha256, str(path))
+            return path
+    download(url, path, sha256)
+    return path
