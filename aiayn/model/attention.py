@@ -194,7 +194,7 @@ class MultiHeadAttention(nn.Module):
         if bias:
             nn.init.zeros_(self.W_O.bias)
 
-    # book/1-paper/3-2-attention.ipynb, cell multi-head-forward
+    # book/1-paper/3-2-attention.ipynb, cell multi-head-project
     def project(
         self,
         x: Tensor,
@@ -211,6 +211,11 @@ class MultiHeadAttention(nn.Module):
         K, V = self.projections.project(memory, slice(1, 3))
         return (Q, K, V) if cache is None else (Q, *cache.append(K, V))
 
+    def extra_repr(self) -> str:
+        """Number and widths of the heads, for `print`."""
+        return f"h={self.h}, d_k={self.d_k}, d_v={self.d_v}"
+
+    # book/1-paper/3-2-attention.ipynb, cell multi-head-forward
     def forward(
         self,
         x: Float[Tensor, "rows n d_model"],
@@ -223,7 +228,3 @@ class MultiHeadAttention(nn.Module):
         Q, K, V = self.project(x, memory, cache)
         heads = self.attention(Q, K, V, mask, causal)
         return self.W_O(heads.transpose(1, 2).flatten(2))
-
-    def extra_repr(self) -> str:
-        """Number and widths of the heads, for `print`."""
-        return f"h={self.h}, d_k={self.d_k}, d_v={self.d_v}"

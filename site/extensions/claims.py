@@ -1,7 +1,7 @@
-"""Claims: the line under a cell that checks one, and the ledger of all of them.
+"""Claims: the line under a cell that checks one, and the list of all of them.
 
 A checking cell is tagged `claim:ID`; its output's metadata say what was found, and how
-strong the evidence is. The ledger joins these, read from the notebooks of the book,
+strong the evidence is. The list joins these, read from the notebooks of the book,
 with book/data/claims.yml: no state and no figure is typed by hand.
 """
 
@@ -20,7 +20,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 LOGGER = logging.getLogger(__name__)
-LEDGER = "book/reference/claims"
+CLAIMS_PAGE = "book/reference/claims"
 # The states, in the order of the summary, and their signs.
 STATES = {
     "holds": "✓",
@@ -109,11 +109,11 @@ def state_of(claim: Claim) -> str:
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
-    """Link each claim's line to the ledger; warn of tags and reports that do not go
+    """Link each claim's line to the list; warn of tags and reports that do not go
     together.
     """
     known = {claim["id"] for claim in read_claims(app)}
-    ledger = app.builder.get_relative_uri(docname, LEDGER)
+    page = app.builder.get_relative_uri(docname, CLAIMS_PAGE)
     for cell in code_cells(notebook):
         tags = cell["metadata"].get("tags", [])
         tagged = {
@@ -139,7 +139,7 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
             if command := record.get("run"):
                 figure += f"; the command is <code>{html.escape(command)}</code>"
             claim = record["claim"]
-            link = f'<a href="{ledger}#claim-{claim}">Claim {claim}</a>'
+            link = f'<a href="{page}#claim-{claim}">Claim {claim}</a>'
             output["data"]["text/html"] = (
                 f'<div class="aiayn-claim" data-state="{state}">'
                 f'<span class="aiayn-sign">{STATES[state]}</span>'
@@ -161,15 +161,15 @@ class Claims(SphinxDirective):
             "claims": claims,
             "states": STATES,
             "sections": sections(self.env.app),
-            "ledger": LEDGER,
+            "claims_page": CLAIMS_PAGE,
             "address": partial(self.env.app.builder.get_relative_uri, self.env.docname),
         }
         text = self.env.app.builder.templates.render(f"claims-{name}.html", context)
         return nodes.raw("", text, format="html")
 
 
-class Ledger(Claims):
-    """`{claims-ledger}`: every claim, grouped by the paper's sections."""
+class ClaimsList(Claims):
+    """`{claims-list}`: every claim, grouped by the paper's sections."""
 
     required_arguments = 0
 
@@ -178,7 +178,7 @@ class Ledger(Claims):
             nodes.section(
                 "",
                 nodes.title("", sections(self.env.app)[number]),
-                self.show("ledger", list(group)),
+                self.show("list", list(group)),
                 ids=[f"section-{number.replace('.', '-')}"],
             )
             for number, group in groupby(
@@ -191,5 +191,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     before_parsing(app, show_claims)
     app.add_directive("claims", Claims)
-    app.add_directive("claims-ledger", Ledger)
+    app.add_directive("claims-list", ClaimsList)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

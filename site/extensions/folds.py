@@ -55,7 +55,7 @@ class Evidence(SphinxTransform):
             if section[0].astext() == EVIDENCE:
                 start = (
                     '<details class="aiayn-evidence">'
-                    "<summary>The paper's claims, checked</summary>"
+                    "<summary>Claims, checks and experiments</summary>"
                 )
                 section.insert(1, nodes.raw("", start, format="html"))
                 section.append(nodes.raw("", "</details>", format="html"))

@@ -40,7 +40,7 @@ def linked(label: str, paper: dict[str, Any]) -> list[nodes.Node]:
 class PaperLinks(SphinxTransform):
     """Make links of the sections that labels of Paper boxes name."""
 
-    default_priority = 510  # after the boxes
+    default_priority = 650  # after the citations
 
     def apply(self, **kwargs: Any) -> None:
         paper = sections(Path(self.app.srcdir, "book", "data", "paper-sections.yml"))

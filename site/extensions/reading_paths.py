@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 WORDS, LETTERS = 200, 800  # read in a minute: words of prose, or characters of code
+PLAYED = 10  # minutes for the playground
 ASIDE = {"exercise", "solution", "check", "remove-cell", "hide-input"}
 TASK = re.compile(r"(## Exercises\n*)?> \*\*Exercise|<details><summary>Solution")
 
@@ -28,7 +29,9 @@ class ReadingPath(SphinxDirective):
     option_spec = {"all": directives.flag}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        names = re.findall(r"\(([\w/-]+)\.ipynb\)", "\n".join(self.content))
+        text = "\n".join(self.content)
+        names = re.findall(r"\(([\w/-]+)\.ipynb\)", text)
+        played = PLAYED * text.count("/2-playground.md)")
         pages = (
             self.env.found_docs
             if "all" in self.options
@@ -46,7 +49,9 @@ class ReadingPath(SphinxDirective):
         ]
         title = nodes.paragraph("", self.arguments[0], classes=["aiayn-path-title"])
         time = nodes.paragraph(
-            "", spoken(sum(map(minutes, notebooks))), classes=["aiayn-path-time"]
+            "",
+            spoken(played + sum(map(minutes, notebooks))),
+            classes=["aiayn-path-time"],
         )
         path = nodes.container("", title, time)
         self.state.nested_parse(self.content, self.content_offset, path)

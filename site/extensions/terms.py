@@ -36,7 +36,7 @@ def anchor(term: str) -> str:
 
 def chapter_name(app: Sphinx, target: str) -> str:
     """What the chapters call the chapter of a link such as
-    `1-paper/3-2-attention.ipynb#several-heads`.
+    `1-paper/3-2-attention.ipynb#the-formula`.
     """
     title, _ = chapters(Path(app.srcdir, "book"))[f"book/{target.partition('.')[0]}"]
     number = title.partition(" ")[0]

@@ -1,4 +1,4 @@
-"""The ledger: every claim has a state, and no state is claimed on less than the book's
+"""The list of claims: each has a state, and none is claimed on less than the book's
 own rules ask for.
 """
 
@@ -52,13 +52,13 @@ def rows(page: str) -> list[list[str]]:
     return [row for row in words if row[0] in {*STATES, *get_args(Evidence)}]
 
 
-def test_chapter_and_ledger_tell_states_and_evidence_in_the_same_words() -> None:
-    chapter = nbformat.read(BOOK / "0-start/4-how-this-book-works.ipynb", as_version=4)
+def test_chapter_and_list_tell_states_and_evidence_in_the_same_words() -> None:
+    chapter = nbformat.read(BOOK / "0-start/5-how-this-book-works.ipynb", as_version=4)
     (told,) = (cell.source for cell in chapter.cells if cell.id == "claims-text")
-    ledger = (BOOK / "reference" / "claims.md").read_text(encoding="utf-8")
-    assert rows(told) == rows(ledger)
+    page = (BOOK / "reference" / "claims.md").read_text(encoding="utf-8")
+    assert rows(told) == rows(page)
     assert [name for name, _ in rows(told)] == [*STATES, *get_args(Evidence)]
-    (rules,) = (text for text in ledger.split("\n\n") if text.startswith("An order"))
+    (rules,) = (text for text in page.split("\n\n") if text.startswith("An order"))
     assert rules in told
 
 

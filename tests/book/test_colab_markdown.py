@@ -206,7 +206,7 @@ def test_what_breaks_is_found(text: str, said: str) -> None:
         ),
         "<details>\n<summary>Solution</summary>\n\nSo.\n\n</details>",
         (
-            "[there](3-2-attention.ipynb), [the ledger](../reference/claims.md),"
+            "[there](3-2-attention.ipynb), [the list](../reference/claims.md),"
             " <https://arxiv.org/abs/1706.03762>"
         ),
         "![two words](../figures/figure-1.svg)",

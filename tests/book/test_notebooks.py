@@ -201,12 +201,24 @@ def test_every_viewer_can_render_the_prose(cells: list[Any]) -> None:
                 assert not role, f"{cell.id}: {before.content}`{after.content}`"
 
 
-def test_a_misread_box_names_who_misreads(path: Path, cells: list[Any]) -> None:
+def test_a_misread_box_names_who_misreads(cells: list[Any]) -> None:
     boxes = [
         part
         for cell in cells
         for part in cell.source.split("\n\n")
         if part.startswith("> **Misread.**")
     ]
-    if chapter_name(path) != "0-start/4-how-this-book-works":  # which explains the box
-        assert all("](http" in box for box in boxes)
+    assert all("](http" in box for box in boxes)
+
+
+def test_the_first_hour_leads_from_page_to_page() -> None:
+    """Each page of its path ends with a link to the next."""
+    path = ["index.md", "0-start/1-one-page.ipynb", "0-start/2-playground.md"]
+    path += ["1-paper/3-0-model-architecture.ipynb"]
+    for name, following in pairwise(path):
+        text = (BOOK / name).read_text(encoding="utf-8")
+        if name.endswith(".ipynb"):
+            text = nbformat.reads(text, as_version=4).cells[-1].source
+        last = text.strip().split("\n\n")[-1]
+        links = [(BOOK / name).parent / to for to in re.findall(r"\]\(([^)]+)\)", last)]
+        assert (BOOK / following).resolve() in [link.resolve() for link in links], name

@@ -373,10 +373,10 @@ def test_search_theme_and_folds_by_keyboard(page: Page) -> None:
 def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
     """The table names columns as the axes do; the file has every digit."""
     visit(page, "book/1-paper/3-2-attention.html")
-    chart = page.locator(".aiayn-chart").nth(2)
+    chart = page.locator(".aiayn-chart").nth(1)
     spec = lxml.html.fromstring(chart.inner_html()).xpath("//script/text()")[0]
     page.evaluate(OPEN_DATA)
-    data = page.locator("details.aiayn-data").nth(2)
+    data = page.locator("details.aiayn-data").nth(1)
     head = data.locator("table").first.locator("th").all_text_contents()
     assert any(f'"title":"{title}"' in spec for title in head)
     with page.expect_download() as waiting:

@@ -260,15 +260,15 @@ def test_a_tap_shows_a_panel_that_covers_no_block(
 
 
 def test_each_claim_has_its_square(document: lxml.html.HtmlElement) -> None:
-    """In the ledger's order, with its state; and those that do not hold are named."""
-    ledger = (
+    """In the list's order, with its state; and those that do not hold are named."""
+    page = (
         lxml.html.parse(SITE / "book" / "reference" / "claims.html")
         .getroot()
         .find_class("aiayn-entry")
     )
     states = {
         f"reference/claims.html#{entry.get('id')}": entry.get("data-state")
-        for entry in ledger
+        for entry in page
     }
     squares = document.xpath('//dl[@class="aiayn-strip"]//li')
     assert [(s[0].get("href"), s.get("data-state")) for s in squares] == list(

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(not PAGES, reason=f"no site in {SITE}: run `make book`"),
 ]
 
-# Prose with a drawing, an exercise; many formulas and charts; wide tables; the ledger.
+# Prose with a drawing, an exercise; many formulas and charts; wide tables; the claims.
 SAMPLE = {
     "book/index",
     "book/1-paper/3-3-feed-forward",

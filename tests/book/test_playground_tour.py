@@ -1,0 +1,90 @@
+"""The tour on the playground's page: what it says of the shipped model is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from aiayn.analysis import attention_of
+from aiayn.analysis.attention_maps import Head
+from aiayn.analysis.pruning import all_heads, zero_ablation
+from aiayn.model.transformer import Transformer
+from aiayn.shipped import pretrained
+from aiayn.translation import Translator
+
+PAGE = Path(__file__).parents[2] / "book" / "0-start" / "2-playground.md"
+SENTENCE = "The animal did not cross the street because it was too {}."
+RIGHT = {
+    "tired": "Das Tier überquerte die Straße nicht, weil es zu müde war.",
+    "wide": "Das Tier überquerte die Straße nicht, weil sie zu breit war.",
+}
+NOUN, ADJECTIVE = Head("cross", 1, 2), Head("cross", 0, 1)  # counted from 0
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator(*pretrained("synthetic-en-de"))
+
+
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Transformer:
+    assert isinstance(translator.model, Transformer)
+    return translator.model
+
+
+@pytest.mark.parametrize(
+    ("adjective", "silent", "expected"),
+    [
+        ("tired", None, RIGHT["tired"]),
+        ("wide", None, RIGHT["wide"]),
+        ("tired", NOUN, "Die Tier überquerte die Straße nicht, weil er zu müde war."),
+        ("wide", NOUN, "Die Tier überquerte die Straße nicht, weil sie zu breit war."),
+        ("wide", ADJECTIVE, RIGHT["wide"].replace(" sie ", " es ")),
+    ],
+)
+def test_translations(
+    translator: Translator,
+    model: Transformer,
+    adjective: str,
+    silent: Head | None,
+    expected: str,
+) -> None:
+    with zero_ablation(model, [silent] if silent else []):
+        assert translator(SENTENCE.format(adjective)) == expected
+
+
+def test_one_head_alone_decides_the_pronoun(
+    translator: Translator, model: Transformer
+) -> None:
+    sentence, deciding = SENTENCE.format("wide"), []
+    for head in all_heads(model):
+        with zero_ablation(model, [head]):
+            if " sie " not in translator(sentence):
+                deciding.append(head)
+    assert deciding == [ADJECTIVE]
+
+
+@pytest.mark.parametrize(
+    ("adjective", "pronoun", "head", "noun"),
+    [
+        ("tired", "es", NOUN, "animal"),
+        ("wide", "sie", NOUN, "street"),
+        ("wide", "sie", ADJECTIVE, "wide"),
+    ],
+)
+def test_where_a_head_looks(
+    translator: Translator, adjective: str, pronoun: str, head: Head, noun: str
+) -> None:
+    attention = attention_of(translator, SENTENCE.format(adjective))
+    german, english = attention.sides("cross")
+    weights = attention.words("cross")[head.layer, head.head]
+    row = weights[german.words.index(pronoun)]
+    assert english.words[int(row.argmax())] == noun and row.max() > 0.9
+
+
+def test_the_page_has_these_sentences_and_the_size(model: Transformer) -> None:
+    page = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+    assert all(SENTENCE.format(adjective) in page for adjective in RIGHT)
+    assert RIGHT["tired"].removesuffix(".") in page
+    size = sum(weight.numel() for weight in model.parameters())
+    assert f"{round(size, -4):,} parameters" in page
