@@ -1,6 +1,6 @@
 """Folds: what a page shows when it opens is the lesson.
 
-* A cell tagged `hide-input` has its code folded, by myst-nb. The fold says what is in
+* A cell tagged `hide-input` has its code folded. The fold says what is in
   it: a part of the package, the code of a figure, a check, or the solution of an
   exercise (without the line by which Colab folds that).
 * A section named Evidence, with the claims and the experiments, is one fold; folds.js
@@ -10,9 +10,11 @@
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from notebooks import EVIDENCE, Notebook, before_parsing, code_cells
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TITLE = "# @title Solution\n"
 PICTURES = ("application/vnd.vegalite", "image/", "text/html")
@@ -23,8 +25,8 @@ def summary(cell: dict[str, Any]) -> str:
     tags = cell["metadata"].get("tags", [])
     if "solution" in tags:
         return "Solution in code"
-    if module := cell["metadata"].get("aiayn", {}).get("module"):
-        return f"In the package: {module}"
+    if any(tag.partition(":")[0] == "export" for tag in tags):
+        return "The package's code"
     if any(tag.startswith("claim") for tag in tags):
         return "Code of this check"
     kinds = {kind for each in cell["outputs"] for kind in each.get("data", {})}
@@ -61,6 +63,28 @@ class Evidence(SphinxTransform):
                 section.append(nodes.raw("", "</details>", format="html"))
 
 
+class FoldExported(SphinxPostTransform):
+    """Fold the code of exported cells under their badges.
+
+    myst-nb looks at the first part of a cell alone, and there that is the badge.
+    """
+
+    default_priority = 198  # before myst-nb's
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for cell in self.document.findall(nodes.container):
+            if cell.get("hide_mode") == "input":
+                for part in list(cell.children):
+                    if part.get("nb_element") == "cell_code_source":
+                        words = cell["prompt_show"]
+                        fold = HideCodeCellNode(prompt_show=words, prompt_hide=words)
+                        fold["classes"].append("above-input")
+                        cell.replace(part, fold)
+                        fold.append(part)
+                del cell["hide_mode"]
+
+
 def name_folds(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -79,5 +103,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     before_parsing(app, name_summaries)
     app.add_transform(Evidence)
+    app.add_post_transform(FoldExported)
     app.connect("html-page-context", name_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

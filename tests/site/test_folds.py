@@ -62,16 +62,11 @@ def test_a_chapter_weighs_what_is_open() -> None:
         (cell("claim()", "hide-input", "claim:0-a"), "Code of this check"),
         (cell("x = 1", "hide-input", "solution"), "Solution in code"),
         (cell("x = 1", "hide-input"), "Show the code"),
+        (cell("x = 1", "hide-input", "export:data.io"), "The package's code"),
     ],
 )
 def test_a_fold_says_what_is_in_it(made: dict[str, Any], words: str) -> None:
     assert summary(made) == words
-
-
-def test_a_fold_names_the_module_of_an_exported_cell() -> None:
-    made = cell("x = 1", "export:data.io", "hide-input")
-    made["metadata"]["aiayn"] = {"id": "x", "module": "data.io"}
-    assert summary(made) == "In the package: data.io"
 
 
 def chapters_with_evidence() -> list[str]:
