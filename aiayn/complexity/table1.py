@@ -136,6 +136,27 @@ def multiply_adds(layer: Callable[[Tensor], object], x: Tensor) -> int:
     return counter.get_total_flops() // 2
 
 
+# book/1-paper/4-why-self-attention.ipynb, cell path-lengths
+def path_lengths(n: int, steps: Iterable[Bool[Tensor, "n n"]]) -> Int[Tensor, "n n"]:
+    """Steps on the shortest path to every output (row) from every input; 0 for none.
+
+    Parameters
+    ----------
+    n : int
+        Positions; no path of more than n steps is looked for.
+    steps : iterable of Tensor
+        What each step links, as `links` finds it. It may go on for ever.
+    """
+    lengths = torch.zeros(n, n, dtype=torch.long)
+    reached = torch.eye(n)
+    for number, linked in enumerate(islice(steps, n), start=1):
+        reached = (linked.float() @ reached).clamp(max=1)
+        lengths[(lengths == 0) & (reached > 0)] = number
+        if lengths.all():
+            break
+    return lengths
+
+
 # book/1-paper/4-why-self-attention.ipynb, cell power-law
 @dataclass(frozen=True)
 class PowerLaw:
@@ -213,24 +234,3 @@ def links(
         for output in step(x)[0]
     ]
     return torch.cat(gradients).ne(0).any(dim=-1)
-
-
-# book/1-paper/4-why-self-attention.ipynb, cell path-lengths
-def path_lengths(n: int, steps: Iterable[Bool[Tensor, "n n"]]) -> Int[Tensor, "n n"]:
-    """Steps on the shortest path to every output (row) from every input; 0 for none.
-
-    Parameters
-    ----------
-    n : int
-        Positions; no path of more than n steps is looked for.
-    steps : iterable of Tensor
-        What each step links, as `links` finds it. It may go on for ever.
-    """
-    lengths = torch.zeros(n, n, dtype=torch.long)
-    reached = torch.eye(n)
-    for number, linked in enumerate(islice(steps, n), start=1):
-        reached = (linked.float() @ reached).clamp(max=1)
-        lengths[(lengths == 0) & (reached > 0)] = number
-        if lengths.all():
-            break
-    return lengths
