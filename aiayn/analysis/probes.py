@@ -170,6 +170,20 @@ def best_head(scores: Float[Tensor, "layers h"], kind: AttentionKind) -> Head:
     return Head(kind, layer, head)
 
 
+# book/1-paper/8-attention-visualizations.ipynb, cell needed
+def pair_batch(vocabulary: Vocabulary, pairs: Sequence[Pair]) -> Batch:
+    """Sentences with their right translations."""
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return make_batch(list(zip(*map(vocabulary.encode, sides), strict=True)))
+
+
+def pronoun_position(vocabulary: Vocabulary, pair: Pair) -> int:
+    """The first token of the German pronoun in a sentence of the split `pronouns`."""
+    ((german, _),) = from_target(antecedent)(pair)
+    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(pair.target)]
+    return side(pieces).word_of.index(german)
+
+
 # book/1-paper/8-attention-visualizations.ipynb, cell alignment
 def gold_alignment(pair: Pair) -> Bool[Tensor, "targets sources"]:
     """The alignment, as a table."""
@@ -251,17 +265,3 @@ def accuracy_by_distance(
         if cases := relation_cases(examples, asked):
             shares[span] = head_accuracy(cases)
     return shares
-
-
-# book/1-paper/8-attention-visualizations.ipynb, cell needed
-def pair_batch(vocabulary: Vocabulary, pairs: Sequence[Pair]) -> Batch:
-    """Sentences with their right translations."""
-    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    return make_batch(list(zip(*map(vocabulary.encode, sides), strict=True)))
-
-
-def pronoun_position(vocabulary: Vocabulary, pair: Pair) -> int:
-    """The first token of the German pronoun in a sentence of the split `pronouns`."""
-    ((german, _),) = from_target(antecedent)(pair)
-    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(pair.target)]
-    return side(pieces).word_of.index(german)
