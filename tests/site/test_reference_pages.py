@@ -209,6 +209,7 @@ def test_a_definition_is_read_by_keyboard_on_a_phone(browser: Browser) -> None:
     """
     phone = browser.new_page(viewport={"width": 390, "height": 844})
     phone.goto((BOOK / "1-paper/5-4-regularization.html").resolve().as_uri())
+    phone.locator("details.aiayn-evidence").evaluate("fold => { fold.open = true; }")
     for link in phone.locator("a.aiayn-term").all():
         link.focus()
         # Focus that a key has brought is shown as such.

@@ -46,6 +46,11 @@ pytestmark = [
     pytest.mark.skipif(not PAGES, reason=f"no site in {SITE}: run `make book`"),
 ]
 
+# What is folded is looked at, too.
+OPEN = """() => document
+  .querySelectorAll(".bd-article details")
+  .forEach((fold) => { fold.open = true; })"""
+
 # Everything that can be wrong with a page once it is drawn, as a list of words.
 FAULTS = r"""
 () => {
@@ -148,6 +153,7 @@ def test_page(phone: tuple[Page, list[str]], address: str, name: str) -> None:
     page, found = phone
     found.clear()
     page.goto(address + name)
+    page.evaluate(OPEN)
     page.evaluate(TYPESET)
     for theme in ("light", "dark"):
         if theme == "dark":
