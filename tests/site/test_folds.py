@@ -11,7 +11,7 @@ import word_budgets
 from playwright.sync_api import Browser, expect
 
 ROOT = Path(__file__).parents[2]
-SITE = Path(os.environ.get("AIAYN_SITE", ROOT / "_build" / "html"))
+SITE = Path(os.environ.get("AIAYN_SITE", ROOT / "_build" / "html")).resolve()
 sys.path.insert(0, str(ROOT / "site" / "extensions"))
 
 from folds import summary  # noqa: E402
