@@ -104,6 +104,7 @@ PRESETS = {
     "small": TransformerConfig(vocabulary_size=8000, N=4, d_model=128, d_ff=256, h=4),
     "multi30k": TransformerConfig(6000, 256, 0.2, N=3, d_ff=512, h=4),
     "multi30k-wu": TransformerConfig(10_000, 128, 0.3, N=4, d_ff=256, h=4),
+    "tatoeba": TransformerConfig(8000, 256, N=3, d_ff=512, h=4),
     "synthetic": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
     "parser": TransformerConfig(1500, 64, 0.0, N=2, d_ff=256, h=4),
 }
