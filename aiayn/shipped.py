@@ -1,4 +1,4 @@
-"""The translator and the parser of the synthetic corpus that ship with the package.
+"""The models that ship with the package; others of the synthetic corpus, trained once.
 
 From "The synthetic corpus":
 https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
@@ -10,7 +10,6 @@ import hashlib
 import shutil
 import tempfile
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from filelock import FileLock
@@ -21,11 +20,9 @@ from aiayn.errors import InputError
 from aiayn.metrics.bleu import corpus_bleu
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.synthetic.corpus import Pair, sample
-from aiayn.training.checkpoint import load_checkpoint
-from aiayn.training.checkpoint_metadata import read_description
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import TrainingConfig, recipe
-from aiayn.training.trained_run import TrainedRun
+from aiayn.training.recipes import TrainingConfig
+from aiayn.training.trained_run import SHIPPED, TrainedRun, shipped_models
 from aiayn.training.trainer import train_model
 from aiayn.translation.translator import Translator
 
@@ -75,61 +72,29 @@ def cached_model(
         ) from None
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell shipped-model
-WEIGHTS = Path(str(files("aiayn"))) / "weights"
-# Models that come with the package: the recipe of each, and what it learned.
-PRETRAINED = {
-    "synthetic-en-de": ("synthetic", "en-de"),
-    "synthetic-en-trees": ("parser", "en-trees"),
-}
-
-
-def shipped_model(
-    config: TrainingConfig, pair: str
-) -> tuple[EncoderDecoder, Vocabulary] | None:
-    """The model that comes with the package; None if it was trained by another recipe.
-
-    Raises
-    ------
-    InputError
-        If its files are damaged, as `load_checkpoint` says.
-    """
-    folder = WEIGHTS / f"synthetic-{pair}"
-    if not folder.is_dir():
-        return None
-    description = read_description(folder)
-    known = description.data, description.pair
-    if description.training != config or known != ("synthetic", pair):
-        return None
-    return load_checkpoint([folder], description)
-
-
 # book/0-start/3-synthetic-corpus.ipynb, cell pretrained
 def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
-    """A model that comes with the package; `Translator` takes the two.
+    """A model that ships with the package; `Translator` takes the two.
 
     Parameters
     ----------
     name : str
-        `synthetic-en-de` translates the synthetic corpus, English to German;
-        `synthetic-en-trees` parses its English sentences.
+        `en-de` translates everyday English into German; `synthetic-en-de` translates
+        the synthetic corpus, `synthetic-en-trees` parses its English sentences.
 
     Returns
     -------
     EncoderDecoder, Vocabulary
-        Those of the package, or, if its recipe was changed, those of `cached_model`.
+        As a run of `aiayn train` has them.
 
     Raises
     ------
     InputError
-        If there is no such model, its files are damaged, or the cache cannot be
-        written to.
+        If there is no such model, or its files are damaged.
     """
-    if name not in PRETRAINED:
-        raise InputError(f"model {name!r}: choose one of {', '.join(PRETRAINED)}")
-    base, pair = PRETRAINED[name]
-    config = recipe(base)
-    return shipped_model(config, pair) or cached_model(config, pair)
+    if name not in (names := shipped_models()):
+        raise InputError(f"model {name!r}: choose one of {', '.join(names)}")
+    return TrainedRun.read(SHIPPED / name).load("cpu")
 
 
 # book/0-start/3-synthetic-corpus.ipynb, cell scores

@@ -27,7 +27,7 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_roundtrip
 from aiayn.training.checkpoint_metadata import Description, read_description
-from aiayn.training.tensor_files import read_header, read_tensors
+from aiayn.training.tensor_files import quantize_rows, read_header, read_tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell adam-tensors
@@ -89,10 +89,12 @@ def save_checkpoint(
     vocabulary: Vocabulary | None,
     description: Description | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    int8: bool = False,
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
-    With the `optimizer`, training can go on from here. An `InputError` says if it
+    With the `optimizer`, training can go on from here; with `int8`, matrices have eight
+    bits (`quantize_rows`). An `InputError` says if it
     cannot be written, or if another model would come back (see `check_roundtrip`).
     """
     check_system()
@@ -109,7 +111,8 @@ def save_checkpoint(
     if vocabulary is not None:
         sha256 = hashlib.sha256(vocabulary.model).hexdigest()
         metadata = replace(metadata, vocabulary_sha256=sha256)
-    tensors: dict[str, Any] = {"model": dict(model.named_parameters())}  # shared once
+    weights = dict[str, Any](model.named_parameters())  # a shared one once
+    tensors = {"model": quantize_rows(weights) if int8 else weights}
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     write_checkpoint(folder, metadata, vocabulary, tensors)

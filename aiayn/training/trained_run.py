@@ -8,6 +8,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-sets
 import logging
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import torch
@@ -19,12 +20,14 @@ from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_checkpoint, select_checkpoints
 from aiayn.training.checkpoint_metadata import Description, Kind
 
+# Models that ship with the package: a checkpoint under the name of each.
+SHIPPED = Path(str(files("aiayn"))) / "weights"
 # Of other corpora it is `test`.
 TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-split
-CORPORA = ("multi30k", "wmt14", "synthetic", "ptb")  # that `load_pairs` knows by name
+CORPORA = ("tatoeba", "multi30k", "wmt14", "synthetic", "ptb")  # of `load_pairs`
 
 
 def test_split(data: str) -> str:
@@ -40,6 +43,11 @@ def test_split(data: str) -> str:
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell trained-run
+def shipped_models() -> list[str]:
+    """The names of the models that ship with the package."""
+    return sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+
+
 @dataclass(frozen=True)
 class TrainedRun:
     """The folder of a run that has trained a model, or one checkpoint, read once."""
@@ -52,13 +60,19 @@ class TrainedRun:
     def read(cls, folder: Path | str, average: int | None = None) -> "TrainedRun":
         """A run in a folder, with as many checkpoints as its recipe or `average` says.
 
+        A name such as `en-de`, if there is no such folder, is that of a model that
+        ships with the package.
+
         Raises
         ------
         InputError
             If there is no model, or its description is damaged, or there are fewer than
             `average`.
         """
-        return cls(Path(folder), *select_checkpoints(Path(folder), average))
+        folder = Path(folder)
+        if not folder.exists() and str(folder) in shipped_models():
+            folder = SHIPPED / folder
+        return cls(folder, *select_checkpoints(folder, average))
 
     @property
     def kind(self) -> Kind:

@@ -45,7 +45,7 @@ from aiayn.training.optimizer import make_optimizer
 from aiayn.training.resume import restore
 from aiayn.training.run_folder import Run, prune_checkpoints
 from aiayn.training.step import Objective, training_step
-from aiayn.training.tensor_files import read_tensors
+from aiayn.training.tensor_files import quantize_rows, read_tensors
 from aiayn.translation import Translator
 
 
@@ -224,6 +224,24 @@ FAULTS: dict[str, tuple[Damage, list[str]]] = {
         weight(torch.zeros(32, dtype=torch.int64)),
         [f"{FIRST} is of type I64"],
     ),
+    "eight bits without scales": (
+        weight(torch.zeros(32, dtype=torch.int8)),
+        [f"{FIRST} is in eight bits, with scales of shape None"],
+    ),
+    "too few scales": (
+        lambda folder: rewrite(
+            folder,
+            **{
+                FIRST: torch.zeros(32, dtype=torch.int8),
+                FIRST + "/scales": torch.zeros(31),
+            },
+        ),
+        [f"{FIRST} is in eight bits, with scales of shape (31,)"],
+    ),
+    "scales of nothing": (
+        lambda folder: rewrite(folder, **{FIRST + "/scales": torch.zeros(32)}),
+        [f"{FIRST}/scales is (32,), but the configuration wants not to be there"],
+    ),
     "a name of many lines": (
         weight(torch.zeros(1), "a\nb\x1b[2J"),
         ["a?b?[2J is (1,), but the configuration wants not to be there"],
@@ -322,6 +340,26 @@ def test_weights_of_other_precision(
     rewrite(folder, **{n: w.to(dtype) for n, w in wanted.items() if "W_" in n})
     found = load_checkpoint([folder])[0].state_dict()
     torch.testing.assert_close(found, wanted, rtol=1e-2, atol=1e-2)
+
+
+def test_matrices_in_eight_bits(
+    tmp_path: Path, saved: tuple[Path, Transformer], vocabulary: Vocabulary
+) -> None:
+    _, model = saved
+    save_checkpoint(tmp_path / "small", model, vocabulary, int8=True)
+    stored = tensors(tmp_path / "small")
+    found = dict(load_checkpoint([tmp_path / "small"])[0].named_parameters())
+    for name, weight in model.named_parameters():
+        if weight.dim() == 1:
+            assert torch.equal(found[name], weight)
+            continue
+        assert stored[name].dtype == torch.int8
+        scales = weight.abs().amax(dim=1, keepdim=True) / 127
+        assert ((found[name] - weight).abs() <= 0.51 * scales).all()
+    # Written again, they are the same.
+    again = quantize_rows(found)
+    for name, values in stored.items():
+        torch.testing.assert_close(again[name], values)
 
 
 WRONG: dict[str, list[Any]] = {
