@@ -13,6 +13,8 @@ from sphinx.util.docutils import SphinxDirective
 WORDS, LETTERS = 200, 800  # read in a minute: words of prose, or characters of code
 PLAYED = 10  # minutes for the playground
 ASIDE = {"exercise", "solution", "check", "remove-cell", "hide-input"}
+# Not read by eyes: a figure's alternative text, the rules of tables.
+UNSEEN = re.compile(r"!\[[^\]]*\]\([^)]*\)|\|[-| ]*")
 TASK = re.compile(r"(## Exercises\n*)?> \*\*Exercise|<details><summary>Solution")
 
 
@@ -66,7 +68,7 @@ def minutes(notebook: Notebook) -> float:
         if ASIDE & set(cell["metadata"].get("tags", [])) or TASK.match(source):
             continue
         if cell["cell_type"] == "markdown":
-            words += len(source.split())
+            words += len(UNSEEN.sub(" ", source).split())
         else:
             letters += len("".join(source.split()))
     return words / WORDS + letters / LETTERS
