@@ -11,7 +11,6 @@ is the share of the chapter's height that code has.
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +28,6 @@ BUDGETS = {"0-start/5-how-this-book-works": 1500, "0-start/1-one-page": 1500}
 TOGETHER = {"1-paper/3": 15_000, "1-paper/5": 13_000}
 PAPER = 55_000
 SCREEN = 900  # pixels
-DETAILS = re.compile(r"(?<=</summary>).*?(?=</details>)", re.DOTALL)
 HEIGHTS = """() => {
   const height = (node) => node.getBoundingClientRect().height;
   const code = [...document.querySelectorAll(".bd-article .cell_input")];
@@ -60,11 +58,9 @@ def is_paper(name: str) -> bool:
     return name.startswith("1-paper/")
 
 
-def prose(cells: list[Notebook], folded: bool = False) -> int:
-    """Words of Markdown, without or with those that a <details> folds."""
+def prose(cells: list[Notebook]) -> int:
+    """Words of Markdown."""
     texts = ("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    if not folded:
-        texts = (DETAILS.sub("", text) for text in texts)
     return sum(len(text.split()) for text in texts)
 
 
@@ -79,10 +75,9 @@ def weigh(notebook: Notebook, screens: float = 0.0, code: float = 0.0) -> Weight
         and not {"hide-input", "remove-cell"} & set(cell["metadata"].get("tags", []))
     )
     lines = sum(len(source.splitlines()) for source in opened)
-    words = prose(lesson)
-    folded = prose(whole, folded=True) - words, len(whole) - len(lesson)
+    folded = prose(whole) - prose(lesson), len(whole) - len(lesson)
     time = minutes(notebook)
-    return Weight(words, len(lesson), lines, time, *folded, screens, code)
+    return Weight(prose(lesson), len(lesson), lines, time, *folded, screens, code)
 
 
 def chapter(path: Path) -> str:

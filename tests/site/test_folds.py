@@ -47,9 +47,6 @@ def test_evidence_ends_with_the_next_section() -> None:
 
 def test_a_chapter_weighs_what_is_open() -> None:
     weight = word_budgets.weigh({"cells": CELLS})
-    solved = "<details><summary>Solution</summary>\n\nIt is two.</details>"
-    closed = word_budgets.weigh({"cells": [cell(f"# A task\n\n{solved}")]})
-    assert (closed.words, closed.folded_words) == (4, 3)
     assert (weight.words, weight.cells, weight.lines) == (6 + 4, 4, 2)
     assert (weight.folded_words, weight.folded_cells) == (6 + 2, 3)
     over = weight._replace(words=3600, folded_cells=36)
