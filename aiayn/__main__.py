@@ -58,9 +58,9 @@ class SweepOptions:
     # best in a trial
     rates: str = ""
     recipe: str | None = None  # how to train; the corpus's own way unless given
-    # trainings at a time; one for each processor unless given
+    # runs at a time; one for each processor unless given
     workers: int | None = None
-    # trainings at a time on each GPU, in place of `workers`
+    # runs at a time on each GPU, in place of `workers`
     workers_per_gpu: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
@@ -95,7 +95,7 @@ def sweep(options: Annotated[SweepOptions, tyro.conf.arg(name="")]) -> None:
     except ValueError:
         fault = "must be numbers, such as 0.5,1,2"
         raise InputError(f"rates={options.rates}: {fault}") from None
-    # The trainings are to hear of it, and save.
+    # The runs are to hear of it, and save.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     record = run_sweep(
         options.rows,
@@ -130,7 +130,7 @@ def estimate(
     recipe: list[str] | None = None,
     steps: int | None = None,
 ) -> None:
-    """Print hours and energy of the trainings of Table 2, or of recipes.
+    """Print hours and energy of the runs of Table 2, or of recipes.
 
     They are bounds from below: validation, checkpoints, and what GPUs lose by sharing a
     batch come on top.
@@ -142,12 +142,12 @@ def estimate(
     gpu : str
         Their name, such as H100.
     utilisation : float, optional
-        Which share of their peak they reach, as `metrics.jsonl` of a training has it;
+        Which share of their peak they reach, as `metrics.jsonl` of a run has it;
         0.2, 0.3 and 0.4 in turn unless given.
     watts : float, optional
         The power of one, if not that of its data sheet.
     recipe : list of str, optional
-        Recipes in place of Table 2's trainings.
+        Recipes in place of Table 2's runs.
     steps : int, optional
         How many they take, if not the recipe's.
     """

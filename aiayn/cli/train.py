@@ -121,7 +121,7 @@ def check_against_kept(options: TrainOptions, kept: TrainingConfig) -> None:
 def initial_model(
     options: TrainOptions, progress: Progress
 ) -> Callable[[], InitialModel] | None:
-    """What gives the model that a training begins with; it says what is kept of it."""
+    """What gives the model that a run begins with; it says what is kept of it."""
     last = newest_checkpoint(options.out) if options.resume else None
     was = resumable_description(last) if last else None
     if was and was.init and was.training:
@@ -149,7 +149,7 @@ def initial_model(
 
 # book/5-launch/1-launch.ipynb, cell train-verb
 def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
-    """Train a model, or go on with a training or a model."""
+    """Train a model, or go on with a run or a model."""
     first = os.environ.get("RANK", "0") == "0"
     keep_heap()
     progress = Progress(first, example=example)
@@ -183,7 +183,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
 
 # book/5-launch/1-launch.ipynb, cell farewell
 def closing_lines(options: TrainOptions, result: TrainingResult) -> Iterator[str]:
-    """What a training has come to, and what one may do next."""
+    """What a run has come to, and what one may do next."""
     minutes = f"{result.step:,} steps in {result.minutes:.1f} minutes"
     yield f"{options.out}: {minutes}, validation perplexity {result.perplexity:.1f}"
     verb = "parse" if kind_of(options.pair) == "parsing" else "translate"
@@ -214,7 +214,7 @@ def interruption_of(out: Path) -> str | None:
 
 # book/5-launch/1-launch.ipynb, cell prepared
 def prepare_data(options: RecipeOptions, start: StartingPoint) -> Corpus:
-    """All that a training reads, from now on in the cache."""
+    """All that a run reads, from now on in the cache."""
     return prepare_corpus(
         start.config, options.data, options.pair, start.vocabulary, progress=True
     )

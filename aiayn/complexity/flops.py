@@ -136,7 +136,7 @@ def estimate_training(
     watts: float | None = None,
     tokens: int = 25_000,
 ) -> TrainingEstimate:
-    """Time and energy of a training at that share of the GPUs' peak (section 5.2).
+    """Time and energy of a run at that share of the GPUs' peak (section 5.2).
 
     `gpu` is a name as in `ACCELERATORS`, `watts` the power of one, if not that of its
     data sheet, and `tokens` those of a whole step on either side, however many GPUs
@@ -171,7 +171,7 @@ def estimate_training(
 # book/1-paper/5-2-hardware-and-schedule.ipynb, cell planned-run
 @dataclass(frozen=True)
 class PlannedRun:
-    """A training to plan; of one of Table 2, what the paper says it took."""
+    """A run to plan; of one of Table 2, what the paper says it took."""
 
     model: str  # base, big, or another recipe
     pair: str  # languages, source first; empty if any will do
@@ -203,9 +203,9 @@ def estimate_table(
     watts: float | None = None,
     runs: Sequence[PlannedRun] = tuple(PAPER_RUNS),
 ) -> str:
-    """`estimate_training` as text: a row for each training and share of the peak.
+    """`estimate_training` as text: a row for each run and share of the peak.
 
-    Without a `utilisation` they are those of `UTILISATIONS`. The trainings are those of
+    Without a `utilisation` they are those of `UTILISATIONS`. The runs are those of
     Table 2, beside what the paper's eight P100 took, unless others are given.
 
     Raises

@@ -145,7 +145,7 @@ def path_lengths(n: int, steps: Iterable[Bool[Tensor, "n n"]]) -> Int[Tensor, "n
     n : int
         Positions; no path of more than n steps is looked for.
     steps : iterable of Tensor
-        What each step links, as `links` finds it. It may go on for ever.
+        What each step links, as `links` finds it. It may go on forever.
     """
     lengths = torch.zeros(n, n, dtype=torch.long)
     reached = torch.eye(n)

@@ -27,7 +27,7 @@ class Batch:
     source: Int[Tensor, "batch n"]
     """What the encoder reads: the sentence with its end."""
     target: Int[Tensor, "batch m"]
-    """What the decoder reads: the sentence behind the start token, without its end."""
+    """What the decoder reads: the sentence after the start token, without its end."""
     labels: Int[Tensor, "batch m"]
     """What it has to predict: the sentence with its end."""
 
@@ -165,7 +165,7 @@ def group_by_length(
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell batches
 class Batches:
-    """The global batch of any step, by its number: 1, 2, 3 and on for ever.
+    """The global batch of any step, by its number: 1, 2, 3 and so on.
 
     What is learned from in a step depends on `examples`, whose `lengths` `lengths_of`
     or `Encoded` gives, on `tokens` a side, `seed` and the step, and on nothing else. It

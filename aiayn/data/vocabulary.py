@@ -191,7 +191,7 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell load-vocabulary
 def check_size(size: int) -> None:
-    """Refuse vocabularies that nobody can use."""
+    """Reject vocabularies that nobody can use."""
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
         few = "the special tokens alone are four; ask for more"
         raise InputError(f"a vocabulary of {size}: {few}")

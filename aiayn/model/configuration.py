@@ -42,7 +42,7 @@ class TransformerConfig(ModelConfig):
     score: Score = "scaled"  # how a query is compared with a key
     norm: Norm = "post"  # where the norm is: after the sum, or before the sub-layer
     positions: Positions = "sinusoidal"  # how order enters the model
-    # of learned positions; the other kinds know no end
+    # of learned positions; other kinds have no limit
     max_length: Annotated[int, Field(ge=1, le=10**7)] = 1024
     attention_bias: bool = False  # whether the projections of attention have a bias
     share_embeddings: bool = True  # one matrix for inputs and output (section 3.4)
@@ -50,7 +50,7 @@ class TransformerConfig(ModelConfig):
     attention_dropout: Annotated[float, Field(ge=0, le=1)] = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built, and what would silently build something else."""
+        """Reject what cannot be built, or would silently build something else."""
         super().__post_init__()
         if (self.d_k is None or self.d_v is None) and self.d_model % self.h:
             raise InputError(
@@ -60,7 +60,7 @@ class TransformerConfig(ModelConfig):
 
     @property
     def max_positions(self) -> int | None:
-        """Positions that can be learned; of the other kinds there is no end."""
+        """Positions that can be learned; other kinds have no limit."""
         return self.max_length if self.positions == "learned" else None
 
     # book/1-paper/3-0-model-architecture.ipynb, cell forward-flops

@@ -38,7 +38,7 @@ FINE_TUNING_RATE = 0.1
 
 @dataclass(frozen=True)
 class InitialModel:
-    """The model that a training begins with, instead of a new one."""
+    """The model that a run begins with, instead of a new one."""
 
     model: EncoderDecoder
     vocabulary: Vocabulary | None  # None: one is learned
@@ -77,7 +77,7 @@ def adapt_config(
 # book/3-workshop/05-distributed-training.ipynb, cell starting-point
 @dataclass(frozen=True)
 class StartingPoint:
-    """What a training begins with, or goes on with."""
+    """What a run begins with, or goes on with."""
 
     config: TrainingConfig  # the recipe, with the shape of `init`
     last: Path | None = None  # the checkpoint that it goes on from
@@ -100,7 +100,7 @@ def starting_point(
     resume: bool,
     init: Callable[[], InitialModel] | None,
 ) -> StartingPoint:
-    """What a training into a folder begins with.
+    """What a run into a folder begins with.
 
     One that goes on needs nothing of its `init` any more: its checkpoint has it all.
     """
@@ -144,7 +144,7 @@ def prepare_run_corpus(
 
 
 def corpus_facts(corpus: Corpus) -> dict[str, Any]:
-    """What tells the texts of a training from others, and how much of them it reads."""
+    """What tells the texts of a run from others, and how much of them it reads."""
     vocabulary, left_out = corpus.train, corpus.train.dropped + corpus.train.unequal
     found = {"corpus": vocabulary.folder.name, "valid": corpus.valid.folder.name}
     return found | {"pairs": len(vocabulary), "left_out": left_out}
@@ -178,7 +178,7 @@ def describe_run(
 def shared_facts(
     description: Description, start: StartingPoint, out: Path
 ) -> dict[str, Any]:
-    """What all workers of a training have to be told alike."""
+    """What all workers of a run have to be told alike."""
     # A text or a model may have another name on each machine.
     alike = replace(description, data=None, init=None, versions=None)
     facts = {n.removeprefix("training."): v for n, v in settings(alike).items()}

@@ -75,7 +75,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell metrics
 class Metrics:
-    """The file `metrics.jsonl` in a folder, to which a training adds lines.
+    """The file `metrics.jsonl` in a folder, to which a run adds lines.
 
     With `tensorboard`, its files are written beside it. `writes` is False for all
     workers but one.

@@ -23,7 +23,7 @@ from aiayn.model.encoder_decoder import EncoderDecoder
 
 # book/3-workshop/13-training-api.ipynb, cell progress
 class Progress:
-    """What a training says of itself on standard error.
+    """What a run says of itself on standard error.
 
     Parameters
     ----------

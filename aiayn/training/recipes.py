@@ -66,7 +66,7 @@ class OptimizerConfig(BaseConfig):
     rate_factor: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     # last steps, in which the rate falls from its peak to nothing
     cooldown: Steps = 0
-    # steps of a training that this one goes on from: the rate falls on from there
+    # steps of a run that this one goes on from: the rate falls on from there
     steps_before: Steps = 0
     muon: bool = False  # move the layers' matrices by Muon instead of Adam
     # share of themselves, times the rate, that Muon's matrices lose in a step

@@ -74,7 +74,7 @@ def suggesting_previous(folder: Path) -> Iterator[None]:
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell begun-description
 def resumable_description(folder: Path) -> Description:
-    """What a checkpoint says of itself, if it is one that a training can go on from."""
+    """What a checkpoint says of itself, if it is one that a run can go on from."""
     with suggesting_previous(folder):
         description = read_description(folder)
         required = description.training, description.step, description.minutes

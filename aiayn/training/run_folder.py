@@ -75,7 +75,7 @@ def locked(folder: Path, resume: bool) -> Iterator[None]:
         tempfile.TemporaryFile(dir=folder).close()
         lock.acquire(timeout=0)
     except Timeout:
-        fault = f"another training is writing to {folder} ({read_note(path)})"
+        fault = f"another run is writing to {folder} ({read_note(path)})"
         raise InputError(f"{fault}; wait for it, or choose another") from None
     except (OSError, NotImplementedError) as error:
         fault = f"cannot be written to ({error}); choose another folder (out)"
@@ -97,12 +97,12 @@ def locked(folder: Path, resume: bool) -> Iterator[None]:
 
 
 def check_folder(folder: Path, resume: bool = False) -> None:
-    """Make sure that a training can begin in a folder, or with `resume` go on.
+    """Make sure that a run can begin in a folder, or with `resume` go on.
 
     Raises
     ------
     InputError
-        If it holds a run already, if another training is writing to it, or if it cannot
+        If it holds a run already, if another run is writing to it, or if it cannot
         be written to.
     """
     with locked(folder, resume):
@@ -141,7 +141,7 @@ class RunFolder(contextlib.ExitStack):
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run
 class Run(RunFolder):
-    """A folder that a training leaves behind: `metrics.jsonl` and `checkpoints/`.
+    """A folder that a run leaves behind: `metrics.jsonl` and `checkpoints/`.
 
     With `resume` it goes on with the run that is there, if there is one. `tensorboard`
     and `writes` are as for `aiayn.training.metrics_log.Metrics`. It is to be used in a

@@ -53,7 +53,7 @@ LOG_STEPS = 50  # from one line of the metrics to the next
 
 
 class TrainingResult(NamedTuple):
-    """What a training has come to."""
+    """What a run has come to."""
 
     ended: bool  # or else a signal has stopped it
     step: int  # the last one, which is saved
@@ -104,7 +104,7 @@ class Trainer:
 
     # book/3-workshop/05-distributed-training.ipynb, cell save-and-validate
     def save(self, step: int, due: bool) -> None:
-        """Write a checkpoint; one that is not `due` is for a training that stops."""
+        """Write a checkpoint; one that is not `due` is for a run that stops."""
         minutes, sums = self.meter.minutes, self.meter.sums
         scaler = self.scaler.state_dict()
         self.run.save(step, minutes, self.model, self.optimizer, due, scaler, sums)

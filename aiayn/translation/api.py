@@ -93,7 +93,7 @@ def example(model: EncoderDecoder, vocabulary: Vocabulary, source: torch.Tensor)
 
 # book/3-workshop/13-training-api.ipynb, cell initial
 def initial(init: Start, config: TrainingConfig) -> tuple[InitialModel, str]:
-    """What a training begins with, and how its learning rate will go on, in words."""
+    """What a run begins with, and how its learning rate will go on, in words."""
     model: Any
     vocabulary: Any
     steps = 0
@@ -229,7 +229,7 @@ def checked_config(recipe: Any, out: Path | str | None, resume: bool) -> Trainin
 
 
 def report_interruption(result: TrainingResult, shown: Progress) -> None:
-    """Say so if a training was stopped before its end."""
+    """Say so if a run was stopped before its end."""
     if not result.ended:
         shown.say(
             f"interrupted after step {result.step:,};"

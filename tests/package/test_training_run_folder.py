@@ -70,7 +70,7 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> 
     ready = tmp_path / "ready"
     process = start(holds, out, ready, log=tmp_path / "log")
     wait_for(ready.exists, process)
-    held = f"another training is writing to {out} (process {process.pid} on "
+    held = f"another run is writing to {out} (process {process.pid} on "
     for resume in (False, True):
         for action in (Run, check_folder):
             message = complaint(action, out, resume)
@@ -87,7 +87,7 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> 
 def test_a_run_in_the_same_process_counts_too(tmp_path: Path) -> None:
     with Run(tmp_path):
         said = complaint(check_folder, tmp_path, True)
-        assert "another training is writing to" in said
+        assert "another run is writing to" in said
         assert f"(process {os.getpid()} on " in complaint(Run, tmp_path)
     check_folder(tmp_path)
 
@@ -121,7 +121,7 @@ def test_a_lock_that_a_dead_process_left_is_none(
 ) -> None:
     (tmp_path / ".lock").write_bytes(content)
     with Run(tmp_path):
-        assert "another training is writing to" in complaint(check_folder, tmp_path)
+        assert "another run is writing to" in complaint(check_folder, tmp_path)
     assert not hidden(tmp_path)
 
 

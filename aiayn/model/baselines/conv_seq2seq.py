@@ -76,7 +76,7 @@ class ConvolutionalConfig(ModelConfig):
     max_length: Annotated[int, Field(ge=1, le=10**7)] = 1024
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Reject what cannot be built."""
         super().__post_init__()
         if self.kernel % 2 == 0:
             fault = "the encoder's layers are centred, which takes an odd one"

@@ -70,7 +70,7 @@ class Convolution(nn.Module):
 
 # book/1-paper/2-background.ipynb, cell check-kernel
 def check_kernel(kernel: int, dilation: int, causal: bool) -> None:
-    """Refuse a convolution that has no places to read, or no middle.
+    """Reject a convolution that has no places to read, or no middle.
 
     Raises
     ------

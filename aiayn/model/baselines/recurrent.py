@@ -43,16 +43,16 @@ class RecurrentConfig(ModelConfig):
 
     # width of a state of the decoder, and of the encoder's two directions together
     d_state: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    # not at all, Bahdanau's additive score, or Luong's dot and general
+    # none, Bahdanau's additive score, or Luong's dot and general
     attention: AttentionScore = "additive"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Reject what cannot be built."""
         super().__post_init__()
         if self.d_state % 2:
             raise InputError(
                 f"d_state={self.d_state}: must be even,"
-                " a half for each direction of reading"
+                " half for each reading direction"
             )
 
     def forward_flops(self, n: Any, m: Any) -> Any:
