@@ -95,7 +95,7 @@ def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
         return None
     try:
         train = load_pairs(str(data), str(languages), "train")
-    except InputError:  # it is not here any more
+    except InputError:  # it is no longer here
         return None
     if len(train) > MAX_SEARCHED_PAIRS:
         return None

@@ -102,7 +102,7 @@ def starting_point(
 ) -> StartingPoint:
     """What a run into a folder begins with.
 
-    One that goes on needs nothing of its `init` any more: its checkpoint has it all.
+    One that goes on needs nothing of its `init` anymore: its checkpoint has it all.
     """
     last = newest_checkpoint(out) if resume or restarted(out) else None
     if last is None:

@@ -51,8 +51,7 @@ class RecurrentConfig(ModelConfig):
         super().__post_init__()
         if self.d_state % 2:
             raise InputError(
-                f"d_state={self.d_state}: must be even,"
-                " half for each reading direction"
+                f"d_state={self.d_state}: must be even, half for each reading direction"
             )
 
     def forward_flops(self, n: Any, m: Any) -> Any:
