@@ -27,7 +27,7 @@ def summary(cell: dict[str, Any]) -> str:
         return "Solution in code"
     if any(tag.partition(":")[0] == "export" for tag in tags):
         return "The package's code"
-    if any(tag.startswith("claim") for tag in tags):
+    if "check" in tags or any(tag.startswith("claim") for tag in tags):
         return "Code of this check"
     kinds = {kind for each in cell["outputs"] for kind in each.get("data", {})}
     if any(kind.startswith(PICTURES) for kind in kinds):

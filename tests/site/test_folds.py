@@ -60,6 +60,7 @@ def test_a_chapter_weighs_what_is_open() -> None:
     [
         (cell("draw()", "hide-input", outputs=CHART), "Code of this figure"),
         (cell("claim()", "hide-input", "claim:0-a"), "Code of this check"),
+        (cell("assert x", "check", "hide-input"), "Code of this check"),
         (cell("x = 1", "hide-input", "solution"), "Solution in code"),
         (cell("x = 1", "hide-input"), "Show the code"),
         (cell("x = 1", "hide-input", "export:data.io"), "The package's code"),
