@@ -45,7 +45,7 @@ from aiayn.training.recipes import recipe as find_recipe
 class SweepOptions:
     """What is trained, and how."""
 
-    # synthetic, multi30k, wmt14, or a folder, scored on its val if it has no test
+    # tatoeba, synthetic, …, or a folder, scored on its val if it has no test
     data: str
     out: Path  # the record, a JSON file; what it has is not done again
     # all, groups or names, with commas between them, such as base,A or h=1,N=2

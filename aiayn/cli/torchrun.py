@@ -23,7 +23,7 @@ from typing import Any
 from aiayn.complexity.flops import PAPER_RUNS
 from aiayn.errors import InputError
 
-PORT = 29500  # torchrun's own, where an address has none
+PORT = 29500  # ours, where an address has none (torchrun's c10d takes 29400)
 # Of a machine, perhaps with a port.
 ADDRESS = r"(\w[\w.-]*|\[[\da-fA-F:.]+\])(:\d{1,5})?"
 # In which interrupted workers may save: a checkpoint of big has 2.6 GB.
