@@ -653,12 +653,12 @@ def test_an_interrupted_training_gives_what_it_has(
     )
 
 
-def test_the_first_translation_of_the_readme() -> None:
-    """It prints what the README says."""
+def test_the_first_translations_of_the_readme() -> None:
+    """They print what the README says."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```pycon\n(.*?)```", readme, re.DOTALL)
+    example = "\n".join(re.findall(r"```pycon\n(.*?)```", readme, re.DOTALL))
     test = doctest.DocTestParser().get_doctest(example, {}, "README.md", None, None)
-    assert len(test.examples) == 4
+    assert len(test.examples) == 6
     assert not doctest.DocTestRunner().run(test).failed
 
 
