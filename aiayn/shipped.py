@@ -1,11 +1,11 @@
 """The models that ship with the package; others of the synthetic corpus, trained once.
 
-From "The synthetic corpus":
-https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
+From "The corpus":
+https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/0-start/3-synthetic-corpus.ipynb, cell model-imports
+# book/4-synthetic-corpus/4-corpus.ipynb, cell model-imports
 import hashlib
 import shutil
 import tempfile
@@ -27,7 +27,7 @@ from aiayn.training.trainer import train_model
 from aiayn.translation.translator import Translator
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell cached-model
+# book/4-synthetic-corpus/4-corpus.ipynb, cell cached-model
 def cached_model(
     config: TrainingConfig, pair: str
 ) -> tuple[EncoderDecoder, Vocabulary]:
@@ -72,7 +72,7 @@ def cached_model(
         ) from None
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell pretrained
+# book/4-synthetic-corpus/4-corpus.ipynb, cell pretrained
 def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
     """A model that ships with the package; `Translator` takes the two.
 
@@ -97,7 +97,7 @@ def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
     return TrainedRun.read(SHIPPED / name).load("cpu")
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell scores
+# book/4-synthetic-corpus/4-corpus.ipynb, cell scores
 def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
     """The share of sentences of split `pronouns` whose pronoun after weil is right."""
 

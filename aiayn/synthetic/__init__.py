@@ -1,7 +1,7 @@
 """The synthetic English-German corpus, made by two grammars.
 
-From "The synthetic corpus":
-https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
+From "The corpus":
+https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
@@ -11,6 +11,6 @@ __all__ = [
 ]
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell synthetic-front
+# book/4-synthetic-corpus/4-corpus.ipynb, cell synthetic-front
 from aiayn.synthetic.corpus import Pair as Pair
 from aiayn.synthetic.corpus import sample as sample

@@ -1,11 +1,11 @@
 """Sentence pairs with known alignments, trees and antecedents.
 
-From "The synthetic corpus":
-https://github.com/OWNER/aiayn/blob/main/book/0-start/3-synthetic-corpus.ipynb
+From "The corpus":
+https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
 Generated from a chapter of the book: edit that, then run `make export`.
 """
 
-# book/0-start/3-synthetic-corpus.ipynb, cell imports
+# book/4-synthetic-corpus/4-corpus.ipynb, cell imports
 import re
 import zlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from aiayn.synthetic.grammar.patterns import dependency, leaves, pronoun_sentenc
 from aiayn.synthetic.grammar.scenes import action
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell pair
+# book/4-synthetic-corpus/4-corpus.ipynb, cell pair
 @dataclass(frozen=True)
 class Pair:
     """An English sentence, its German translation, and all that is known about them.
@@ -52,7 +52,7 @@ class Pair:
     coreference: tuple[tuple[int, int], ...] = field(repr=False)
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell tidy
+# book/4-synthetic-corpus/4-corpus.ipynb, cell tidy
 def finish_sentence(words: list[Word], mark: str) -> list[Word]:
     """Capitalise, end with `mark` (no comma before it, nor two in a row) and number."""
     finished = list[Word]()
@@ -80,7 +80,7 @@ def to_brackets(tree: english.Tree) -> str:
     return f"({tree[0]} {' '.join(map(to_brackets, tree[1:]))})"
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell draft
+# book/4-synthetic-corpus/4-corpus.ipynb, cell draft
 class Draft:
     """A meaning said in English; in German too, as a `Pair`, only if that is wanted."""
 
@@ -125,7 +125,7 @@ class Draft:
         )
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell home
+# book/4-synthetic-corpus/4-corpus.ipynb, cell home
 SPLITS = ("train", "valid", "test", "long", "novel", "pronouns")
 MAX_TRAIN_TOKENS = 18  # tokens, in a training sentence
 
@@ -156,7 +156,7 @@ def split_of(draft: Draft) -> str:
     return "train"
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell compose
+# book/4-synthetic-corpus/4-corpus.ipynb, cell compose
 def compose(draw: Draw, long: bool) -> Clause:
     """A meaning: a pronoun to resolve, a question, something said or something done."""
     if not long and draw.chance(0.25):
@@ -189,7 +189,7 @@ def long_dependency(draw: Draw, span: int, long: bool) -> Clause:
     return clause
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell draws
+# book/4-synthetic-corpus/4-corpus.ipynb, cell draws
 def generate_pairs(seed: int, split: str, span: int | None) -> Iterator[Pair]:
     """Pairs of a split, without end."""
     draw, long = Draw(f"{split} {seed} {span}"), split == "long"
@@ -207,7 +207,7 @@ def generate_pairs(seed: int, split: str, span: int | None) -> Iterator[Pair]:
                 yield draft.pair()
 
 
-# book/0-start/3-synthetic-corpus.ipynb, cell sample
+# book/4-synthetic-corpus/4-corpus.ipynb, cell sample
 SPANS = range(1, 11)
 
 
