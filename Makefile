@@ -15,7 +15,7 @@ SITE := _build/site
 CHAPTERS := $(wildcard $(addsuffix .ipynb,$(shell sed -n 's/^[ -]*file: *//p' _toc.yml)))
 # What takes longest begins first, so that no processor waits at the end.
 SLOW := $(foreach name,1-one-page 1-since-2017 1-launch 1-introduction 6-3-constituency-parsing \
-  6-1-machine-translation 3-synthetic-corpus,$(filter %/$(name).ipynb,$(CHAPTERS)))
+  6-1-machine-translation 4-corpus 3-synthetic-corpus,$(filter %/$(name).ipynb,$(CHAPTERS)))
 ORDER := $(SLOW) $(filter-out $(SLOW),$(CHAPTERS))
 RAN := $(ORDER:%=$(STAGE)/%)
 BROWSER := $(shell grep -l 'mark.browser\|pytestmark$$' tests/*/test_*.py)

@@ -23,7 +23,11 @@ from reading_paths import minutes  # noqa: E402
 
 WORDS, CELLS = 3500, 70  # of a chapter of the paper; folded, half as many again
 # Words, where others than those.
-BUDGETS = {"0-start/5-how-this-book-works": 1500, "0-start/1-one-page": 1500}
+BUDGETS = {
+    "0-start/1-one-page": 1500,
+    "0-start/3-synthetic-corpus": 1150,
+    "0-start/5-how-this-book-works": 1500,
+}
 # Words of a section of the paper, and below of all of them.
 TOGETHER = {"1-paper/3": 15_000, "1-paper/5": 13_000}
 PAPER = 55_000
