@@ -45,7 +45,8 @@ NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
 class RecipeOptions:
     """What is to be learned."""
 
-    # multi30k, wmt14, synthetic, ptb, or a folder: train.en, train.de, val.en, val.de
+    # tatoeba, multi30k, wmt14, synthetic, ptb, craft, or a folder with train.en,
+    # train.de, val.en and val.de
     data: str
     recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
     pair: str = "en-de"  # languages, source first
