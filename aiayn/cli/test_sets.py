@@ -90,8 +90,9 @@ def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
     """How many sources of a test set a run was trained on, if its text is small."""
     data, languages = run.description.data, run.description.pair
     # Of the other corpora the parts are known to have nothing in common.
-    may_overlap = (data is not None and data not in CORPORA) or data == "multi30k"
-    if not may_overlap or (languages or "").partition("-")[0] != pair.partition("-")[0]:
+    disjoint = data in CORPORA and data not in ("multi30k", "craft")
+    same_source = (languages or "").partition("-")[0] == pair.partition("-")[0]
+    if data is None or disjoint or not same_source:
         return None
     try:
         train = load_pairs(str(data), str(languages), "train")

@@ -45,7 +45,7 @@ NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
 class RecipeOptions:
     """What is to be learned."""
 
-    # tatoeba, multi30k, wmt14, synthetic, ptb, or a folder: train.en, train.de, …
+    # tatoeba, multi30k, wmt14, synthetic, craft, ptb, or a folder: train.en, …
     data: str
     recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
     pair: str = "en-de"  # languages, source first

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aiayn.data.craft import craft_trees
 from aiayn.data.lines import Lines, check_not_blank, decompressed, sentence_list
 from aiayn.data.multi30k import multi30k_files
 from aiayn.data.tatoeba import tatoeba_pairs
@@ -100,15 +101,16 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
     Parameters
     ----------
     name : str
-        `tatoeba`, `multi30k`, `wmt14`, `synthetic`, `ptb` (the Penn Treebank), or a
-        folder with files such as `train.en` and `train.de`, plain or .gz.
+        `tatoeba`, `multi30k`, `wmt14`, `synthetic`, `ptb` (the Penn Treebank), `craft`
+        (trees of biomedical articles), or a folder with files such as `train.en` and
+        `train.de`, plain or .gz.
     pair : str
         Languages, source first: `en-de`; `en-trees` for sentences and their trees.
     split : str
         `train`, `val`; of Tatoeba also `test`; of Multi30k `test_2016_flickr`; of
         WMT14 `newstest2013`
         (its `val`), `newstest2014` (its `test`) and `newstest2014-filtered`; of the
-        synthetic corpus `test`, `long`, `novel`, `pronouns`, of the treebank `test`;
+        synthetic corpus `test`, `long`, `novel`, `pronouns`, of the treebanks `test`;
         in a folder, whatever its files are called.
 
     Raises
@@ -124,6 +126,8 @@ def load_pairs(name: str, pair: str, split: str) -> Pairs:
         return synthetic_pairs(pair, split)
     if name == "ptb":
         return treebank_pairs(pair, split)
+    if name == "craft":
+        return tree_pairs(craft_trees(pair, split), f"craft {split}")
     if name == "tatoeba":
         return Pairs(*tatoeba_pairs(pair, split), *[f"tatoeba {split}"] * 2)
     if name == "wmt14":
@@ -145,7 +149,7 @@ def folder_file(name: str, split: str, language: str) -> Path:
             return path
     raise InputError(
         f"{name}: neither the name of a corpus (tatoeba, multi30k, wmt14, synthetic, "
-        f"ptb) nor a folder with {split}.{language} or {split}.{language}.gz"
+        f"ptb, craft) nor a folder with {split}.{language} or {split}.{language}.gz"
     )
 
 

@@ -30,6 +30,24 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
         raise InputError(f"{wrong}; delete it and fetch it again")
 
 
+def fetch(url: str, path: Path) -> bytes:
+    """The content at an address, which could also be put at a path by hand.
+
+    Raises
+    ------
+    InputError
+        If it cannot be fetched; the message names the path.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            return response.read()
+    except (OSError, HTTPException) as error:  # the latter if it breaks off halfway
+        wrong = f"{url}: cannot be fetched ({error})"
+        put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
+        raise NotFetched(f"{wrong}; {put}") from None
+
+
+# book/3-workshop/02-corpora.ipynb, cell download
 def download(url: str, path: Path, sha256: str) -> None:
     """Fetch a file, check it, and only then give it its name.
 
@@ -38,18 +56,20 @@ def download(url: str, path: Path, sha256: str) -> None:
     InputError
         If there is no network, or the content is not what was expected.
     """
-    try:
-        with urllib.request.urlopen(url, timeout=60) as response:
-            content = response.read()
-    except (OSError, HTTPException) as error:  # the latter if it breaks off halfway
-        wrong = f"{url}: cannot be fetched ({error})"
-        put = f"fetch it elsewhere and put it at {path}, or set AIAYN_DATA"
-        raise NotFetched(f"{wrong}; {put}") from None
+    content = fetch(url, path)
     check_sha256(content, sha256, url)
     write_atomically(path, content)
 
 
 # book/3-workshop/02-corpora.ipynb, cell published-file
+def place_of(name: str) -> Path:
+    """Where a published file is, or will be: below $AIAYN_DATA, or in the cache."""
+    data = os.environ.get("AIAYN_DATA")
+    if data and os.path.exists(path := Path(data, name)):
+        return path
+    return cache_folder() / name
+
+
 def published_file(name: str, url: str, sha256: str) -> Path:
     """A file below $AIAYN_DATA, or in the cache, or fetched now; checked each time.
 
@@ -58,11 +78,28 @@ def published_file(name: str, url: str, sha256: str) -> Path:
     InputError
         If its content is not what was published, or it cannot be fetched.
     """
-    data = os.environ.get("AIAYN_DATA")
-    for folder in [*([Path(data)] if data else []), cache_folder()]:
-        path = folder / name
-        if os.path.exists(path):
-            check_sha256(read_bytes(path), sha256, str(path))
-            return path
-    download(url, path, sha256)
+    path = place_of(name)
+    if os.path.exists(path):
+        check_sha256(read_bytes(path), sha256, str(path))
+    else:
+        download(url, path, sha256)
     return path
+
+
+# book/3-workshop/02-corpora.ipynb, cell published-files
+def published_files(urls: dict[str, str], sha256: str) -> list[Path]:
+    """The same of many small files, by name, with one checksum of all, end to end.
+
+    Raises
+    ------
+    InputError
+        If their content is not what was published, or one cannot be fetched.
+    """
+    paths = {place_of(name): url for name, url in urls.items()}
+    new = {p: fetch(url, p) for p, url in paths.items() if not os.path.exists(p)}
+    contents = [new[path] if path in new else read_bytes(path) for path in paths]
+    folder = min(paths).parent
+    check_sha256(b"".join(contents), sha256, f"{len(paths)} files of {folder}")
+    for path, content in new.items():
+        write_atomically(path, content)
+    return list(paths)

@@ -23,11 +23,12 @@ from aiayn.training.checkpoint_metadata import Description, Kind
 # Models that ship with the package: a checkpoint under the name of each.
 SHIPPED = Path(str(files("aiayn"))) / "weights"
 # Of other corpora it is `test`.
-TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr"}
+TEST_SETS = {"wmt14": "newstest2014", "multi30k": "test_2016_flickr", "craft": "test"}
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-split
-CORPORA = ("tatoeba", "multi30k", "wmt14", "synthetic", "ptb")  # of `load_pairs`
+# Of `load_pairs`.
+CORPORA = ("tatoeba", "multi30k", "wmt14", "synthetic", "ptb", "craft")
 
 
 def test_split(data: str) -> str:

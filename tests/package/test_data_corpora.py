@@ -360,7 +360,7 @@ def test_of_several_that_want_a_text_one_unpacks(
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     nothing = complaint(load_pairs, str(tmp_path / "nothing"), "en-de", "train")
-    names = "tatoeba, multi30k, wmt14, synthetic, ptb"
+    names = "tatoeba, multi30k, wmt14, synthetic, ptb, craft"
     assert f"nothing: neither the name of a corpus ({names}) nor a folder" in nothing
     name = write(tmp_path / "corpus", "a\n", "x\n")
     assert "train.fr or train.fr.gz" in complaint(load_pairs, name, "en-fr", "train")
