@@ -174,7 +174,7 @@ def test_a_name_that_is_no_configuration() -> None:
     ):
         config("bass")
     with pytest.raises(
-        ValueError, match="there are base, big, small, multi30k, multi30k-wu, synth"
+        ValueError, match="there are base, big, small, multi30k, multi30k-wu, tatoeba"
     ):
         config("?")
     assert config("base", N=2).N == 2 and PRESETS["base"].N == 6
