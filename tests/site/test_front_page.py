@@ -314,15 +314,15 @@ def test_the_commands_on_the_page_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(data.SYNTHETIC_PAIRS, "train", 200)
     monkeypatch.setitem(data.SYNTHETIC_PAIRS, "val", 5)
-    train, translate = blocks("shell")[0].splitlines()
-    echo, _, pipe = translate.partition(" | ")
+    (everyday,), (train, translate) = (each.splitlines() for each in blocks("shell"))
     tiny = ["--steps", 2, "--model.vocabulary-size", 150]
     code, _, error = aiayn(*shlex.split(train)[1:], *tiny)
     assert code == 0, error
-    code, output, error = aiayn(
-        *shlex.split(pipe)[1:], text=shlex.split(echo)[1] + "\n"
-    )
-    assert (code, output.count("\n")) == (0, 1), error
+    for command in (everyday, translate):
+        echo, _, pipe = command.partition(" | ")
+        text = shlex.split(echo)[1] + "\n"
+        code, output, error = aiayn(*shlex.split(pipe)[1:], text=text)
+        assert (code, output.count("\n")) == (0, 1), error
 
 
 def head(name: str) -> dict[str, str]:
