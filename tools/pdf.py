@@ -158,11 +158,13 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """The book's pages in reading order."""
+    """The book's pages in reading order, without the package's reference."""
     table = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     found = [Entry(table["root"], "", False)]
     for part in table["parts"]:
         for chapter in part["chapters"]:
+            if chapter["file"].startswith("api/"):  # to be looked up, on a screen
+                continue
             found.append(Entry(chapter["file"], part["caption"], False))
             found += [
                 Entry(inner["file"], part["caption"], True)
