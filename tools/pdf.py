@@ -87,6 +87,21 @@ TAKE = r"""
 }
 """
 
+# A link into what paper leaves out leads to the nearest place above it that is printed.
+REDIRECT = """
+() => {
+  for (const link of document.querySelectorAll('a[href^="#"]')) {
+    const id = decodeURIComponent(link.getAttribute("href").slice(1));
+    const target = document.getElementById(id);
+    let place = target;
+    while (place && !place.checkVisibility()) place = place.parentElement;
+    if (place === target) continue;
+    while (place && !place.id) place = place.parentElement;
+    if (place) link.setAttribute("href", `#${place.id}`);
+  }
+}
+"""
+
 STYLE = """
 :root { --aiayn-sans: "Liberation Sans", Arial, sans-serif; }
 @page {
@@ -264,6 +279,8 @@ def print_book(browser: Browser, text: str, output: Path) -> None:
             source.write_text(text, encoding="utf-8")
             page.goto(source.as_uri())
             page.evaluate("document.fonts.ready.then(() => true)")
+            page.emulate_media(media="print")
+            page.evaluate(REDIRECT)
             page.pdf(
                 path=target,
                 prefer_css_page_size=True,
