@@ -59,15 +59,18 @@ VARIANTS: dict[str, tuple[str, ...]] = {  # and the fields that a variant adds
     "BPE-dropout": ("batches.bpe_dropout",),
     "label smoothing": ("label_smoothing",),
 }
+PART = 3  # a third of the recipe's steps
 FOLDER = PARTIAL / "ablation"
 
 
-def third(whole: TrainingConfig) -> TrainingConfig:
-    """A recipe with a third of its steps, and the same peak of the learning rate."""
+def shortened(whole: TrainingConfig, part: int) -> TrainingConfig:
+    """A recipe with one `part`-th of its steps, and the same peak of the learning
+    rate.
+    """
     lengths = "steps optimizer.warmup optimizer.cooldown batches.bidirectional"
     names = [*lengths.split(), "checkpoints.steps"]
     has = settings(whole)
-    fields: dict[str, Any] = {name: has[name] // 3 for name in names}
+    fields: dict[str, Any] = {name: has[name] // part for name in names}
     shorter: float = fields["optimizer.warmup"] / has["optimizer.warmup"]
     factor = has["optimizer.rate_factor"] * shorter**0.5
     return changed(whole, **fields, **{"optimizer.rate_factor": factor})
@@ -80,7 +83,7 @@ def variant(name: str) -> TrainingConfig:
     left_out = [field for each in later for field in VARIANTS[each]]
     plain = settings(TrainingConfig())
     without = {field: plain[field] for field in left_out}
-    return changed(third(recipe("multi30k")), **without)
+    return changed(shortened(recipe("multi30k"), PART), **without)
 
 
 def saved(name: str) -> dict[str, Any] | None:
@@ -218,7 +221,10 @@ def main() -> None:
         machines = sorted(
             {each["machine"] for all in variants.values() for each in all}
         )
-        said = {"steps": third(recipe("multi30k")).steps, "trained_on": machines}
+        said = {
+            "steps": shortened(recipe("multi30k"), PART).steps,
+            "trained_on": machines,
+        }
         records.write("ablation", scored(variants) | said | {"pace": measured})
 
 

@@ -17,7 +17,7 @@ from aiayn.training import TrainingConfig, recipe, train_model
 def test_each_variant_adds_its_part_and_the_last_is_the_recipe() -> None:
     whole, plain = recipe("multi30k"), TrainingConfig()
     variants = [ablation.variant(name) for name in ablation.VARIANTS]
-    assert variants[-1] == ablation.third(whole)
+    assert variants[-1] == ablation.shortened(whole, ablation.PART)
     assert variants[-1].steps == whole.steps // 3
     peaks = [each.rate(each.optimizer.warmup) for each in (variants[-1], whole)]
     assert peaks[0] == pytest.approx(peaks[1])
