@@ -3,11 +3,11 @@
 python bench/tatoeba_ablation.py [--variants NAME ...] [--seeds 3]
                                  [--out runs/tatoeba-ablation]
 
-Each variant has one field that differs from the recipe's, and all take a sixth of its
-steps. BLEU is sacreBLEU on `val`, greedily; no test set is read. With `--variants`,
-only these are trained, so that two calls can share a machine; what is through stands
-in bench/partial/tatoeba-ablation/, and is not trained again. The record is written
-once all variants are there.
+Each variant differs from the recipe in one thing, and all take a sixth of its steps.
+BLEU is sacreBLEU on `val`, greedily; no test set is read. With `--variants`, only these
+are trained, so that two calls can share a machine; what is through stands in
+bench/partial/tatoeba-ablation/, and is not trained again. The record is written once
+all variants are there.
 """
 
 import argparse
@@ -40,7 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {  # the fields that a variant changes
     "one direction": {"batches.bidirectional": 0},
     "no BPE-dropout": {"batches.bpe_dropout": 0.0},
     "no dropout": {"model.dropout": 0.0},
-    "Adam": {"optimizer.muon": False},
+    "Adam": {"optimizer.muon": False, "optimizer.weight_decay": 0.0},
     "five layers": {"model.N": 5},
     "d_ff = 1024": {"model.d_ff": 1024},
 }
