@@ -145,7 +145,7 @@ def row_config(
     Raises
     ------
     InputError
-        If one of these would be no whole number.
+        If one of these would not be a whole number.
     """
     shape = {"N": 6} | WIDTHS | row.changes
     factors = dict.fromkeys(WIDTHS, scale) | {"N": depth}

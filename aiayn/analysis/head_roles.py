@@ -26,7 +26,7 @@ from aiayn.analysis.probes import (
 
 
 class WordPairs(NamedTuple):
-    """Every two words of some sentences: one may look, the other may be looked at."""
+    """All pairs of words in some sentences: one may look, the other be looked at."""
 
     hits: Bool[Tensor, "layers h pairs"]  # whether a head looks most at the second
     cells: Int[Tensor, " pairs"]  # one number for one distance and two word classes
@@ -69,9 +69,9 @@ def relation_effect(
     relation: Relation,
     least: int = 5,
 ) -> RelationEffect:
-    """What a relation makes of a head's choice, with distance and word classes fixed.
+    """What a relation does to a head's choice, with distance and word classes fixed.
 
-    Cases are judged where at least `least` unrelated pairs of words are like them.
+    Only cases with at least `least` similar but unrelated pairs are judged.
     """
     rows = [
         start + query * len(example.pair.source_tokens) + right
@@ -143,7 +143,7 @@ def assign_roles(
     score: Sequence[AttentionExample],
     kind: AttentionKind,
 ) -> list[HeadRole]:
-    """For each head the task in which the relation makes most difference.
+    """For each head the task in which the relation makes the most difference.
 
     A relation is judged if in both sets at least half of its cases, and 30, have others
     like them.

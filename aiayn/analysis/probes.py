@@ -39,13 +39,13 @@ class AttentionExample:
 
 
 def read_examples(model: TrainedModel, pairs: Iterable[Pair]) -> list[AttentionExample]:
-    """Read pairs with their translations; an `InputError` if cut into other words."""
+    """Read pairs with their translations; an `InputError` if their words differ."""
     examples = []
     for pair in pairs:
         attention = attention_of(model, pair.source, pair.target)
         words = attention.source.words[:-1], attention.writes.words[:-1]
         if words != (pair.source_tokens, pair.target_tokens):
-            fault = "cut into other words than the corpus's; train on its text"
+            fault = "not cut into the corpus's words; train on its text"
             raise InputError(f"{pair.source}: {fault}")
         weights = {kind: attention.words(kind) for kind in KINDS}
         examples.append(AttentionExample(pair, weights))
@@ -61,7 +61,7 @@ Candidates = Callable[[Pair], Sequence[int]]
 class Case:
     """A word that looks, and the word that it ought to look at."""
 
-    weights: Float[Tensor, "layers h keys"]  # which the word that looks gives
+    weights: Float[Tensor, "layers h keys"]  # given by the word that looks
     query: int  # the word that looks
     right: int  # the one that it ought to look at
     candidates: Sequence[int]  # those that it may choose from
@@ -107,7 +107,7 @@ def head_accuracy(cases: Sequence[Case]) -> Float[Tensor, "layers h"]:
 
 # book/1-paper/8-attention-visualizations.ipynb, cell questions
 def dependency(name: str, to_head: bool = False) -> Relation:
-    """The head of every such relation: its dependent; or the dependent: its head."""
+    """From the head of each such relation to its dependent, or the other way."""
     places = slice(None, None, -1) if to_head else slice(None)
     return lambda pair: [
         (a, b)
@@ -118,12 +118,12 @@ def dependency(name: str, to_head: bool = False) -> Relation:
 
 
 def antecedent(pair: Pair) -> Sequence[tuple[int, int]]:
-    """Every pronoun: the noun or name that it means."""
+    """From every pronoun to the noun or name that it means."""
     return pair.coreference
 
 
 def from_target(relation: Relation) -> Relation:
-    """The same of the German words that translate those which look."""
+    """The same for the German words that translate those that look."""
     return lambda pair: [
         (j, right)
         for query, right in relation(pair)
@@ -145,7 +145,7 @@ def nouns(pair: Pair) -> Sequence[int]:
 
 # book/1-paper/8-attention-visualizations.ipynb, cell baselines
 def chance(cases: Sequence[Case]) -> float:
-    """What a head would get that chooses a candidate blindly."""
+    """What a head that chooses a candidate blindly would get."""
     return sum(1 / len(case.candidates) for case in cases) / len(cases)
 
 
@@ -245,7 +245,7 @@ def distant_dependency(name: str, span: int, to_head: bool = False) -> Relation:
 
 
 def from_other_words(relation: Relation) -> Relation:
-    """All other words before the right one: who looks there without being the verb?"""
+    """All other words before the right one, as a control: none is the verb."""
     return lambda pair: [
         (i, right) for who, right in relation(pair) for i in range(right) if i != who
     ]
@@ -257,7 +257,7 @@ def accuracy_by_distance(
     to_head: bool = False,
     others: bool = False,
 ) -> dict[int, Float[Tensor, "layers h"]]:
-    """What share each head gets right, for every distance that sentences have."""
+    """What share each head gets right, for every distance that occurs."""
     shares = {}
     for span, examples in by_distance.items():
         relation = distant_dependency(name, span, to_head)

@@ -171,7 +171,7 @@ def estimate_training(
 # book/1-paper/5-2-hardware-and-schedule.ipynb, cell planned-run
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run to plan; of one of Table 2, what the paper says it took."""
+    """A run to plan; for one of Table 2, also what the paper says it took."""
 
     model: str  # base, big, or another recipe
     pair: str  # languages, source first; empty if any will do

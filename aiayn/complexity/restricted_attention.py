@@ -29,7 +29,7 @@ def window_starts(
     """
     if r < 1:
         raise InputError(
-            f"r={r}: a neighbourhood must hold at least 1 position, the one that looks"
+            f"r={r}: a neighbourhood must hold at least 1 position, its own"
         )
     return (torch.arange(n, device=device) - (r - 1) // 2).clamp(0, max(n - r, 0))
 

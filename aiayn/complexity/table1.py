@@ -64,7 +64,7 @@ class SelfAttention(nn.Module):
 
 
 class Convolution(nn.Module):
-    """A convolution with a result for every position; zeros stand beyond the ends.
+    """A convolution with a result for every position; zeros beyond the ends.
 
     `dilation` is the distance between neighbours in the kernel. With `groups=d` each of
     the d numbers is convolved by itself. The kernel lies around its position, an even
@@ -201,13 +201,13 @@ def sequential_operations(layer: Callable[[Tensor], object], x: Tensor) -> int:
     """The longest chain of products in `layer(x)`, each needing the one before it.
 
     It is the chain of this way of computing: another way to the same result may have a
-    shorter one. What stands between two products (softmax, tanh, sums) lengthens every
+    shorter one. What comes between two products (softmax, tanh, sums) lengthens every
     chain by a constant factor, and is not counted.
     """
     with plain_operations():
         graph = make_fx(layer)(x).graph
     depth: dict[torch.fx.Node, int] = {}
-    for node in graph.nodes:  # inputs stand before what uses them
+    for node in graph.nodes:  # inputs come before what uses them
         before = max((depth[each] for each in node.all_input_nodes), default=0)
         is_product = getattr(node.target, "overloadpacket", None) in flop_registry
         depth[node] = before + is_product

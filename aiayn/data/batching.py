@@ -37,7 +37,7 @@ class Batch:
         return int((self.source != PAD_ID).sum() + (self.labels != PAD_ID).sum())
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch elsewhere."""
+        """The batch on another device."""
         device = torch.device(device)
         # A copy from pinned memory need not wait.
         pin = device.type == "cuda" and not self.source.is_cuda
@@ -100,7 +100,7 @@ def too_long_error(
     target: int,
     max_length: int,
 ) -> InputError:
-    """The complaint about a line with so many tokens on its sides."""
+    """The complaint about a line with this many tokens on its sides."""
     at_source = source > max_length
     return InputError(
         f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
@@ -167,10 +167,10 @@ def group_by_length(
 class Batches:
     """The global batch of any step, by its number: 1, 2, 3 and so on.
 
-    What is learned from in a step depends on `examples`, whose `lengths` `lengths_of`
-    or `Encoded` gives, on `tokens` a side, `seed` and the step, and on nothing else. It
-    is cut into `micro_batches` for `world_size` workers, of which this is number
-    `rank`, or an InputError says why not. Widths are multiples of `multiple`.
+    What a step learns from depends only on `examples`, with their `lengths` (from
+    `lengths_of` or `Encoded`), on `tokens` a side, `seed` and the step. It is cut into
+    `micro_batches` for `world_size` workers, of which this is number `rank`; an
+    InputError says why if it cannot be. Widths are multiples of `multiple`.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Batches:
         self.rank, self.world_size = rank, world_size
         self.micro_batches, self.multiple = micro_batches, multiple
         self.epoch, self.groups = 0, self.draw(0)
-        self.steps_per_epoch = len(self.groups)  # of any: chance moves pairs, not cuts
+        self.steps_per_epoch = len(self.groups)  # shuffling never changes the number
 
     def draw(self, epoch: int) -> list[np.ndarray]:
         """The groups of an epoch, in its order."""
@@ -217,7 +217,7 @@ class GlobalBatch:
     """What all workers learn from in one step, and the share of one of them."""
 
     micro_batches: list[Batch]
-    """This worker's share, to be computed one after another."""
+    """This worker's share, computed one after another."""
     target_tokens: int
     """Target tokens of the whole global batch, of all workers, without padding."""
     tokens: int
@@ -271,7 +271,7 @@ def micro_batch(
 
 
 def padded_positions(lengths: Integer[np.ndarray, "examples 2"], multiple: int) -> int:
-    """Positions of source and target in a batch of examples so long, with padding."""
+    """Positions of source and target in a batch of these lengths, with padding."""
     widths = (-(-side // multiple) * multiple for side in lengths.max(axis=0).tolist())
     return len(lengths) * sum(widths)
 

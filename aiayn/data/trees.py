@@ -198,7 +198,7 @@ def delinearise(text: str, words: Sequence[str]) -> Tree:
     Raises
     ------
     IllFormed
-        If there is no such tree; if there is, but for another number of words,
+        If there is no such tree; if there is, but for a different number of words,
         `WrongLength`.
     """
     tokens = text.split()

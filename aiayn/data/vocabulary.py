@@ -68,7 +68,7 @@ class Vocabulary:
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; special tokens vanish."""
         texts = self.processor.Decode(token_lists(sequences))
-        # A model from elsewhere may have rules that make line feeds of letters.
+        # A model from elsewhere may have rules that turn letters into line feeds.
         return [str(text).replace("\n", " ") for text in texts]
 
     def pieces(self, tokens: list[int]) -> list[str]:
@@ -92,7 +92,7 @@ def train_vocabulary(
 
     A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
     pieces are bytes, for letters that are not in the text; with `lowercase` all letters
-    become small. Of more than `MAX_SENTENCES` sentences so many are drawn,
+    become lower-case. Of more than `MAX_SENTENCES` sentences that many are drawn,
     always the same; the rest is read and forgotten, so an iterator will do. Too few
     pieces or too many letters are an `InputError`.
     """
@@ -131,7 +131,7 @@ def train_vocabulary(
 def training_sentences(
     sentences: Iterable[str], faults: list[BaseException]
 ) -> Iterator[str]:
-    """Sentences for sentencepiece, which keeps an error's message; `faults` has it."""
+    """Sentences for sentencepiece, which hides an error's message; see `faults`."""
     try:
         for each in checked_sentences(sentences, "sentence"):
             # It would leave out sentences with its sign for unknown letters.
@@ -142,9 +142,9 @@ def training_sentences(
 
 
 def token_lists(sequences: Iterable[Iterable[int]]) -> list[list[int]]:
-    """Tokens of several sentences as lists, also those of arrays and tensors.
+    """Tokens of several sentences as lists, also from arrays and tensors.
 
-    A TypeError at those of one, which sentencepiece would decode letter by letter.
+    TypeError for a single one, which sentencepiece would decode letter by letter.
     """
     try:
         return [list(map(operator.index, each)) for each in sequences]
@@ -160,8 +160,8 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     Raises
     ------
     InputError
-        If it is no such model, has other special tokens than ours, or pieces that are
-        no text.
+        If it is not such a model, has special tokens other than ours, or pieces that
+        are not text.
     """
     processor = sentencepiece.SentencePieceProcessor()
     try:
@@ -193,21 +193,21 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
 def check_size(size: int) -> None:
     """Reject vocabularies that nobody can use."""
     if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
-        few = "the special tokens alone are four; ask for more"
+        few = "the special tokens alone take four; ask for more"
         raise InputError(f"a vocabulary of {size}: {few}")
     if size > MAX_VOCABULARY:
-        many = f"{MAX_VOCABULARY} pieces are the most; ask for fewer"
+        many = f"{MAX_VOCABULARY} pieces is the most; ask for fewer"
         raise InputError(f"a vocabulary of {size}: {many}")
 
 
 def explain_error(error: str) -> str:
-    """What sentencepiece means, in words for people."""
+    """What sentencepiece means, in plain words."""
     if most := re.search(r"value <= (\d+)", error):
         holds = f"the text holds {most[1]} pieces at most"
         return f"{holds}; ask for fewer, or bring more text"
     if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
         letters = "the letters and the special tokens alone"
-        return f"{letters} are {least[1]} pieces; ask for more"
+        return f"{letters} take {least[1]} pieces; ask for more"
     return "the text is empty" if "sentences_.empty" in error else error
 
 

@@ -50,7 +50,7 @@ def attention_weights(
 
     `mask` is True where a query may attend to a key, in any shape that broadcasts
     to the scores'. The rest is set to minus infinity (section 3.2.3), so its weight is
-    exactly zero. A query that may see nothing, be it that all keys are hidden or that
+    exactly zero. A query that may see nothing, whether all keys are hidden or
     the visible ones score minus infinity, has weights of zero, so its output and its
     gradients are zero: the rule of every attention here, and of PyTorch's.
     """
@@ -116,7 +116,7 @@ class Attention(nn.Module):
         mask: Bool[Tensor, "... m"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
-        """Weighted sums of the values; `causal` hides from a position what follows."""
+        """Weighted sums of the values; `causal` hides later positions."""
         if causal:
             past = causal_mask(Q.shape[-2], K.shape[-2], Q.device)
             mask = past if mask is None else mask & past
@@ -138,7 +138,7 @@ class FusedAttention(Attention):
         mask: Tensor | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*batch n d_v"]:
-        """As `Attention`; a bare causal mask is a flag, with which half is skipped."""
+        """As `Attention`; a purely causal mask becomes a flag, which skips half."""
         if mask is not None and mask.dtype != torch.bool:
             raise TypeError(
                 f"mask is {mask.dtype}: give a bool, True where a query may look"

@@ -90,7 +90,7 @@ class TransformerConfig(ModelConfig):
         queries, keys = n + 2 * m, 2 * n + m
         if self.score == "general":
             flops["score"] = 2 * N * queries * h * d_k * d_k
-        if self.score == "additive":  # its work on single numbers is no product
+        if self.score == "additive":  # its work on single numbers is not a product
             flops["score"] = 2 * N * (queries + keys) * h * d_k * d_k
         if self.positions == "relative":  # 33 distances, in self-attention only
             flops["positions"] = 2 * N * (n + m) * h * 33 * (d_k + d_v)

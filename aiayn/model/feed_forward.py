@@ -32,5 +32,5 @@ class FeedForward(nn.Module):
         x: Float[Tensor, "*batch d_model"],
     ) -> Float[Tensor, "*batch d_model"]:
         """Transform each position by itself."""
-        # In place, because nothing else needs what W_1 gave: one wide tensor less.
+        # In place, because nothing else needs what W_1 gave: it saves a wide tensor.
         return self.W_2(self.W_1(x).relu_())

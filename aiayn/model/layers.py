@@ -48,7 +48,7 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch n d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch n d_model"]:
-        """Apply `sublayer` with its way around it."""
+        """Apply `sublayer` with its residual connection."""
         if self.pre:
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))
@@ -103,7 +103,7 @@ class Encoder(nn.Module):
 
 
 def final_norm(layers: nn.ModuleList) -> nn.Module:
-    """The norm that pre-norm layers need after the last; post-norm ones have theirs."""
+    """The norm that pre-norm layers need after the last; post-norm ones end in one."""
     residual = next((m for m in layers.modules() if isinstance(m, Residual)), None)
     if residual is None or not residual.pre:
         return nn.Identity()

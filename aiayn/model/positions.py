@@ -23,7 +23,7 @@ from aiayn.model.attention import (
 
 
 class NoPositions(nn.Module):
-    """Leave x as it is: order is unknown, or told elsewhere."""
+    """Leave x as it is: order is unknown, or encoded elsewhere."""
 
     def forward(
         self, x: Float[Tensor, "batch n d_model"], start: int = 0
@@ -139,7 +139,7 @@ class RelativePositions(nn.Module):
     def values(
         self, weights: Float[Tensor, "batch h n m"]
     ) -> Float[Tensor, "batch h n d_v"]:
-        """The vector of each distance, summed by the weights that fall on it."""
+        """The distance vectors, summed with the weights that fall on each."""
         index = self.distances(*weights.shape[-2:]).expand_as(weights)
         per_distance = weights.new_zeros(*weights.shape[:-1], len(self.vectors))
         return per_distance.scatter_add(-1, index, weights) @ self.vectors
@@ -147,7 +147,7 @@ class RelativePositions(nn.Module):
 
 # book/1-paper/3-5-positional-encoding.ipynb, cell relative-attention
 class RelativeAttention(Attention):
-    """Attention by distance, too: `relative` has a part in the scores and the sums."""
+    """Attention by distance, too: `relative` adds to the scores and the sums."""
 
     def __init__(
         self,

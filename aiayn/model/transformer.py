@@ -98,7 +98,7 @@ class Transformer(EncoderDecoder):
     def encode(
         self, source: Int[Tensor, "batch n"]
     ) -> Float[Tensor, "batch n d_model"]:
-        """The memory: one vector for each source token, each knowing of the others."""
+        """The memory: one vector for each source token, each informed by the others."""
         x = self.dropout(self.positions(self.source_embeddings(source)))
         return self.encoder(x, padding_mask(source, self.config.pad_id))
 

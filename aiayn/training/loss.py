@@ -43,14 +43,14 @@ def label_smoothed_loss(
     log_p = logits.log_softmax(dim=-1)
     nll = -log_p.gather(1, labels[:, None]).sum()
     loss = (1 - epsilon) * nll
-    if epsilon:  # 0 times the infinite surprise at a logit of -inf is no number
+    if epsilon:  # 0 times the infinite surprise at a logit of -inf is NaN
         loss = loss - epsilon * log_p.mean(dim=-1).sum()
     return loss, nll.detach()
 
 
 # book/1-paper/5-4-regularization.ipynb, cell projected-loss
 class ProjectedLoss(torch.autograd.Function):
-    """`projected_loss`: gradients are made forward, with a chunk's logits at hand."""
+    """`projected_loss`: gradients come in the forward pass, chunk by chunk."""
 
     @staticmethod
     def forward(
@@ -86,7 +86,7 @@ class ProjectedLoss(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         # Scaled in place, so a second time would be wrong.
         if ctx.gradients is None:
-            raise RuntimeError("projected_loss: its gradient can be taken once")
+            raise RuntimeError("projected_loss: its gradient can be taken only once")
         (dx, dweight), ctx.gradients = (g.mul_(upstream) for g in ctx.gradients), None
         return dx, dweight, None, None, None
 
@@ -95,7 +95,7 @@ class ProjectedLoss(torch.autograd.Function):
 def float16_loss(
     x: Tensor, weight: Tensor, labels: Tensor, epsilon: float, chunk: int
 ) -> tuple[Tensor, Tensor]:
-    """`projected_loss` with gradients made backward: they contain a scaler's factor.
+    """`projected_loss`, gradients in the backward pass: they have a scaler's factor.
 
     Each chunk's logits are computed a second time then.
     """

@@ -114,9 +114,9 @@ def training_step(
     """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
     `scaler` is `gradient_scaler`'s, `dtype` that of products. Flags of `stop_flags`
-    come back summed over all workers, which wait for each other, and for a GPU, only
-    then. If the loss or the gradient is not finite, the weights stay as they were, and
-    there is a `NotFinite`.
+    come back summed over all workers; only then do these wait for each other or for
+    a GPU. If the loss or the gradient is not finite, the weights stay as they were, and
+    `NotFinite` is raised.
     """
     objective.train()
     sums = accumulate_gradients(
@@ -154,7 +154,7 @@ def validation_loss(
     workers: Workers = Workers(),
     dtype: torch.dtype = torch.float32,
 ) -> float:
-    """Mean of -log p over all words, in nats, without dropout and smoothing.
+    """Mean of -log p over all words, in nats, without dropout or smoothing.
 
     Workers share the batches; `dtype` is what the training multiplies in.
     """

@@ -229,7 +229,7 @@ def test_a_vocabulary_that_joins_words_is_refused(
         (),
         (),
     )
-    with pytest.raises(InputError, match="cut into other words"):
+    with pytest.raises(InputError, match="not cut into the corpus's words"):
         read_examples(Translator(model.float(), vocabulary), [odd])
 
 

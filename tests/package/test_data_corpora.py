@@ -895,7 +895,7 @@ def test_a_vocabulary_too_small_for_the_letters() -> None:
     message = complaint(train_vocabulary, ENGLISH, 5)
     least = 4 + len(set("▁".join(["", *ENGLISH]).replace(" ", "▁")))
     assert (
-        f"the letters and the special tokens alone are {least} pieces; ask for more"
+        f"the letters and the special tokens alone take {least} pieces; ask for more"
         in message
     )
     assert len(train_vocabulary(ENGLISH, least)) == least
@@ -906,7 +906,7 @@ def test_a_vocabulary_too_small_for_the_letters() -> None:
     [
         *((text, 50, "50 cannot be learned: ") for text in ([], [""], ["", " "])),
         *((ENGLISH, size, f"{size}: 16777216 pieces") for size in (2**24 + 1, 10**30)),
-        *((ENGLISH, size, "special tokens alone are four") for size in (4, 0, -1)),
+        *((ENGLISH, size, "special tokens alone take four") for size in (4, 0, -1)),
     ],
 )
 def test_a_vocabulary_of_nothing_or_of_a_size_that_none_has(

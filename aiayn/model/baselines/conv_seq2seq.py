@@ -25,7 +25,7 @@ from aiayn.model.positions import LearnedPositions
 
 # book/1-paper/2-background.ipynb, cell source-attention
 class SourceAttention(nn.Module):
-    """A ConvS2S decoder layer's look at the source: one head, keyed by the encoder.
+    """A ConvS2S decoder layer's attention to the source: one head.
 
     The score is scaled, which theirs is not: their embeddings are smaller.
     """
@@ -69,9 +69,9 @@ class ConvolutionalConfig(ModelConfig):
     N: Annotated[int, Field(ge=1, le=1000)] = 6
     # places that a layer reads, an odd number: the encoder's layers are centred
     kernel: Annotated[int, Field(ge=1, le=100_000)] = 3
-    # a layer's dilation by that of the one before: 1 as in ConvS2S, 2 as in ByteNet
+    # a layer's dilation over that of the one before: 1 as in ConvS2S, 2 as in ByteNet
     growth: Annotated[int, Field(ge=1, le=100_000)] = 1
-    separable: bool = False  # whether each column is summed up by itself
+    separable: bool = False  # whether each column is summed by itself
     # positions that are learned: no sequence may be longer
     max_length: Annotated[int, Field(ge=1, le=10**7)] = 1024
 
@@ -111,7 +111,7 @@ CONVOLUTIONAL = {
 
 
 class ConvolutionalState:
-    """What decoding carries on from a word: the memory and each layer's last inputs."""
+    """What decoding keeps between words: the memory and each layer's last inputs."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def gated_convolution(
 
 
 class ConvolutionalEncoderLayer(nn.Module):
-    """A centred gated convolution, and the way around it."""
+    """A centred gated convolution with its residual connection."""
 
     def __init__(self, config: ConvolutionalConfig, k: int) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class ConvolutionalEncoderLayer(nn.Module):
 
 
 class ConvolutionalDecoderLayer(nn.Module):
-    """A causal gated convolution, attention over the source and the way around both."""
+    """A causal gated convolution, attention to the source, one residual around both."""
 
     def __init__(self, config: ConvolutionalConfig, k: int) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class ConvolutionalDecoderLayer(nn.Module):
         mask: Bool[Tensor, "rows 1 1 n"],
         past: LastInputs,
     ) -> Float[Tensor, "rows m d_model"]:
-        """Let target positions read those before them, past too, then the source."""
+        """Let target positions read earlier ones (cached too), then the source."""
         attended = self.source(self.gated(x, None, past), embedded, memory, mask)
         return scaled_sum(x, attended)
 
@@ -234,7 +234,7 @@ class ConvolutionalModel(EncoderDecoder):
 def run_decoder(
     model: ConvolutionalModel, target: Int[Tensor, "rows m"], state: ConvolutionalState
 ) -> Float[Tensor, "rows m d_model"]:
-    """Lead target words, which follow those in the state, through the decoder."""
+    """Run target words, which follow those in the state, through the decoder."""
     x = model.target_positions(model.target_embeddings(target), state.length)
     x = embedded = model.dropout(x)
     state.length += target.shape[1]

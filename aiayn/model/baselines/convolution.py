@@ -20,8 +20,8 @@ from aiayn.model.dropout import Dropout
 class Convolution(nn.Module):
     """Sum of linear maps of `kernel` places, `dilation` apart (sections 2 and 4).
 
-    A `causal` one reads a position and those before it; another as many before as
-    after, and its kernel must be odd. A `separable` one sums up each column by itself,
+    A `causal` one reads a position and those before it; any other, as many before as
+    after, and its kernel must be odd. A `separable` one sums each column by itself,
     then maps all columns together.
     """
 
@@ -54,7 +54,7 @@ class Convolution(nn.Module):
         mask: Bool[Tensor, "batch n"] | None = None,
         past: "LastInputs | None" = None,
     ) -> Float[Tensor, "batch n d_out"]:
-        """Sum up around each position; zero beyond the ends and where `mask` hides."""
+        """Sum around each position; zero beyond the ends and where `mask` hides."""
         if mask is not None:
             x = x.masked_fill(~mask.unsqueeze(-1), 0.0)
         if past is not None and self.left < self.reach:
@@ -119,7 +119,7 @@ class LastInputs:
 def scaled_sum(
     a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
-    """(a + b) / sqrt(2): the variance of a and b stays, if alike and independent."""
+    """(a + b) / sqrt(2): keeps the variance of a and b, if equal and independent."""
     return (a + b) * math.sqrt(0.5)
 
 

@@ -59,7 +59,7 @@ class RecurrentConfig(ModelConfig):
         d, s = self.d_model, self.d_state
         encoder, decoder = 2 * n * 3 * s * (d + s // 2), 2 * m * 3 * s * (d + s)
         learned = {"additive": n + m, "general": m}.get(self.attention, 0)
-        # The additive score itself is no product.
+        # The additive score itself is not a product.
         sums = {"none": 0, "additive": 1}.get(self.attention, 2)
         attention_flops = 2 * learned * s * s + 2 * sums * n * m * s
         bridge, output = 2 * s * s, 2 * m * d * (2 * s + self.vocabulary_size)
@@ -82,7 +82,7 @@ class RecurrentState:
     """What a recurrent model carries from one word that it writes to the next.
 
     `hidden` is the decoder's state, `memory` the encoder's states, and `words` says
-    which of those places are no padding.
+    which of those places are not padding.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ def encode_bidirectional(
 ) -> Float[Tensor, "batch n d_state"]:
     """The states of a bidirectional GRU, which skips padding; there they are zero.
 
-    Of a source without words, it reads one token of padding.
+    For a source without words, it reads one token of padding.
     """
     lengths = words.sum(dim=1).clamp(min=1).cpu()
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
@@ -173,7 +173,7 @@ class RecurrentModel(EncoderDecoder):
     def read(
         self, target: Int[Tensor, "rows m"], state: RecurrentState
     ) -> Float[Tensor, "rows m d_model"]:
-        """Read on, which changes the state; gives a vector for each token read."""
+        """Read on, changing the state; give a vector for each token read."""
         x = self.dropout(self.target_embeddings(target))
         states, state.hidden = self.decoder(x, state.hidden)
         context = contexts(self.attention, states, state)
@@ -181,7 +181,7 @@ class RecurrentModel(EncoderDecoder):
 
     # book/1-paper/1-introduction.ipynb, cell recurrent-decode
     def layers(self) -> list[nn.Module]:
-        """None is worth compiling: PyTorch's GRU is fast as it is."""
+        """Nothing to compile: PyTorch's GRU is fast as it is."""
         return []
 
     def decode(
@@ -190,7 +190,7 @@ class RecurrentModel(EncoderDecoder):
         memory: Float[Tensor, "rows n d"],
         source: Int[Tensor, "rows n"],
     ) -> Float[Tensor, "rows m d_model"]:
-        """A vector for each target position; `logits` tells the next token from it."""
+        """A vector for each target position; `logits` scores the next token from it."""
         state = initial_state(self.bridge, memory, source != self.config.pad_id)
         return self.read(target, state)
 
