@@ -4,6 +4,7 @@ import argparse
 import importlib
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,45 @@ def test_the_command_of_a_record_can_be_given_today(
         read_command((getattr(program, words[1].replace("-", "_")),))
     if "--out" in words and (out := words[words.index("--out") + 1]).endswith(".json"):
         assert out == f"book/runs/{record}.json"
+
+
+def commits(found: Any) -> Iterator[str]:
+    """Every commit in a record."""
+    if isinstance(found, dict):
+        if "commit" in found:
+            yield found["commit"]
+        found = list(found.values())
+    if isinstance(found, list):
+        for each in found:
+            yield from commits(each)
+
+
+def git(*words: str) -> subprocess.CompletedProcess[str]:
+    """Git, asked about this repository."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(
+    git("rev-parse", "--is-shallow-repository").stdout.strip() != "false",
+    reason="the history is not complete here",
+)
+def test_the_commit_of_a_record_is_in_the_history_or_said_to_be_unknown() -> None:
+    made = {
+        (path.stem, commit)
+        for path in records.RUNS.glob("*.json")
+        for commit in commits(json.loads(path.read_text(encoding="utf-8")))
+    }
+    unknown = {record for record, commit in made if commit == "unknown"}
+    missing = {
+        record
+        for record, commit in made
+        if commit != "unknown"
+        and git("merge-base", "--is-ancestor", commit, "HEAD").returncode
+    }
+    assert not missing
+    text = (ROOT / "book/reference/claims.md").read_text(encoding="utf-8")
+    said = text[text.index("Six records are older") : text.index("Of their rules")]
+    assert all(f"`{record}`" in said for record in unknown) and len(unknown) == 6
 
 
 def test_a_new_record_has_the_command_twice(
