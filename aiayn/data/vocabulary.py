@@ -66,7 +66,7 @@ class Vocabulary:
         return list(self.processor.Encode(texts, add_eos=True))  # on all threads
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
-        """Plain text again, a line for each sequence; special tokens vanish."""
+        """Plain text again, a line for each sequence; PAD, BOS, EOS vanish."""
         texts = self.processor.Decode(token_lists(sequences))
         # A model from elsewhere may have rules that turn letters into line feeds.
         return [str(text).replace("\n", " ") for text in texts]
