@@ -64,8 +64,8 @@ class SweepOptions:
     workers_per_gpu: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
-    # a row sets the shape, but for vocabulary_size and dropout; the sweep sets the
-    # checkpoints, the label smoothing and the seeds
+    # a row sets the shape (dropout in D and big, vocabulary_size never); the
+    # sweep sets checkpoints, label smoothing and seeds
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod

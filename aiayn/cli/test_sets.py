@@ -89,7 +89,7 @@ def translate_test(translator: Translator, test: Pairs, progress: bool) -> list[
 def count_in_training(run: TrainedRun, test: Pairs, pair: str) -> int | None:
     """How many sources of a test set a run was trained on, if its text is small."""
     data, languages = run.description.data, run.description.pair
-    # Of the other corpora the parts are known to have nothing in common.
+    # Of the other corpora the parts are taken to have nothing in common.
     disjoint = data in CORPORA and data not in ("multi30k", "craft")
     same_source = (languages or "").partition("-")[0] == pair.partition("-")[0]
     if data is None or disjoint or not same_source:

@@ -22,7 +22,7 @@ class Verb:
     what stands apart (call … up), `preposition` what goes with the object (look for).
     `german` holds infinitive, first and third person, past, and participle, all without
     `prefix`, which German splits off in main clauses (anrufen: ruft … an). `case` is
-    that of the object; `state` verbs have no progressive (section on English).
+    that of the object; `state` verbs have no progressive.
     """
 
     english: tuple[str, str, str, str, str]
