@@ -152,7 +152,7 @@ def encode_corpus(
     out, and counted.
 
     If it is interrupted, the next call goes on where this one stopped, to within
-    `SHARD_PAIRS` pairs. One process of a machine does the work, the others wait. A
+    two shards. One process of a machine does the work, the others wait. A
     warning says if the vocabulary seems to have been learned from other text.
 
     Raises

@@ -45,7 +45,7 @@ def tokenize_like_multi30k(lines: Sequence[str], language: str) -> list[str]:
 
     plain = MosesPunctNormalizer(language, perl_parity=True)
     tokenizer = MosesTokenizer(language)
-    # The Perl script sees the end of the line, too, and moves a full stop before a
+    # The Perl script sees the end of the line, too, and moves a full stop behind a
     # quote that stands there.
     texts = [plain.normalize(line.lower() + "\n") for line in lines]
     return [tokenizer.tokenize(text, return_str=True) for text in texts]

@@ -288,9 +288,7 @@ def train_model(
         optimizer = build_optimizer(model, config.optimizer, dtype)
         run.begin(model, optimizer, corpus.vocabulary, replace(description, **texts))
         for layer in model.layers() if compile else ():
-            layer.compile(
-                dynamic=True
-            )  # compiled once for all lengths
+            layer.compile(dynamic=True)  # compiled once for all lengths
         batches = training_batches(corpus, config, workers)
         tokens = min(config.batches.tokens, 4096)
         valid = validation_batches(corpus.valid, tokens, workers.device)
