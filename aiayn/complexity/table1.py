@@ -67,8 +67,8 @@ class Convolution(nn.Module):
     """A convolution with a result for every position; zeros beyond the ends.
 
     `dilation` is the distance between neighbours in the kernel. With `groups=d` each of
-    the d numbers is convolved by itself. The kernel lies around its position, an even
-    one further to the right; a causal one lies to the left and ends there.
+    the d numbers is convolved by itself. The kernel surrounds its position, an even
+    one reaching further right; a causal one lies to the left and ends there.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from aiayn.data.lines import (
 from aiayn.data.normalization import normalization_rules
 from aiayn.errors import InputError
 
-MAX_SENTENCES = 4_000_000  # from which a vocabulary is learned, at most
+MAX_SENTENCES = 4_000_000  # the most to learn a vocabulary from
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # of a sentence: its start and its end
 MAX_VOCABULARY = 1 << 24  # of vocabularies, in pieces: more than anybody uses

@@ -79,7 +79,7 @@ def recurrent_layer(width: int, d_state: int, bidirectional: bool = False) -> nn
 
 
 class RecurrentState:
-    """What a recurrent model carries from one word that it writes to the next.
+    """What a recurrent model carries over from one written word to the next.
 
     `hidden` is the decoder's state, `memory` the encoder's states, and `words` says
     which of those places are not padding.
@@ -137,7 +137,7 @@ def contexts(
     states: Float[Tensor, "rows m d_state"],
     state: RecurrentState,
 ) -> Float[Tensor, "rows m d_state"]:
-    """What the decoder, in each of its states, sees of the memory."""
+    """What each state of the decoder takes from the memory."""
     if attention is None:
         return summary(state.memory, state.words)[:, None].expand_as(states)
     keys, mask = state.memory[:, None], state.words[:, None, None]  # of one head
