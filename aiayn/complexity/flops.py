@@ -102,7 +102,7 @@ def measured_peak(
     dtype: torch.dtype = torch.float32,
     size: int = 2048,
 ) -> float:
-    """FLOP/s of a large matrix product here: a limit for all that is made of them."""
+    """FLOP/s of a large matrix product here: a limit for anything made of them."""
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     best = float("inf")
     for _ in range(6):  # the first is a warm-up, and never the best
@@ -121,7 +121,7 @@ class TrainingEstimate:
     seconds: float
     """of one step"""
     hours: float
-    """of all steps; checkpoints and validation come on top"""
+    """of all steps; checkpoints and validation are extra"""
     kilowatt_hours: float
     """of the GPUs alone"""
 

@@ -92,7 +92,7 @@ def train_vocabulary(
 
     A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
     pieces are bytes, for letters that are not in the text; with `lowercase` all letters
-    become lower-case. Of more than `MAX_SENTENCES` sentences that many are drawn,
+    become lower-case. From more than `MAX_SENTENCES`, that many are drawn,
     always the same; the rest is read and forgotten, so an iterator will do. Too few
     pieces or too many letters are an `InputError`.
     """

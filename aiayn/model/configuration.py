@@ -108,7 +108,7 @@ PRESETS = {
     "synthetic": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
     "parser": TransformerConfig(1500, 64, 0.0, N=2, d_ff=256, h=4),
 }
-# Dropout as in Tensor2Tensor, also of attention. The paper chose its own on section 22
+# Dropout as in Tensor2Tensor, for attention too. The paper chose its own on section 22
 # and gives no value: the same for wsj, and 0.1 for wsj-semi, which has more text.
 PRESETS |= {
     name: TransformerConfig(size, 1024, dropout, N=N, attention_dropout=dropout)
@@ -128,7 +128,7 @@ def config(name: str, **changes: Any) -> TransformerConfig:
     name : str
         One of `PRESETS`: `base`, `big`, `small`, `multi30k`, `synthetic` and others.
     **changes
-        Fields of `TransformerConfig` that are to differ.
+        Fields of `TransformerConfig` to change.
 
     Raises
     ------

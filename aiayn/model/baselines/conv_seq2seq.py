@@ -209,7 +209,7 @@ class ConvolutionalModel(EncoderDecoder):
         memory: Float[Tensor, "batch n width"],
         source: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch m d_model"]:
-        """A vector for each target position; `logits` tells the next token from it."""
+        """A vector for each target position; `logits` reads the next token from it."""
         return run_decoder(
             self, target, ConvolutionalState(memory, source, self.config)
         )
