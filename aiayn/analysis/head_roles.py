@@ -145,7 +145,7 @@ def assign_roles(
 ) -> list[HeadRole]:
     """For each head the task in which the relation makes the most difference.
 
-    A relation is judged if in both sets at least half of its cases, and 30, have others
+    A relation is judged if in both sets at least 30 cases, and half of all, have others
     like them.
     """
     sets = [(examples, word_pairs(examples, kind)) for examples in (choose, score)]

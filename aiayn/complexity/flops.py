@@ -206,7 +206,7 @@ def estimate_table(
     """`estimate_training` as text: a row for each run and share of the peak.
 
     Without a `utilisation` they are those of `UTILISATIONS`. The runs are those of
-    Table 2, beside what the paper's eight P100 took, unless others are given.
+    Table 2, beside what the paper's eight GPUs took, unless others are given.
 
     Raises
     ------

@@ -114,7 +114,7 @@ def training_step(
     """One step of Adam on a global batch; gives summed losses, rate, gradient norm.
 
     `scaler` is `gradient_scaler`'s, `dtype` that of products. Flags of `stop_flags`
-    come back summed over all workers; only then do these wait for each other or for
+    come back summed over all workers; only here do they wait for each other or for
     a GPU. If the loss or the gradient is not finite, the weights stay as they were, and
     `NotFinite` is raised.
     """
