@@ -160,10 +160,14 @@ def describe_run(
     """
     versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
     versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
+    names = None
+    if not isinstance(data, str) and not data[0].source_name.startswith("source"):
+        names = f"{data[0].source_name}; {data[0].target_name}"
     description = Description(
         start.config.model,
         start.config,
         data=data if isinstance(data, str) else None,
+        texts=names,
         pair=pair,
         init=start.name,
         versions=versions,
