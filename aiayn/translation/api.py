@@ -242,10 +242,16 @@ def report_interruption(result: TrainingResult, shown: Progress) -> None:
 
 # book/3-workshop/13-training-api.ipynb, cell save
 def save(
-    model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None
+    model: EncoderDecoder,
+    folder: Path | str,
+    vocabulary: Vocabulary | None = None,
+    overwrite: bool = False,
 ) -> None:
-    """Write a model to a new folder; an `InputError` if another would come back."""
-    save_checkpoint(folder, model, vocabulary)
+    """Write a model to a new folder, or over another; an `InputError` if it cannot be.
+
+    As it cannot if another model would come back.
+    """
+    save_checkpoint(folder, model, vocabulary, overwrite=overwrite)
 
 
 def load(

@@ -744,7 +744,7 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
         (["--verison"], "did you mean '--version'?"),
         (["fly"], "no verb 'fly': there are prepare, train, "),
         (["translate", "run", "--n_bets=3"], "Unrecognized options: --n_bets=3"),
-        (["train"], "Missing from aiayn train: --data STR"),
+        (["train"], "Missing from aiayn train: --out PATH"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
         (
             ["translate", "run", "--beam", "many"],
@@ -798,7 +798,6 @@ def test_help_gives_examples(
 
 def test_help_shows_types_and_recipes(aiayn: Command) -> None:
     _, output, _ = aiayn("train", "--help")
-    assert "(default: en-de)" in output
     for flag in (
         "--steps INT ",
         "--out PATH ",

@@ -230,7 +230,8 @@ def test_the_schedule_is_said(
     pairs: Rows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = train(SHORT, pairs, out=tmp_path / "first")
-    said = [line for line in capsys.readouterr().err.splitlines() if line]
+    which, *said = filter(None, capsys.readouterr().err.splitlines())
+    assert which == "source: {!r}; target: {!r}".format(*pairs[0])
     assert said[0] == "4 pairs are held out, 76 are trained on; valid=… changes that"
     assert said[1].startswith("step 1: loss ") and " tok/s" in said[1]
     steps = [line.partition(",")[0] for line in said[2:]]
