@@ -774,7 +774,7 @@ def test_wrong_flags(aiayn: Command, arguments: list[Any], says: str) -> None:
 
 
 VERBS = (
-    "prepare train launch translate evaluate convert parse sweep"
+    "prepare train launch translate evaluate convert parse info models sweep"
     " estimate generate-corpus"
 ).split()
 
@@ -961,7 +961,7 @@ def test_lines_are_translated_as_they_arrive_and_an_interrupt_loses_none() -> No
 def test_numbers_of_lines_go_on_from_block_to_block(
     aiayn: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aiayn.cli.inference.LINES_AT_ONCE", 2)
+    monkeypatch.setattr("aiayn.cli.streams.LINES_AT_ONCE", 2)
     text = f"{DOG}\n{DOG}\n{DOG}\n你\n{DOG}\n你 {DOG}\n" + "dog " * 1001
     code, output, errors = aiayn("translate", SHIPPED, "--n-best", 1, text=text)
     assert [line.split("\t")[0] for line in output.splitlines()] == list("1234567")
