@@ -163,6 +163,7 @@ def describe_run(
     names = None
     if not isinstance(data, str) and not data[0].source_name.startswith("source"):
         names = f"{data[0].source_name}; {data[0].target_name}"
+        names = names.replace(" (without those held out)", "")
     description = Description(
         start.config.model,
         start.config,

@@ -1,4 +1,4 @@
-"""The command line with files of one's own: trained on, scored, translated, described."""
+"""The command line with files of one's own: trained on, scored and translated."""
 
 import gzip
 import json
