@@ -91,7 +91,7 @@ def blocks(
             before += len(lines)
             progress.update(len(lines))
     if faults:
-        more = f"{len(faults):,} bad lines stay untranslated; the first: {faults[0]}"
+        more = f"bad lines stay untranslated: {len(faults):,}; the first: {faults[0]}"
         print(f"aiayn: {more}", file=sys.stderr)
 
 

@@ -106,7 +106,7 @@ def sides_of(
     if isinstance(row, Mapping):
         cells = [row.get(key) for key in keys]
     elif len(row) != width:
-        raise InputError(f"{place}: {len(row)} columns, where there were {width}")
+        raise InputError(f"{place}: not {width} columns, but {len(row)}")
     else:
         cells = [row[key] for key in keys]
     sides = list[str]()

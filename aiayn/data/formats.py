@@ -284,7 +284,8 @@ def written_pairs(
         fault = f"{sides[0]} would be the source, of {pair}"
         raise InputError(f"{fault}; give the files in that order, or pair={languages}")
     if report["left_out"]:
-        counts = f"{report['left_out']:,} lines are left out"
+        lines = len(numbers) + report["left_out"]
+        counts = f"{report['left_out']:,} of {lines:,} lines are left out"
         LOG.warning("aiayn: %s: %s; the first: %s", names[0], counts, report["first"])
     return Pairs(
         Lines(folder / "source", sides[0]),

@@ -40,7 +40,7 @@ def test_a_table_becomes_a_model(aiayn: Command, table: Path, tmp_path: Path) ->
     code, _, errors = aiayn(*words, "--skip-bad-lines")
     assert code == 0, errors
     assert f"source: {table}, column en ({PAIRS[0][0]!r}); target: {table}" in errors
-    assert "1 lines are left out" in errors and "3 pairs are held out" in errors
+    assert "1 of 61 lines are left out" in errors and "3 pairs are held out" in errors
     code, output, _ = aiayn("info", tmp_path / "run")
     assert code == 0
     for fact in (
@@ -116,7 +116,7 @@ def test_scores_without_a_folder(aiayn: Command, table: Path, tmp_path: Path) ->
         (["--source", "t.en", "--reference", "none"], "none: cannot be read"),
         (
             ["--source", "t.en", "--reference", "t.de", "--split", "test"],
-            "leave out --data and --split",
+            "take the place of --data and --split",
         ),
     ],
 )
@@ -164,7 +164,7 @@ def test_bad_lines_may_stay_untranslated(aiayn: Command, tmp_path: Path) -> None
     assert code == 2 and f"{path}, line 2: not UTF-8" in errors
     code, printed, errors = aiayn(*words, "--skip-bad-lines")
     assert (code, printed) == (0, "Der Hund schläft.\n\nDer Hund schläft.\n")
-    assert "1 bad lines stay untranslated; the first: " in errors
+    assert "bad lines stay untranslated: 1; the first: " in errors
 
 
 def test_a_file_is_read_piece_by_piece(tmp_path: Path) -> None:

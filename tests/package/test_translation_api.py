@@ -628,7 +628,7 @@ def test_slips_have_an_answer(pairs: Rows) -> None:
         (SHAPE, pairs, {}, name),
         (SHORT, sample(5), {}, "pair 1 is Pair"),
         (SHORT, pairs, {"valid": []}, "no pairs: give a list"),
-        (SHORT, pairs, {"valid": "folder"}, "pair 1 is 'folder'"),
+        (SHORT, pairs, {"valid": "folder"}, "folder: cannot be read"),
         (SHORT, pairs, {"out": ""}, "out: name the folder of the run"),
         *(
             (SHORT, pairs, {"init": init}, "init: give a run's folder")
