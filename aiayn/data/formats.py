@@ -166,7 +166,7 @@ def write_pairs(
 ) -> None:
     """Write source and target of all rows to two files, and a report beside them."""
     keys, labels, width, same = list[Any](), list[str](), 0, 0
-    numbers, faults = array("q"), list[str]()
+    numbers, left_out, first = array("q"), 0, ""
     with (
         atomic_file(folder / "source") as source_file,
         atomic_file(folder / "target") as target_file,
@@ -183,7 +183,7 @@ def write_pairs(
             except InputError as error:
                 if not skip_bad_lines:
                     raise
-                faults.append(str(error))
+                left_out, first = left_out + 1, first or str(error)
                 continue
             source_file.write(f"{source}\n".encode())
             target_file.write(f"{target}\n".encode())
@@ -193,7 +193,7 @@ def write_pairs(
         if not numbers:
             raise InputError(f"{name}: no pairs; there should be one on each line")
     write_atomically(folder / "lines", numbers.tobytes())
-    report = {"labels": labels, "left_out": len(faults), "first": "".join(faults[:1])}
+    report = {"labels": labels, "left_out": left_out, "first": first}
     write_atomically(folder / "report.json", json.dumps(report).encode())
 
 
