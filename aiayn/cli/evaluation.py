@@ -196,19 +196,16 @@ def score(
     Corpus and pair of languages are those of the training, and `split` is what
     `test_split` says, unless given. Without `bleu_variants` there is sacreBLEU alone;
     None means the variants that the language has. BLEU and chrF are compared with those
-    of `baseline`, if that is given; see `their_lines`. Pairs given as `test` take the
-    place of a test set. A parser is scored by `evaluate_parser`. An `InputError` says
-    what is missing.
+    of `baseline`, if that is given; see `their_lines`. Pairs in `test` take the place
+    of a test set. A parser is scored by `evaluate_parser`.
     """
     if test is not None:
         data, pair = test.source_name, pair or run.description.pair or "?"
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
-        split = split or test_split(data)
-        return score_parser(
-            run, search, data, pair, split, constrained, progress, device
-        )
+        asked = (run, search, data, pair, split or test_split(data))
+        return score_parser(*asked, constrained, progress, device)
     language = pair.partition("-")[2]
     if bleu_variants:
         check_language(language)  # before hours of work, not after them

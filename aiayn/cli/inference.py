@@ -110,6 +110,7 @@ class TranslateOptions(ModelOptions):
             yield "\t".join([*cells, text])
 
 
+# book/5-launch/1-launch.ipynb, cell translate-verb
 def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> None:
     """Translate lines, and print them as they are done.
 

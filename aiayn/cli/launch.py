@@ -31,6 +31,7 @@ from aiayn.cli.train import (
     initial_model,
     interruption_of,
     suggesting_prepare,
+    texts_of,
 )
 from aiayn.data.batching import check_shares
 from aiayn.device import find_device, training_dtype
@@ -125,7 +126,7 @@ def check_and_prepare(options: TrainOptions, machines: int) -> None:
     init = initial_model(options, Progress(shown=False))
     start = starting_point(options.config, options.out, options.resume, init)
     with suggesting_prepare(options):
-        data, pair = options.texts()
+        data, pair = texts_of(options)
         describe_run(start, data, pair)
         prepare_corpus(start.config, data, pair, start.vocabulary, progress=True)
         if options.data:

@@ -44,6 +44,7 @@ def decoded_lines(
     return lines if text else []
 
 
+# book/5-launch/1-launch.ipynb, cell arriving-lines
 def arriving_lines(
     path: Path | None = None, faults: list[str] | None = None
 ) -> Iterator[list[str]]:
@@ -72,6 +73,7 @@ def arriving_lines(
             raise InputError(f"{name}: cannot be read ({error})") from None
 
 
+# book/5-launch/1-launch.ipynb, cell blocks-of-lines
 def blocks(
     unit: str,
     source: Path | None = None,

@@ -73,27 +73,7 @@ class RecipeOptions:
             return cls
         return with_defaults(cls, recipe=name, config=find_recipe(name))
 
-    def texts(self) -> tuple[str | tuple[Pairs, Pairs], str | None]:
-        """The corpus by name, or pairs from files, with its languages."""
-        if self.data and not (self.train or self.valid or self.columns):
-            return self.data, self.pair or "en-de"
-        if self.data or not self.train:
-            give = "give either --data, a corpus or a folder, or --train, files"
-            raise InputError(f"{give} of your own, perhaps with --valid")
-        trained_on = self.read(self.train)
-        if self.valid:
-            return (trained_on, self.read(self.valid)), trained_on.languages
-        parts = hold_out(trained_on, self.config.seed)
-        LOG.info("aiayn: %s pairs are held out", f"{len(parts[1]):,}")
-        return parts, trained_on.languages
-
-    def read(self, files: tuple[str, ...]) -> Pairs:
-        """Pairs from files, as the flags say; says which side is the source."""
-        columns, skip = self.columns, self.skip_bad_lines
-        pairs = read_pairs(*files, columns=columns, pair=self.pair, skip_bad_lines=skip)
-        LOG.info("aiayn: %s", announce(pairs))
-        return pairs
-
+    # book/5-launch/1-launch.ipynb, cell flags-of-options
     def flags(self, kind: type["RecipeOptions"]) -> list[str]:
         """The words from which a verb that takes such options reads them back."""
         names = [each.name for each in fields(kind) if each.name != "config"]
@@ -114,6 +94,31 @@ class RecipeOptions:
             else:
                 words += [f"--{part}{dot}{last}", str(value)]
         return words
+
+
+# book/5-launch/1-launch.ipynb, cell texts-of
+def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | None]:
+    """The corpus by name, or pairs from files, with its languages."""
+    of_files = options.valid, options.columns, options.skip_bad_lines
+    if options.data and not options.train and not any(of_files):
+        return options.data, options.pair or "en-de"
+    if options.data or not options.train:
+        give = "give either --data, a corpus or a folder, or --train, files"
+        raise InputError(f"{give} of your own, perhaps with --valid")
+    trained_on = read_files(options, options.train)
+    if options.valid:
+        return (trained_on, read_files(options, options.valid)), trained_on.languages
+    parts = hold_out(trained_on, options.config.seed)
+    LOG.info("aiayn: %s pairs are held out", f"{len(parts[1]):,}")
+    return parts, trained_on.languages
+
+
+def read_files(options: RecipeOptions, files: tuple[str, ...]) -> Pairs:
+    """Pairs from files, as the flags say; says which side is the source."""
+    columns, skip = options.columns, options.skip_bad_lines
+    pairs = read_pairs(*files, columns=columns, pair=options.pair, skip_bad_lines=skip)
+    LOG.info("aiayn: %s", announce(pairs))
+    return pairs
 
 
 # book/5-launch/1-launch.ipynb, cell training
@@ -192,7 +197,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
     progress = Progress(first, example=example)
     try:
         with suggesting_prepare(options):
-            data, pair = options.texts()
+            data, pair = texts_of(options)
             result = train_model(
                 options.config,
                 data,
@@ -267,7 +272,7 @@ def prepare(options: Annotated[PrepareOptions, tyro.conf.arg(name="")]) -> None:
     """
     if options.out is not None:
         check_folder(options.out, resume=False)
-    corpus = prepare_corpus(options.config, *options.texts(), progress=True)
+    corpus = prepare_corpus(options.config, *texts_of(options), progress=True)
     if options.out is not None:
         corpus.vocabulary.save(options.out / "vocabulary.model")
     tests: dict[str, Pairs] = {}

@@ -16,6 +16,9 @@ from aiayn.data.corpora import Pairs
 from aiayn.data.lines import check_not_blank, normalize_line, sentence_list
 from aiayn.errors import InputError
 
+SomePairs = Pairs | Iterable[Any]
+
+
 # book/3-workshop/02-corpora.ipynb, cell choose-columns
 USUAL_NAMES = [("source", "target"), ("src", "tgt"), ("src", "trg")]
 
@@ -55,6 +58,7 @@ def choose_columns(
     raise InputError(f"{place}: the columns are {listed}; {advice}")
 
 
+# book/3-workshop/02-corpora.ipynb, cell column-keys
 def column_keys(
     row: Sequence[Any] | Mapping[str, Any],
     columns: str | None,
@@ -126,9 +130,6 @@ def check_sides_differ(pairs: int, same: int, name: str) -> None:
 
 
 # book/3-workshop/02-corpora.ipynb, cell pairs-of
-SomePairs = Pairs | Iterable[Any]
-
-
 def pairs_of(
     text: SomePairs, columns: str | None = None, pair: str | None = None
 ) -> Pairs:

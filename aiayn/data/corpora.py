@@ -73,6 +73,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.source)
 
+    # book/3-workshop/02-corpora.ipynb, cell pairs-methods
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return zip(self.source, self.target, strict=True)
 

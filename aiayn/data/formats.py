@@ -78,6 +78,7 @@ def line_parser(path: Path) -> Callable[[str], Any]:
     return lambda line: next(csv.reader([line], delimiter=sign, strict=True))
 
 
+# book/3-workshop/02-corpora.ipynb, cell line-rows
 def line_rows(path: Path, parse: Callable[[str], Any]) -> Iterator[Any]:
     """What `parse` makes of each line of a file, or an InputError in its place."""
     number = 0
@@ -217,6 +218,7 @@ def rows_of(
     return paths, partial(parallel_rows, *paths)
 
 
+# book/3-workshop/02-corpora.ipynb, cell read-pairs-function
 def read_pairs(
     *files: Path | str,
     columns: str | None = None,

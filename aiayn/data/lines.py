@@ -207,6 +207,7 @@ def unpacking(raw: BufferedReader, path: Path) -> Any:
     return archive.open(names[0])
 
 
+# book/3-workshop/02-corpora.ipynb, cell blocks-of-file
 def line_blocks(path: Path) -> Iterator[bytes]:
     """A file, plain or packed, in blocks of some megabytes, each of whole lines.
 

@@ -115,6 +115,7 @@ def moses_signature(language: str) -> str:
     return f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell all-variants
 def bleu_by_variant(
     translations: Sequence[str], references: Sequence[str], language: str
 ) -> dict[str, BleuScore]:

@@ -191,6 +191,7 @@ def shared_facts(
     return {**facts, "out": str(out), "goes on from": last}
 
 
+# book/3-workshop/05-distributed-training.ipynb, cell check-config
 def check_config(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):

@@ -142,29 +142,27 @@ def train(
 ) -> Translator:
     """Train a model to translate (section 5); if interrupted, give what it has by then.
 
-    `recipe` says how. `pairs` are what `pairs_of` takes, or a file that `read_pairs`
-    takes, or a corpus or folder by name, with its languages in `pair`, source first;
-    `columns` names those of a table. `valid` are pairs to validate on; unless
-    given, the corpus's own `val`, or a twentieth of the pairs, at most 1,000, held out.
+    `recipe` says how. `pairs` are what `pairs_of` or `read_pairs` takes, or a corpus or
+    folder by name; its languages are `pair`, source first, a table's columns `columns`.
+    `valid` are pairs to validate on, or else the corpus's own `val`, or a twentieth.
     The run is in `out`, or a temporary folder; `resume` goes on with it. `init` is what
     to begin with: a run's folder, a `Translator`, a model, or a model with its
-    vocabulary; shape and vocabulary are kept. `device` is a GPU, if any. `on_log` gets
-    each line of the metrics, `progress` shows a bar, `tensorboard` writes its files,
-    and `compile` compiles the layers, which pays for wide models on a GPU.
+    vocabulary; these are kept. `device` is a GPU, if any. `on_log` gets each line of
+    the metrics, `progress` shows a bar, `tensorboard` writes its files, and `compile`
+    compiles the layers, which pays for wide models on a GPU.
     """
     config = checked_config(recipe, out, resume)
     shown = Progress(progress, on_log, example)
     data, pair = training_texts(pairs, valid, pair, columns, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
+        how: Any = {"resume": resume, "tensorboard": tensorboard, "compile": compile}
         result = train_model(
             config,
             data,
             pair,
             folder,
-            resume=resume,
-            tensorboard=tensorboard,
-            compile=compile,
+            **how,
             init=deferred_initial(init, config, shown),
             device=device,
             progress=shown,

@@ -172,7 +172,7 @@ class Translator:
             warnings.warn(CutOff(cut_off), stacklevel=2)
         return best[0] if isinstance(text, str) else best
 
-    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell n-best-lists
     def n_best(
         self,
         lines: str | Sequence[str],

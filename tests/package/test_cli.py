@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -512,6 +513,15 @@ def test_flags_are_read_back() -> None:
         *("--optimizer.weight-decay", "0.0", "--checkpoints.steps", "None"),
         *("--minutes", "2.5", "--seed", "3"),
     ]
+    assert read_back(job) == job
+
+
+def test_files_are_read_back() -> None:
+    files: dict[str, Any] = {"train": ("a b.en", "c.de"), "valid": ("d.tsv",)}
+    more: dict[str, Any] = {"columns": "en,de", "skip_bad_lines": True}
+    job = TrainOptions(recipe="base", out=Path("o"), config=recipe("base"), **files)
+    assert read_back(job) == job
+    job = replace(job, **more)
     assert read_back(job) == job
 
 
