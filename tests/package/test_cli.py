@@ -404,8 +404,9 @@ def test_scores_in_every_form_and_in_a_file(
     assert code == 0, errors
     forms = ["sacrebleu", "sacrebleu-intl", "paper", "tokenised-lowercased"]
     lines = output.splitlines()
-    assert [line.split()[0] for line in lines[:2]] == ["BLEU", "chrF"]
-    assert [line.split()[:2] for line in lines[2:]] == [
+    assert [line.split()[0] for line in lines[:3]] == ["BLEU", "chrF", "BLEU"]
+    assert lines[2].startswith("BLEU (paper) ")
+    assert [line.split()[:2] for line in lines[3:]] == [
         ["test", form] for form in forms
     ]
     record = json.loads(file.read_text(encoding="utf-8"))
@@ -812,7 +813,7 @@ def test_help_shows_types_and_recipes(aiayn: Command) -> None:
         "--steps INT ",
         "--out PATH ",
         "--model.dropout FLOAT ",
-        "--pair STR ",
+        "--pair {None}|STR ",
     ):
         assert flag in output
     assert "--attention {None}|PATH" in aiayn("translate", "--help")[1]
