@@ -20,6 +20,7 @@ __all__ = [
     "synthetic",
     "Pairs",
     "load_pairs",
+    "read_pairs",
     "Vocabulary",
     "load_vocabulary",
     "train_vocabulary",
@@ -50,6 +51,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aiayn import synthetic
     from aiayn.data.corpora import Pairs, load_pairs
+    from aiayn.data.formats import read_pairs
     from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
     from aiayn.decoding.beam_search import SearchConfig, beam_search
     from aiayn.errors import InputError
@@ -73,6 +75,7 @@ _MODULES = {
     "synthetic": "aiayn.synthetic",
     "Pairs": "aiayn.data.corpora",
     "load_pairs": "aiayn.data.corpora",
+    "read_pairs": "aiayn.data.formats",
     "Vocabulary": "aiayn.data.vocabulary",
     "load_vocabulary": "aiayn.data.vocabulary",
     "train_vocabulary": "aiayn.data.vocabulary",

@@ -24,6 +24,7 @@ from aiayn.ablations.sweep import run_sweep
 from aiayn.base_config import differences
 from aiayn.cli.inference import convert, evaluate, parse, translate
 from aiayn.cli.launch import launch
+from aiayn.cli.models import info, models
 from aiayn.cli.parser import (
     flushed_output,
     open_streams,
@@ -205,7 +206,8 @@ def generate_corpus(
 def main() -> None:
     """The command `aiayn`; faulty input gets one line, and exit code 2."""
     with_a_model = (translate, evaluate, convert, parse)
-    verbs = (prepare, train, launch, *with_a_model, sweep, estimate, generate_corpus)
+    others = (info, models, sweep, estimate, generate_corpus)
+    verbs = (prepare, train, launch, *with_a_model, *others)
     # As standard input is, whatever the locale.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

@@ -28,13 +28,14 @@ from aiayn.decoding.beam_search import PAPER_SEARCH, SearchConfig
 from aiayn.decoding.quantization import Compute
 from aiayn.device import find_device
 from aiayn.errors import InputError
-from aiayn.metrics.bleu import MetricResult, bootstrap_scores, corpus_bleu
+from aiayn.metrics.bleu import MetricResult, corpus_bleu
 from aiayn.metrics.bleu_variants import (
     BleuScore,
     bleu_by_variant,
     check_language,
     moses_languages,
     newstest2014_bleu,
+    scores_with_paper,
 )
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate_parser
 from aiayn.training.checkpoint_metadata import Kind
@@ -70,11 +71,16 @@ def bleu_of(
 
 
 # book/5-launch/1-launch.ipynb, cell intervals
-def intervals(ours: list[str], test: Pairs, theirs: list[str] | None) -> dict[str, Any]:
-    """BLEU and chrF with intervals, and how far they are from those of `theirs`."""
-    found = {"measured": bootstrap_scores(ours, test.target)}
+def intervals(
+    ours: list[str], test: Pairs, theirs: list[str] | None, language: str | None = None
+) -> dict[str, Any]:
+    """BLEU and chrF with intervals, and how far they are from those of `theirs`.
+
+    With a language, also BLEU as in the paper.
+    """
+    found = {"measured": scores_with_paper(ours, test.target, language)}
     if theirs is not None:
-        found["difference"] = bootstrap_scores(ours, test.target, baseline=theirs)
+        found["difference"] = scores_with_paper(ours, test.target, language, theirs)
     return {
         key: {name: asdict(each) for name, each in scores.items()}
         for key, scores in found.items()
@@ -183,26 +189,28 @@ def score(
     baseline: Path | None = None,
     compute: Compute = "float32",
     constrained: bool = True,
+    test: Pairs | None = None,
 ) -> dict[str, Any]:
     """Translate a test set with the model of a run, and score it (section 6.1).
 
     Corpus and pair of languages are those of the training, and `split` is what
     `test_split` says, unless given. Without `bleu_variants` there is sacreBLEU alone;
     None means the variants that the language has. BLEU and chrF are compared with those
-    of `baseline`, if that is given; see `their_lines`. A parser is scored by
-    `evaluate_parser`. An `InputError` says what is missing.
+    of `baseline`, if that is given; see `their_lines`. Pairs in `test` take the place
+    of a test set. A parser is scored by `evaluate_parser`.
     """
+    if test is not None:
+        data, pair = test.source_name, pair or run.description.pair or "?"
     data, pair = run.trained_on(data, pair)
     search = search or SEARCHES[run.kind]
     if run.kind == "parsing":
-        split = split or test_split(data)
-        return score_parser(
-            run, search, data, pair, split, constrained, progress, device
-        )
+        asked = (run, search, data, pair, split or test_split(data))
+        return score_parser(*asked, constrained, progress, device)
     language = pair.partition("-")[2]
     if bleu_variants:
         check_language(language)  # before hours of work, not after them
-    test, *_ = (sets := load_test(data, pair, split)).values()
+    sets = {"test": test} if test is not None else load_test(data, pair, split)
+    test, *_ = sets.values()
     theirs = their_lines(baseline, search, test, progress, device) if baseline else None
     translator = Translator(*run.load(device), search, compute=compute)
     ours = translate_test(translator, test, progress)
@@ -211,12 +219,18 @@ def score(
         "bleu": bleu_of(ours, sets, language, variants),
         "in_training": count_in_training(run, test, pair),
         "baseline": str(baseline) if baseline else None,
-        **intervals(ours, test, theirs),
+        **intervals(ours, test, theirs, language if variants else None),
         **lowercase_bleu(translator, ours, test),
     }
 
 
 # book/5-launch/1-launch.ipynb, cell write-record
+def record_text(record: dict[str, Any], command: Sequence[str] | None = None) -> str:
+    """A record as JSON, with how, when and where it was made."""
+    whole = current_provenance(command) | record
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
 def write_record(
     path: Path, record: dict[str, Any], command: Sequence[str] | None = None
 ) -> None:
@@ -229,10 +243,7 @@ def write_record(
     InputError
         If it cannot be written.
     """
-    text = json.dumps(
-        current_provenance(command) | record, indent=1, ensure_ascii=False
-    )
-    write_atomically(path, f"{text}\n".encode())
+    write_atomically(path, f"{record_text(record, command)}\n".encode())
 
 
 # book/5-launch/1-launch.ipynb, cell report

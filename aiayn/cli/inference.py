@@ -6,6 +6,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/5-launch/1-launch.ipynb, cell model-imports
+import json
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,17 +15,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from tqdm import tqdm
 
 from aiayn.cli.evaluation import (
     SEARCHES,
     format_scores,
+    record_text,
     score,
     unfinished,
     write_record,
 )
-from aiayn.cli.test_sets import collected_warnings
-from aiayn.data.lines import MAX_LINE_BYTES, decode_lines
+from aiayn.cli.streams import INPUT, blocks, line_writer
+from aiayn.cli.test_sets import collected_warnings, given_test
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.decoding.quantization import Compute
 from aiayn.device import keep_heap
@@ -32,7 +33,12 @@ from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
-from aiayn.translation.translator import CutOff, Translator, incomplete
+from aiayn.translation.translator import (
+    CutOff,
+    Translation,
+    Translator,
+    incomplete,
+)
 from aiayn.visualization.page import write_attention
 
 # book/5-launch/1-launch.ipynb, cell model-options
@@ -70,84 +76,74 @@ class ModelOptions:
         return run, replace(SEARCHES[run.kind], **changes)
 
 
-# book/5-launch/1-launch.ipynb, cell told-at-the-end
-LINES_AT_ONCE = 1000  # lines that are translated at a time, at most
-INPUT = "standard input"
-
-
-def arriving_lines() -> Iterator[list[str]]:
-    """The lines of standard input, as many at a time as are there."""
-    stream: Any = sys.stdin and sys.stdin.buffer  # a shell may have closed it
-    text, number, more = b"", 0, stream is not None
-    while more:
-        arrived = stream.read1(1 << 16)
-        text, more = text + arrived, bool(arrived)
-        end = text.rfind(b"\n") + 1 if more else len(text)
-        lines = list(decode_lines(text[:end], INPUT, number))
-        for first in range(0, len(lines), LINES_AT_ONCE):
-            yield lines[first : first + LINES_AT_ONCE]
-        text, number = text[end:], number + len(lines)
-        if len(text) > MAX_LINE_BYTES:
-            place = f"{INPUT}, line {number + 1}"
-            long = f"longer than {MAX_LINE_BYTES:,} bytes, for a sentence; split it"
-            raise InputError(f"{place}: {long}")
-
-
-def blocks(unit: str) -> Iterator[tuple[int, list[str]]]:
-    """These lines, with the number of those before; what is printed then goes out.
-
-    A bar shows how many there have been, unless it would stand among them.
-    """
-    bar = sys.stderr.isatty() and not sys.stdout.isatty()
-    with tqdm(unit=unit, disable=not bar) as shown:
-        before = 0
-        for lines in arriving_lines():
-            yield before, lines
-            sys.stdout.flush()
-            before += len(lines)
-            shown.update(len(lines))
-
-
 # book/5-launch/1-launch.ipynb, cell translate-command
-def translate(
-    model: Annotated[ModelOptions, tyro.conf.arg(name="")],
-    n_best: int | None = None,
-    attention: Path | None = None,
-) -> None:
-    """Translate the lines of standard input, and print them as they are done.
+@dataclass(frozen=True)
+class TranslateOptions(ModelOptions):
+    """What to translate, and what to print."""
+
+    input: Path | None = None  # a file, plain or packed; standard input unless given
+    # a file, which is there once it is whole; standard output unless given
+    output: Path | None = None
+    # print so many translations, with sentence number and score, tabs between them
+    n_best: int | None = None
+    scores: bool = False  # print the score before each translation
+    json: bool = False  # print a line of JSON for each sentence
+    # leave lines that are no text untranslated, and count them
+    skip_bad_lines: bool = False
+    # a file for a page that shows where every head looked, in HTML
+    attention: Path | None = None
+
+    def rows(
+        self, number: int, source: str, translations: list[Translation]
+    ) -> Iterator[str]:
+        """What to print of a sentence."""
+        if self.json:
+            names = ("text", "score", "log_probability", "complete")
+            found = [{name: getattr(t, name) for name in names} for t in translations]
+            line = {"number": number, "source": source, "translations": found}
+            yield json.dumps(line, ensure_ascii=False)
+            return
+        listed = self.n_best is not None
+        for value, text in [(t.score, t.text) for t in translations] or [(0.0, "")]:
+            cells = [str(number)] * listed
+            cells += [f"{value:.4f}"] * (self.scores or listed)
+            yield "\t".join([*cells, text])
+
+
+# book/5-launch/1-launch.ipynb, cell translate-verb
+def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> None:
+    """Translate lines, and print them as they are done.
 
     At most a thousand lines are done at a time. One that is too long stays
     untranslated; standard error says so at the end, and the exit code is 1.
-
-    Parameters
-    ----------
-    n_best : int, optional
-        Print so many translations, with sentence number and score, tabs between them.
-    attention : Path, optional
-        A file for a page that shows where every head looked, in HTML.
     """
-    count = 1 if n_best is None else n_best
-    run, search = model.read(count)
+    count = 1 if chosen.n_best is None else chosen.n_best
+    run, search = chosen.read(count)
     if run.kind == "parsing":
-        raise InputError(f"{model.run}: a parser; use `aiayn parse`")
+        raise InputError(f"{chosen.run}: a parser; use `aiayn parse`")
     keep_heap()
     sources, texts = list[str](), list[str]()  # for the page
-    with collected_warnings(INPUT) as left_out:
-        translator = Translator(*run.load(model.device), search, compute=model.compute)
-        for before, lines in blocks("line"):
+    faults = list[str]() if chosen.skip_bad_lines else None
+    name = str(chosen.input or INPUT)
+    with collected_warnings(name) as left_out, line_writer(chosen.output) as write:
+        parts = run.load(chosen.device)
+        translator = Translator(*parts, search, compute=chosen.compute)
+        on_screen = chosen.output is None
+        for before, lines in blocks("line", chosen.input, faults, on_screen):
             n_best_lists = translator.n_best(lines, count, before=before)
-            for number, translations in enumerate(n_best_lists, start=before + 1):
-                rows = [(each.score, each.text) for each in translations]
-                for value, text in rows or [(0.0, "")]:
-                    print(text if n_best is None else f"{number}\t{value:.4f}\t{text}")
+            both = zip(lines, n_best_lists, strict=True)
+            for number, (line, translations) in enumerate(both, start=before + 1):
+                for row in chosen.rows(number, line, translations):
+                    write(row)
             if ends := incomplete(n_best_lists, before):
                 warnings.warn(CutOff(ends), stacklevel=1)
-            if attention is not None:
+            if chosen.attention is not None:
                 sources += lines
                 texts += [each[0].text if each else "" for each in n_best_lists]
-        if attention is not None:
-            for message in write_attention(attention, translator, sources, texts):
-                print(f"aiayn: not in {attention}: {message}", file=sys.stderr)
+        if chosen.attention is not None:
+            page = chosen.attention
+            for message in write_attention(page, translator, sources, texts):
+                print(f"aiayn: not in {page}: {message}", file=sys.stderr)
     if left_out:
         sys.exit(1)
 
@@ -204,6 +200,10 @@ def convert(
 class EvaluateOptions(ModelOptions):
     """What to score, and how."""
 
+    # sentences in a file and their translations in another, in place of a test set;
+    # one of the two may be -, standard input
+    source: str | None = None
+    reference: str | None = None
     # which part; unless given, newstest2014, test_2016_flickr or test, or else val
     split: str | None = None
     data: str | None = None  # another corpus than the model was trained on
@@ -214,7 +214,8 @@ class EvaluateOptions(ModelOptions):
     baseline: Path | None = None
     # of a parser: keep to what can become a tree, as the paper's search did not
     constrained: bool = True
-    json: Path | None = None  # a file for the scores, with all that belongs to them
+    # a file for the scores, with all that belongs to them; - prints that instead
+    json: Path | None = None
 
 
 # book/5-launch/1-launch.ipynb, cell evaluate-command
@@ -222,11 +223,16 @@ def evaluate(chosen: Annotated[EvaluateOptions, tyro.conf.arg(name="")]) -> None
     """Print a test set's BLEU and chrF with 95% intervals; of a parser, labelled F1."""
     run, search = chosen.read()
     of_translation = chosen.pair or chosen.bleu_variants or chosen.baseline
+    of_translation = of_translation or chosen.source or chosen.reference
     if run.kind == "parsing" and (of_translation or chosen.int8):
-        advice = "leave out --pair, --bleu-variants, --baseline and --int8"
+        advice = "leave out --source, --pair, --bleu-variants, --baseline and --int8"
         raise InputError(f"{chosen.run}: a parser, which F1 is for; {advice}")
     if run.kind != "parsing" and not chosen.constrained:
         raise InputError(f"{chosen.run}: no parser; leave out --no-constrained")
+    if (chosen.source or chosen.reference) and (chosen.data or chosen.split):
+        raise InputError(
+            "--source and --reference take the place of --data and --split"
+        )
     keep_heap()
     record = score(
         run,
@@ -240,11 +246,14 @@ def evaluate(chosen: Annotated[EvaluateOptions, tyro.conf.arg(name="")]) -> None
         baseline=chosen.baseline,
         compute=chosen.compute,
         constrained=chosen.constrained,
+        test=given_test(chosen.source, chosen.reference),
     )
-    print(format_scores(record))
+    on_screen = chosen.json == Path("-")
+    print(record_text(record) if on_screen else format_scores(record))
     if unfinished(run):
         print(f"aiayn: {run.folder}: {unfinished(run)}", file=sys.stderr)
-    if chosen.data is None and record["data"] not in CORPORA:  # it may be any folder
+    named = chosen.data or chosen.source
+    if named is None and record["data"] not in CORPORA:  # it may be any folder
         print(f"aiayn: scored on {record['data']}, as the run says", file=sys.stderr)
-    if chosen.json:
+    if chosen.json and not on_screen:
         write_record(chosen.json, record)

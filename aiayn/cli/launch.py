@@ -30,13 +30,14 @@ from aiayn.cli.train import (
     TrainOptions,
     initial_model,
     interruption_of,
-    prepare_data,
     suggesting_prepare,
+    texts_of,
 )
 from aiayn.data.batching import check_shares
 from aiayn.device import find_device, training_dtype
 from aiayn.errors import InputError
 from aiayn.training.initialization import describe_run, starting_point
+from aiayn.training.preprocess import prepare_corpus
 from aiayn.training.progress import Progress
 from aiayn.training.run_folder import check_folder, check_run
 from aiayn.training.trained_run import TrainedRun
@@ -110,7 +111,7 @@ def launch(options: Annotated[LaunchOptions, tyro.conf.arg(name="")]) -> None:
     if machines > 1:
         wait_at_rendezvous(command[command.index("--rdzv-endpoint") + 1], machines)
     train_distributed(command, options.out)
-    if machines == 1:
+    if machines == 1 and options.data:  # files come without a test set
         score_trained(options)
 
 
@@ -124,10 +125,12 @@ def check_and_prepare(options: TrainOptions, machines: int) -> None:
     find_device(options.device)
     init = initial_model(options, Progress(shown=False))
     start = starting_point(options.config, options.out, options.resume, init)
-    describe_run(start, options.data, options.pair)
     with suggesting_prepare(options):
-        prepare_data(options, start)
-        load_test(options.data, options.pair, None)
+        data, pair = texts_of(options)
+        describe_run(start, data, pair)
+        prepare_corpus(start.config, data, pair, start.vocabulary, progress=True)
+        if options.data:
+            load_test(options.data, options.pair or "en-de", None)
 
 
 def train_distributed(command: list[str], out: Path) -> None:

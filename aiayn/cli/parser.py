@@ -87,18 +87,22 @@ def show_progress() -> None:
 EXAMPLES = """\
 aiayn prepare --data multi30k --recipe multi30k
 aiayn prepare --data wmt14 --recipe base --batches.skip-long
-aiayn train --data my/corpus --pair en-fr --recipe small --out runs/mine --minutes 30
+aiayn train --train pairs.tsv --recipe small --out runs/mine --minutes 30
 aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
 aiayn launch --data my/corpus --recipe base --checkpoints.steps 1500 --out runs/base
 aiayn launch --data my/corpus --recipe big --out runs/big --slurm --workers 8 > big.sh
-aiayn translate runs/first < in.en > out.de
+aiayn translate runs/first --input in.en.gz --output out.de
 echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
 aiayn evaluate runs/first --bleu-variants --json bleu.json
-aiayn evaluate runs/first --data my/corpus --split val --device cpu
+aiayn evaluate runs/first --source test.en --reference test.de --baseline en-de
 aiayn convert runs/first first.ct2
 aiayn convert runs/first last.ct2 --average 1
 aiayn parse runs/parser < in.en > trees.txt
 echo "The dog is old." | aiayn parse runs/parser --no-constrained
+aiayn info runs/first
+aiayn info en-de
+aiayn models
+aiayn models > models.txt
 aiayn sweep --data synthetic --rows base,h=1 --out table3.json
 aiayn sweep --data multi30k --rows all --scale 0.5 --rates 0.5,1,2 --out m.json
 aiayn estimate --gpus 8 --gpu H100 --utilisation 0.1
@@ -189,7 +193,9 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
             )
     except SystemExit as error:
         if error.code in (None, 0):  # after --help
-            lines = [line for line in EXAMPLES.splitlines() if f"aiayn {name} " in line]
+            lines = [
+                line for line in EXAMPLES.splitlines() if f"aiayn {name} " in f"{line} "
+            ]
             print("\nexamples:", *lines, sep="\n  ")
             raise
         box = dict.fromkeys(map(ord, "╭╮╰╯│─"), " ")

@@ -8,21 +8,45 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/5-launch/1-launch.ipynb, cell test-sets-imports
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from aiayn.cli.streams import INPUT, arriving_lines
 from aiayn.data.corpora import MAX_SEARCHED_PAIRS, Pairs, load_pairs, overlap
 from aiayn.data.io import read_bytes
-from aiayn.data.lines import decode_lines
+from aiayn.data.lines import Lines, decode_lines, decompressed
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.errors import InputError
-from aiayn.training.trained_run import CORPORA, TrainedRun, test_split
+from aiayn.training.trained_run import (
+    CORPORA,
+    TrainedRun,
+    shipped_models,
+    test_split,
+)
 from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
 
 
 # book/5-launch/1-launch.ipynb, cell load-test
+def given_test(source: str | None, reference: str | None) -> Pairs | None:
+    """Sentences and references of two files as a test set; None if none are named."""
+    if source is None and reference is None:
+        return None
+    if source is None or reference is None or source == reference:
+        raise InputError("give --source and --reference, two files; one may be -")
+    names = [INPUT if name == "-" else name for name in (source, reference)]
+    return Pairs(text_lines(source), text_lines(reference), *names)
+
+
+def text_lines(name: str) -> Sequence[str]:
+    """The lines of a file, or of standard input if it is called -."""
+    if name != "-":
+        return Lines(decompressed(Path(name)), name)
+    return list(chain.from_iterable(arriving_lines()))
+
+
 def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
     """A test set by name, or that of `test_split`; of newstest2014 also the filtered.
 
@@ -116,7 +140,7 @@ def their_lines(
     device: str | None,
 ) -> list[str]:
     """Translations from a file or by another run's model; otherwise an `InputError`."""
-    if baseline.is_dir():
+    if baseline.is_dir() or str(baseline) in shipped_models():
         translator = Translator(*TrainedRun.read(baseline).load(device), search)
         return translate_test(translator, test, progress)
     lines = list(decode_lines(read_bytes(baseline), str(baseline)))

@@ -6,6 +6,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/5-launch/1-launch.ipynb, cell training-imports
+import logging
 import os
 import shlex
 import sys
@@ -21,13 +22,16 @@ from aiayn.base_config import differences, settings
 from aiayn.cli.parser import value_of, with_defaults
 from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import EXIT_WORKER_LOST
+from aiayn.data.columns import announce
+from aiayn.data.corpora import Pairs
+from aiayn.data.formats import read_pairs
 from aiayn.device import keep_heap
 from aiayn.errors import InputError, NotFetched
 from aiayn.training.checkpoint_metadata import kind_of
 from aiayn.training.distributed import WorkerLost
-from aiayn.training.initialization import InitialModel, StartingPoint
+from aiayn.training.initialization import InitialModel
 from aiayn.training.metrics_log import Metrics
-from aiayn.training.preprocess import Corpus, prepare_corpus
+from aiayn.training.preprocess import prepare_corpus
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import RECIPES, TrainingConfig
 from aiayn.training.recipes import recipe as find_recipe
@@ -35,9 +39,10 @@ from aiayn.training.resume import newest_checkpoint, resumable_description
 from aiayn.training.run_folder import check_folder
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.training.trainer import TrainingResult, train_model
-from aiayn.translation.api import example, initial
+from aiayn.translation.api import example, hold_out, initial
 
 # book/5-launch/1-launch.ipynb, cell train-options
+LOG = logging.getLogger(__name__)
 NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
 
 
@@ -46,9 +51,18 @@ class RecipeOptions:
     """What is to be learned."""
 
     # tatoeba, multi30k, wmt14, synthetic, craft, ptb, or a folder: train.en, …
-    data: str
+    data: str | None = None
+    # or files of your own: a table (.tsv, .csv, .jsonl, .parquet), or two, source first
+    train: tuple[str, ...] = ()
+    # the same to validate on; unless given, a twentieth of the pairs is held out
+    valid: tuple[str, ...] = ()
+    # of a table: those of source and target, such as en,de or, counted, 1,2
+    columns: str | None = None
+    # leave out lines of these files with a fault, and count them
+    skip_bad_lines: bool = False
     recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
-    pair: str = "en-de"  # languages, source first
+    # languages, source first; of a corpus en-de unless given, of files what they say
+    pair: str | None = None
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     @classmethod
@@ -59,6 +73,7 @@ class RecipeOptions:
             return cls
         return with_defaults(cls, recipe=name, config=find_recipe(name))
 
+    # book/5-launch/1-launch.ipynb, cell flags-of-options
     def flags(self, kind: type["RecipeOptions"]) -> list[str]:
         """The words from which a verb that takes such options reads them back."""
         names = [each.name for each in fields(kind) if each.name != "config"]
@@ -70,13 +85,40 @@ class RecipeOptions:
         given |= {name: value for name, (_, value) in changes.items()}
         for name, value in given.items():
             part, dot, last = name.replace("_", "-").rpartition(".")
-            if isinstance(value, bool):
+            if isinstance(value, tuple):
+                words += [f"--{part}{dot}{last}", *value]
+            elif isinstance(value, bool):
                 words += [f"--{part}{dot}{'' if value else 'no-'}{last}"]
             elif str(value).startswith("-"):  # or it would be a flag
                 words += [f"--{part}{dot}{last}={value}"]
             else:
                 words += [f"--{part}{dot}{last}", str(value)]
         return words
+
+
+# book/5-launch/1-launch.ipynb, cell texts-of
+def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | None]:
+    """The corpus by name, or pairs from files, with its languages."""
+    of_files = options.valid, options.columns, options.skip_bad_lines
+    if options.data and not options.train and not any(of_files):
+        return options.data, options.pair or "en-de"
+    if options.data or not options.train:
+        give = "give either --data, a corpus or a folder, or --train, files"
+        raise InputError(f"{give} of your own, perhaps with --valid")
+    trained_on = read_files(options, options.train)
+    if options.valid:
+        return (trained_on, read_files(options, options.valid)), trained_on.languages
+    parts = hold_out(trained_on, options.config.seed)
+    LOG.info("aiayn: %s pairs are held out", f"{len(parts[1]):,}")
+    return parts, trained_on.languages
+
+
+def read_files(options: RecipeOptions, files: tuple[str, ...]) -> Pairs:
+    """Pairs from files, as the flags say; says which side is the source."""
+    columns, skip = options.columns, options.skip_bad_lines
+    pairs = read_pairs(*files, columns=columns, pair=options.pair, skip_bad_lines=skip)
+    LOG.info("aiayn: %s", announce(pairs))
+    return pairs
 
 
 # book/5-launch/1-launch.ipynb, cell training
@@ -155,10 +197,11 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
     progress = Progress(first, example=example)
     try:
         with suggesting_prepare(options):
+            data, pair = texts_of(options)
             result = train_model(
                 options.config,
-                options.data,
-                options.pair,
+                data,
+                pair,
                 options.out,
                 resume=options.resume,
                 tensorboard=options.tensorboard,
@@ -171,7 +214,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
         print(f"aiayn: {error}", file=sys.stderr)
         sys.exit(EXIT_WORKER_LOST)
     if first:  # whose progress counts
-        for line in closing_lines(options, result) if result.ended else ():
+        for line in closing_lines(options.out, pair, result) if result.ended else ():
             progress.say(line)
         if not result.ended:
             message = stopped(result.step, options.config)
@@ -182,13 +225,13 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
 
 
 # book/5-launch/1-launch.ipynb, cell farewell
-def closing_lines(options: TrainOptions, result: TrainingResult) -> Iterator[str]:
+def closing_lines(out: Path, pair: str | None, result: TrainingResult) -> Iterator[str]:
     """What a run has come to, and what one may do next."""
     minutes = f"{result.step:,} steps in {result.minutes:.1f} minutes"
-    yield f"{options.out}: {minutes}, validation perplexity {result.perplexity:.1f}"
-    verb = "parse" if kind_of(options.pair) == "parsing" else "translate"
-    language = options.pair.partition("-")[0]
-    yield f"next: aiayn {verb} {shlex.quote(str(options.out))} < in.{language}"
+    yield f"{out}: {minutes}, validation perplexity {result.perplexity:.1f}"
+    verb = "parse" if kind_of(pair) == "parsing" else "translate"
+    language = (pair or "txt").partition("-")[0]
+    yield f"next: aiayn {verb} {shlex.quote(str(out))} < in.{language}"
 
 
 def stopped(step: int, config: TrainingConfig) -> str:
@@ -212,14 +255,6 @@ def interruption_of(out: Path) -> str | None:
     return stopped(run.step, run.training)
 
 
-# book/5-launch/1-launch.ipynb, cell prepared
-def prepare_data(options: RecipeOptions, start: StartingPoint) -> Corpus:
-    """All that a run reads, from now on in the cache."""
-    return prepare_corpus(
-        start.config, options.data, options.pair, start.vocabulary, progress=True
-    )
-
-
 # book/5-launch/1-launch.ipynb, cell prepare-command
 @dataclass(frozen=True, kw_only=True)
 class PrepareOptions(RecipeOptions):
@@ -237,12 +272,12 @@ def prepare(options: Annotated[PrepareOptions, tyro.conf.arg(name="")]) -> None:
     """
     if options.out is not None:
         check_folder(options.out, resume=False)
-    corpus = prepare_data(options, StartingPoint(options.config))
+    corpus = prepare_corpus(options.config, *texts_of(options), progress=True)
     if options.out is not None:
         corpus.vocabulary.save(options.out / "vocabulary.model")
-    tests = (
-        load_test(options.data, options.pair, None) if options.data in TEST_SETS else {}
-    )
+    tests: dict[str, Pairs] = {}
+    if options.data in TEST_SETS:
+        tests = load_test(options.data, options.pair or "en-de", None)
     parts: dict[str, Sized] = {"train": corpus.train, "val": corpus.valid, **tests}
     counts = (f"{name} {len(pairs):,} pairs" for name, pairs in parts.items())
     print("ready:", ", ".join(counts))

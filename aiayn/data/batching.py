@@ -103,7 +103,8 @@ def too_long_error(
     """The complaint about a line with this many tokens on its sides."""
     at_source = source > max_length
     return InputError(
-        f"{pairs.source_name if at_source else pairs.target_name}, line {line}: "
+        f"{pairs.source_name if at_source else pairs.target_name}, "
+        f"line {pairs.line_number(line)}: "
         f"{source if at_source else target} tokens, more than max_length={max_length}; "
         "split the sentence, or skip such pairs (skip_long)"
     )

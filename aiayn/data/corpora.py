@@ -8,7 +8,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/3-workshop/02-corpora.ipynb, cell imports
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from aiayn.data.craft import craft_trees
@@ -41,12 +41,19 @@ class Pairs:
         Line by line the same sentence in two languages: lists, or `Lines` of files.
     source_name, target_name : str
         Where they come from, for messages.
+    languages : str or None
+        Source first, such as `en-de`, if a file says so.
+    line_numbers : sequence of int or None
+        Where each pair stands in its file, if not the first in line 1 and so on.
     """
 
     source: Sequence[str]
     target: Sequence[str]
     source_name: str = "source"
     target_name: str = "target"
+    _: KW_ONLY
+    languages: str | None = None
+    line_numbers: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         sides = [(self.source_name, self.source), (self.target_name, self.target)]
@@ -65,6 +72,14 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    # book/3-workshop/02-corpora.ipynb, cell pairs-methods
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return zip(self.source, self.target, strict=True)
+
+    def line_number(self, number: int) -> int:
+        """The line of its file in which pair `number` stands, both counted from 1."""
+        return self.line_numbers[number - 1] if self.line_numbers else number
 
     def __repr__(self) -> str:
         return f"Pairs({len(self):,}: {self.source_name}, {self.target_name})"

@@ -8,18 +8,21 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/3-workshop/02-corpora.ipynb, cell text-files-imports
 import gzip
 import hashlib
+import lzma
 import mmap
 import os
 import re
 import unicodedata
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from aiayn.data.io import atomic_file, cache_folder, cache_lock, open_file
+from aiayn.data.io import atomic_file, cache_folder, cache_lock, open_file, printable
 from aiayn.errors import InputError
 
 # book/3-workshop/02-corpora.ipynb, cell readable
@@ -176,23 +179,49 @@ BLOCK_BYTES = 1 << 22  # bytes read at a time
 LINES_PER_OFFSET = 64  # lines from one whose place in the file is kept to the next
 
 
+PACKED = (".gz", ".xz", ".zip")
+# Whatever goes wrong where a packed file is damaged, or has a password.
+UNPACKING_ERRORS: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+
+
+def unpacking(raw: BufferedReader, path: Path) -> Any:
+    """What an open file holds, to be read: unpacked if it is .gz, .xz or .zip."""
+    if path.suffix == ".gz":
+        return gzip.open(raw)
+    if path.suffix == ".xz":
+        return lzma.open(raw)
+    if path.suffix != ".zip":
+        return raw
+    archive = zipfile.ZipFile(raw)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        listed = ", ".join(map(printable, names[:10]))
+        raise InputError(f"{path}: {len(names)} files in it ({listed}); unzip it")
+    return archive.open(names[0])
+
+
+# book/3-workshop/02-corpora.ipynb, cell blocks-of-file
 def line_blocks(path: Path) -> Iterator[bytes]:
-    """A file, plain or .gz, in blocks of some megabytes, each of whole lines.
+    """A file, plain or packed, in blocks of some megabytes, each of whole lines.
 
     Raises
     ------
     InputError
-        If the file is not there, cannot be read, or is named .gz and is no gzip file.
+        If the file is not there, cannot be read, or is not packed as its name says.
     """
     try:
-        with (
-            open_file(path) as raw,
-            gzip.open(raw) if path.suffix == ".gz" else raw as file,
-        ):
+        with open_file(path) as raw, unpacking(raw, path) as file:
             while block := file.read(BLOCK_BYTES):
                 # The rest of the last line, or enough of it to see that it is too long.
                 yield block + file.readline(MAX_LINE_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
+    except UNPACKING_ERRORS as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
 
 
@@ -283,7 +312,7 @@ class Lines(Sequence[str]):
 
 # book/3-workshop/02-corpora.ipynb, cell unpacked
 def decompressed(path: Path) -> Path:
-    """The path of the plain text; of a .gz file, of a copy in the cache.
+    """The path of the plain text; of a packed file, of a copy in the cache.
 
     The copy is named after the checksum of the packed file.
 
@@ -292,7 +321,7 @@ def decompressed(path: Path) -> Path:
     InputError
         If the file or a line of it is at fault, or the copy cannot be written.
     """
-    if path.suffix != ".gz":
+    if path.suffix not in PACKED:
         return path
     try:
         with open_file(path) as packed:
@@ -308,7 +337,7 @@ def decompressed(path: Path) -> Path:
 
 
 def decompress(path: Path, plain: Path) -> None:
-    """Write the text of a .gz file to another one, and check it on the way."""
+    """Write the text of a packed file to another one, and check it on the way."""
     number = 0
     with atomic_file(plain) as file:
         for block in line_blocks(path):

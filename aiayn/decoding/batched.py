@@ -9,6 +9,8 @@ Generated from a chapter of the book: edit that, then run `make export`.
 import warnings
 from collections.abc import Callable, Sequence
 
+import torch
+from torch import Tensor
 from tqdm import tqdm
 
 from aiayn.data.batching import group_by_length, lengths_of, pad
@@ -74,6 +76,25 @@ def tokenize_lines(
     if unknown:
         warnings.warn(UnknownLetters(unknown), stacklevel=3)
     return encoded
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell forced-prefix
+def forced_prefix(
+    vocabulary: Vocabulary, prefix: str
+) -> Callable[[list[int]], AllowedTokens | None]:
+    """What `batched_beam_search` may write if translations begin with a prefix."""
+    (tokens,) = tokenize_lines(vocabulary, [prefix])
+    wanted = tokens[:-1]  # without the end
+
+    def allowed_tokens(_: list[int], prefixes: Tensor) -> Tensor:
+        rows, step = prefixes.shape[0] * prefixes.shape[1], prefixes.shape[2] - 1
+        allowed = prefixes.new_ones(rows, len(vocabulary), dtype=torch.bool)
+        if step < len(wanted):
+            allowed[:] = False
+            allowed[:, wanted[step]] = True
+        return allowed
+
+    return lambda _: allowed_tokens if wanted else None
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches

@@ -127,6 +127,25 @@ def bootstrap_resample(
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell measure
+def bootstrap_result(
+    name: str,
+    metric: Any,
+    translations: Sequence[str],
+    references: Sequence[str],
+    baseline: Sequence[str] | None = None,
+) -> MetricResult:
+    """The score by one of sacreBLEU's metrics, or by how much it exceeds another."""
+    (value, drawn), p = bootstrap_resample(metric, translations, references), None
+    if baseline is not None:
+        other, others = bootstrap_resample(metric, baseline, references)
+        value, drawn = value - other, drawn - others
+        as_far = np.abs(drawn - drawn.mean()) >= abs(value)
+        p = (int(as_far.sum()) + 1) / (RESAMPLES + 1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    signature = str(metric.get_signature())
+    return MetricResult(name, value, float(low), float(high), signature, p)
+
+
 def bootstrap_scores(
     translations: Sequence[str],
     references: Sequence[str],
@@ -142,20 +161,11 @@ def bootstrap_scores(
     InputError
         As `check_lines` does.
     """
-    check_lines(translations, references)
-    results = {}
+    for lines in (translations, translations if baseline is None else baseline):
+        check_lines(lines, references)
     kinds = sacrebleu.metrics
     metrics = {"BLEU": kinds.BLEU(force=True), "chrF": kinds.CHRF()}
-    for name, metric in metrics.items():
-        (value, drawn), p = bootstrap_resample(metric, translations, references), None
-        if baseline is not None:
-            check_lines(baseline, references)
-            other, others = bootstrap_resample(metric, baseline, references)
-            value, drawn = value - other, drawn - others
-            as_far = np.abs(drawn - drawn.mean()) >= abs(value)
-            p = (int(as_far.sum()) + 1) / (RESAMPLES + 1)
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        results[name] = MetricResult(
-            name, value, float(low), float(high), str(metric.get_signature()), p
-        )
-    return results
+    return {
+        name: bootstrap_result(name, metric, translations, references, baseline)
+        for name, metric in metrics.items()
+    }

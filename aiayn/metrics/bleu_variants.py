@@ -8,14 +8,20 @@ Generated from a chapter of the book: edit that, then run `make export`.
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell split-hyphens
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 import sacrebleu
 
 from aiayn.data.corpora import Pairs
 from aiayn.errors import InputError
-from aiayn.metrics.bleu import check_lines, corpus_bleu
+from aiayn.metrics.bleu import (
+    MetricResult,
+    bootstrap_result,
+    bootstrap_scores,
+    check_lines,
+    corpus_bleu,
+)
 
 
 def split_hyphens(line: str) -> str:
@@ -104,6 +110,12 @@ def tokenized_bleu(
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell every-variant
+def moses_signature(language: str) -> str:
+    """By which version of the Moses tokenizer text becomes tokens."""
+    return f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell all-variants
 def bleu_by_variant(
     translations: Sequence[str], references: Sequence[str], language: str
 ) -> dict[str, BleuScore]:
@@ -127,7 +139,7 @@ def bleu_by_variant(
     check_language(language)
     intl = sacrebleu.metrics.BLEU(tokenize="intl", force=True)
     value = float(intl.corpus_score(translations, [references]).score)
-    moses = f"tok:moses-{language}-sacremoses-{version('sacremoses')}"
+    moses = moses_signature(language)
 
     def both(tokenize: Callable[..., list[str]]) -> tuple[list[str], list[str]]:
         return tokenize(translations, language), tokenize(references, language)
@@ -145,6 +157,29 @@ def bleu_by_variant(
         ),
     ]
     return {score.variant: score for score in scores}
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell with-paper
+def scores_with_paper(
+    translations: Sequence[str],
+    references: Sequence[str],
+    language: str | None,
+    baseline: Sequence[str] | None = None,
+) -> dict[str, MetricResult]:
+    """`bootstrap_scores`, and the paper's form of BLEU if Moses has the language."""
+    results = bootstrap_scores(translations, references, baseline)
+    if language not in moses_languages():
+        return results
+    ours, right, theirs = (
+        tokenize_like_paper(lines, str(language))
+        for lines in (translations, references, baseline or ())
+    )
+    metric = sacrebleu.metrics.BLEU(force=True, tokenize="none", smooth_method="none")
+    name = "BLEU (paper)"
+    found = bootstrap_result(name, metric, ours, right, theirs if baseline else None)
+    prepared = f"punct:plain|{moses_signature(str(language))}|hyphens:split"
+    signature = f"{prepared}|{found.signature}"
+    return {**results, name: replace(found, signature=signature)}
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell newstest2014

@@ -74,7 +74,12 @@ def write_checkpoint(
                 shutil.copymode(config, path)
         for path in [*unfinished.iterdir(), unfinished]:
             flush(path)
+        if folder.exists():
+            old = folder.with_name(f".{folder.name}.old")
+            shutil.rmtree(old, ignore_errors=True)
+            os.rename(folder, old)
         os.rename(unfinished, folder)
+        shutil.rmtree(folder.with_name(f".{folder.name}.old"), ignore_errors=True)
         flush(folder.parent)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -90,16 +95,19 @@ def save_checkpoint(
     description: Description | None = None,
     optimizer: torch.optim.Optimizer | None = None,
     int8: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Write weights, configuration and vocabulary to a new folder, all or nothing.
 
     With the `optimizer`, training can go on from here; with `int8`, matrices have eight
-    bits (`quantize_rows`). An `InputError` says if it
-    cannot be written, or if another model would come back (see `check_roundtrip`).
+    bits (`quantize_rows`); with `overwrite`, it may replace another checkpoint. An
+    `InputError` says if it cannot be written, or if another model would come back (see
+    `check_roundtrip`).
     """
     check_system()
     folder = Path(folder)
-    if not folder.name or folder.exists():
+    replaced = overwrite and (folder / "config.json").is_file()
+    if not folder.name or (folder.exists() and not replaced):
         advice = "name a new folder, or remove this one"
         raise InputError(f"{folder}: cannot become a checkpoint; {advice}")
     check_roundtrip(model)

@@ -39,6 +39,7 @@ class Description(BaseConfig):
     vocabulary_sha256: Text = None  # the checksum of its vocabulary
     # The texts have checksums, and may have other names now; what follows from them.
     data: Text = None  # corpus or folder
+    texts: Text = None  # or the files, with their columns
     pairs: Count = None  # that are learned from
     left_out: Count = None  # of the pairs, because a side is too long, or unequal
     pair: str | None = None  # languages, source first

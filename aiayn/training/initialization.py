@@ -160,10 +160,15 @@ def describe_run(
     """
     versions = {name: metadata.version(name) for name in ("aiayn", "sentencepiece")}
     versions |= {"torch": torch.__version__}  # which names the build, such as +cpu
+    names = None
+    if not isinstance(data, str) and not data[0].source_name.startswith("source"):
+        names = f"{data[0].source_name}; {data[0].target_name}"
+        names = names.replace(" (without those held out)", "")
     description = Description(
         start.config.model,
         start.config,
         data=data if isinstance(data, str) else None,
+        texts=names,
         pair=pair,
         init=start.name,
         versions=versions,
@@ -186,6 +191,7 @@ def shared_facts(
     return {**facts, "out": str(out), "goes on from": last}
 
 
+# book/3-workshop/05-distributed-training.ipynb, cell check-config
 def check_config(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):

@@ -101,6 +101,6 @@ class TrainedRun:
         """
         data, pair = data or self.description.data, pair or self.description.pair
         if not (data and pair):
-            fault = "does not say on what it was trained; give data and pair"
+            fault = "does not say on what it was trained; give data and pair, or files"
             raise InputError(f"{self.folder}: {fault}")
         return data, pair

@@ -9,15 +9,16 @@ Generated from a chapter of the book: edit that, then run `make export`.
 import random
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
+from aiayn.data.columns import SomePairs, announce, pairs_of
 from aiayn.data.corpora import Pairs, load_pairs
-from aiayn.data.lines import normalize_line
+from aiayn.data.formats import HUB, read_pairs
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.device import find_device
@@ -32,31 +33,10 @@ from aiayn.training.trained_run import TrainedRun
 from aiayn.training.trainer import TrainingResult, train_model
 from aiayn.translation.translator import Translator
 
-SomePairs = Pairs | Iterable[tuple[str, str]]
 Start = Path | str | Translator | EncoderDecoder | tuple[EncoderDecoder, Vocabulary]
 
 
 # book/3-workshop/13-training-api.ipynb, cell pairs-of
-def pairs_of(text: SomePairs) -> Pairs:
-    """Sentences and translations as `Pairs`; an `InputError` names what is no pair."""
-    if isinstance(text, Pairs):
-        return text
-    # Of these Python would take the letters, the keys, or any order.
-    unfit = (str, bytes, Path, Mapping, Set)
-    rows: list[Any] = [text] if isinstance(text, unfit) else list(text)
-    for number, row in enumerate(rows, start=1):
-        single = isinstance(row, unfit) or not isinstance(row, Iterable)
-        sides = () if single else tuple(row)
-        if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-            raise InputError(
-                f"pair {number} is {row!r:.60}: give (sentence, translation)"
-            )
-    if not rows:
-        raise InputError("no pairs: give a list of (sentence, translation)")
-    sources = [normalize_line(source) for source, _ in rows]
-    return Pairs(sources, [normalize_line(target) for _, target in rows])
-
-
 def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     """Pairs to learn from, and a twentieth, at most 1,000, to validate on.
 
@@ -72,11 +52,14 @@ def hold_out(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
 
     def part(held: bool) -> Pairs:
         rows = [
-            k for k, source in enumerate(pairs.source) if (source in chosen) == held
+            (source, target, pairs.line_number(number))
+            for number, (source, target) in enumerate(pairs, start=1)
+            if (source in chosen) == held
         ]
+        sources, targets, numbers = (list(each) for each in zip(*rows, strict=True))
         which = " (held out)" if held else " (without those held out)"
-        sides = [pairs.source[k] for k in rows], [pairs.target[k] for k in rows]
-        return Pairs(*sides, pairs.source_name + which, pairs.target_name + which)
+        names = pairs.source_name + which, pairs.target_name + which
+        return Pairs(sources, targets, *names, line_numbers=numbers)
 
     return part(held=False), part(held=True)
 
@@ -144,13 +127,14 @@ def deferred_initial(
 def train(
     recipe: TrainingConfig | str,
     pairs: SomePairs | str | Path,
-    valid: SomePairs | None = None,
+    valid: SomePairs | str | Path | None = None,
     out: Path | str | None = None,
     init: Start | None = None,
     device: torch.device | str | None = None,
     on_log: Callable[[dict[str, float]], Any] | None = None,
     *,
     pair: str | None = None,
+    columns: str | None = None,
     progress: bool = True,
     resume: bool = False,
     tensorboard: bool = False,
@@ -158,28 +142,27 @@ def train(
 ) -> Translator:
     """Train a model to translate (section 5); if interrupted, give what it has by then.
 
-    `recipe` says how. `pairs` are sentence pairs, or a corpus or folder by name, with
-    its languages in `pair`, source first. `valid` are pairs to validate on; unless
-    given, the corpus's own `val`, or a twentieth of the pairs, at most 1,000, held out.
+    `recipe` says how. `pairs` are what `pairs_of` or `read_pairs` takes, or a corpus or
+    folder by name; its languages are `pair`, source first, a table's columns `columns`.
+    `valid` are pairs to validate on, or else the corpus's own `val`, or a twentieth.
     The run is in `out`, or a temporary folder; `resume` goes on with it. `init` is what
     to begin with: a run's folder, a `Translator`, a model, or a model with its
-    vocabulary; shape and vocabulary are kept. `device` is a GPU, if any. `on_log` gets
-    each line of the metrics, `progress` shows a bar, `tensorboard` writes its files,
-    and `compile` compiles the layers, which pays for wide models on a GPU.
+    vocabulary; these are kept. `device` is a GPU, if any. `on_log` gets each line of
+    the metrics, `progress` shows a bar, `tensorboard` writes its files, and `compile`
+    compiles the layers, which pays for wide models on a GPU.
     """
     config = checked_config(recipe, out, resume)
     shown = Progress(progress, on_log, example)
-    data, pair = training_texts(pairs, valid, pair, config.seed, shown)
+    data, pair = training_texts(pairs, valid, pair, columns, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
+        how: Any = {"resume": resume, "tensorboard": tensorboard, "compile": compile}
         result = train_model(
             config,
             data,
             pair,
             folder,
-            resume=resume,
-            tensorboard=tensorboard,
-            compile=compile,
+            **how,
             init=deferred_initial(init, config, shown),
             device=device,
             progress=shown,
@@ -189,27 +172,45 @@ def train(
 
 
 # book/3-workshop/13-training-api.ipynb, cell texts
+def pairs_from(
+    text: SomePairs | str | Path, columns: str | None, pair: str | None, shown: Progress
+) -> Pairs:
+    """Pairs of a file, or in memory; says which side is the source."""
+    if isinstance(text, str | Path):
+        pairs = read_pairs(text, columns=columns, pair=pair)
+    else:
+        pairs = pairs_of(text, columns, pair)
+    shown.say(announce(pairs))
+    return pairs
+
+
 def training_texts(
     pairs: SomePairs | str | Path,
-    valid: SomePairs | None,
+    valid: SomePairs | str | Path | None,
     pair: str | None,
+    columns: str | None,
     seed: int,
     shown: Progress,
 ) -> tuple[str | tuple[Pairs, Pairs], str | None]:
     """What `train_model` learns from, and its languages, so far as they are known."""
-    if isinstance(pairs, str | Path):
-        name, pair = str(pairs), pair or "en-de"
-        if valid is None:
-            return name, pair
-        return (load_pairs(name, pair, "train"), pairs_of(valid)), pair
+    validated_on = None
     if valid is not None:
-        return (pairs_of(pairs), pairs_of(valid)), pair
-    trained_on, held_out = hold_out(pairs_of(pairs), seed)
-    shown.say(
-        f"{len(held_out):,} pairs are held out, {len(trained_on):,} are trained on;"
-        " valid=… changes that"
-    )
-    return (trained_on, held_out), pair
+        validated_on = pairs_from(valid, columns, pair, shown)
+    name = str(pairs) if isinstance(pairs, str | Path) else ""
+    if name and not Path(name).is_file() and not name.startswith(HUB):
+        pair = pair or "en-de"
+        if validated_on is None:
+            return name, pair
+        return (load_pairs(name, pair, "train"), validated_on), pair
+    trained_on = pairs_from(pairs, columns, pair, shown)
+    pair = pair or trained_on.languages
+    if validated_on is None:
+        trained_on, validated_on = hold_out(trained_on, seed)
+        shown.say(
+            f"{len(validated_on):,} pairs are held out, {len(trained_on):,} are"
+            " trained on; valid=… changes that"
+        )
+    return (trained_on, validated_on), pair
 
 
 # book/3-workshop/13-training-api.ipynb, cell checked
@@ -239,10 +240,16 @@ def report_interruption(result: TrainingResult, shown: Progress) -> None:
 
 # book/3-workshop/13-training-api.ipynb, cell save
 def save(
-    model: EncoderDecoder, folder: Path | str, vocabulary: Vocabulary | None = None
+    model: EncoderDecoder,
+    folder: Path | str,
+    vocabulary: Vocabulary | None = None,
+    overwrite: bool = False,
 ) -> None:
-    """Write a model to a new folder; an `InputError` if another would come back."""
-    save_checkpoint(folder, model, vocabulary)
+    """Write a model to a new folder, or over another; an `InputError` if it cannot be.
+
+    As it cannot if another model would come back.
+    """
+    save_checkpoint(folder, model, vocabulary, overwrite=overwrite)
 
 
 def load(

@@ -15,12 +15,13 @@ from typing import Any
 import torch
 
 from aiayn.data.batching import group_by_length, lengths_of, make_batch
+from aiayn.data.columns import SomePairs, pairs_of
 from aiayn.data.lines import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.decoding.batched import CutOff as CutOff
 from aiayn.decoding.batched import TooLong as TooLong
 from aiayn.decoding.batched import UnknownLetters as UnknownLetters
-from aiayn.decoding.batched import batched_beam_search, tokenize_lines
+from aiayn.decoding.batched import batched_beam_search, forced_prefix, tokenize_lines
 from aiayn.decoding.beam_search import (
     PAPER_SEARCH,
     Hypothesis,
@@ -31,8 +32,11 @@ from aiayn.decoding.beam_search import SearchConfig as SearchConfig
 from aiayn.decoding.beam_search import beam_search as beam_search
 from aiayn.decoding.fast_decoder import fast_decoder_for, weights_version
 from aiayn.decoding.quantization import Compute
+from aiayn.device import find_device
 from aiayn.errors import InputError
+from aiayn.metrics.bleu import MetricResult
 from aiayn.metrics.bleu import corpus_bleu as corpus_bleu
+from aiayn.metrics.bleu_variants import scores_with_paper
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.checkpoint_metadata import Description
@@ -127,10 +131,12 @@ class Translator:
         search: SearchConfig = PAPER_SEARCH,
         device: torch.device | str | None = None,
         compute: Compute = "float32",
+        beam: int | None = None,
     ) -> "Translator":
         """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
         run = TrainedRun.read(folder, average)
         model, vocabulary = run.load(device)
+        search = search if beam is None else replace(search, beam=beam)
         return cls(model, vocabulary, search, run.description, compute)
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
@@ -147,35 +153,48 @@ class Translator:
         text: str | Iterable[str],
         batch_tokens: int = 2000,
         progress: bool = False,
+        *,
+        beam: int | None = None,
+        prefix: str = "",
     ) -> Any:
         """Translate a sentence or a list of them.
 
         An empty one stays empty, and one that is too long becomes so, with the warning
         `TooLong`. Two more name what may be wrong: `UnknownLetters` of a sentence,
-        `CutOff` of a translation. `batch_tokens` bounds a batch's source.
+        `CutOff` of a translation. `batch_tokens` bounds a batch's source; `beam` takes
+        the place of the search's; every translation begins with `prefix`.
         """
         lines = sentence_list([text] if isinstance(text, str) else text, "sentence")
-        n_best = self.n_best(lines, 1, batch_tokens, progress)
+        options: Any = {"beam": beam, "prefix": prefix}
+        n_best = self.n_best(lines, 1, batch_tokens, progress, **options)
         best = [translations[0].text if translations else "" for translations in n_best]
         if cut_off := incomplete(n_best):
             warnings.warn(CutOff(cut_off), stacklevel=2)
         return best[0] if isinstance(text, str) else best
 
-    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell n-best-lists
     def n_best(
         self,
-        lines: Sequence[str],
+        lines: str | Sequence[str],
         n: int,
         batch_tokens: int = 2000,
         progress: bool = False,
         before: int = 0,
-    ) -> list[list[Translation]]:
+        *,
+        beam: int | None = None,
+        prefix: str = "",
+    ) -> Any:
         """The `n` best translations of each line; none of an empty or too long one.
 
-        Warnings count the lines that came `before` these, too.
+        Of one sentence, its own. Warnings count the lines that came `before` these,
+        too. `beam` and `prefix` are as for a call.
         """
+        if isinstance(lines, str):
+            options: Any = {"beam": beam, "prefix": prefix}
+            return self.n_best([lines], n, batch_tokens, progress, before, **options)[0]
         lines = sentence_list(lines, "sentence")
-        search = replace(self.search, n_best=n)
+        beam = self.search.beam if beam is None else beam
+        search = replace(self.search, beam=beam, n_best=n)
         sources = tokenize_lines(self.vocabulary, lines, before)
         longest = min(
             search.max_length, self.model.config.max_positions or search.max_length
@@ -187,6 +206,7 @@ class Translator:
             search,
             tokens,
             longest,
+            allowed_tokens=forced_prefix(self.vocabulary, prefix),
             decoder=self.decoder,
             progress=progress,
             before=before,
@@ -196,9 +216,16 @@ class Translator:
         return [distinct(hypotheses, texts) for hypotheses in results]
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator-save
-    def save(self, folder: Path | str) -> None:
-        """Write model and vocabulary to a new folder, for `load`."""
-        save_checkpoint(folder, self.model, self.vocabulary, self.description)
+    def save(self, folder: Path | str, overwrite: bool = False) -> None:
+        """Write model and vocabulary for `load`, to a new folder or over another."""
+        parts = self.model, self.vocabulary, self.description
+        save_checkpoint(folder, *parts, overwrite=overwrite)
+
+    def to(self, device: torch.device | str) -> "Translator":
+        """The same translator, with its model on another device from now on."""
+        self.model.to(find_device(device))
+        self._decoder = None
+        return self
 
     @property
     def steps(self) -> int:
@@ -212,16 +239,18 @@ class Translator:
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell score-lines
     @torch.inference_mode()
-    def score(
-        self, sources: Sequence[str], targets: Sequence[str]
-    ) -> list[Translation]:
+    def score(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> Any:
         """Score given translations, as the search scores its own (section 6.1).
+
+        Of one sentence and its translation, that one's; of lists, a list.
 
         Raises
         ------
         InputError
             If there are not as many targets as sources.
         """
+        if isinstance(sources, str) and isinstance(targets, str):
+            return self.score([sources], [targets])[0]
         sources = sentence_list(sources, "source")
         targets = sentence_list(targets, "target")
         if len(sources) != len(targets):
@@ -245,6 +274,40 @@ class Translator:
                 score = total / length_penalty(len(tokens), self.search.alpha)
                 scored[row] = Translation(targets[row].strip(), score, total, tokens)
         return [scored[row] for row in range(len(examples))]
+
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell evaluate
+    def evaluate(
+        self,
+        pairs: SomePairs,
+        baseline: "Translator | Sequence[str] | None" = None,
+        language: str | None = None,
+        progress: bool = False,
+    ) -> dict[str, MetricResult]:
+        """Translate the sources of pairs, and score that by BLEU and chrF.
+
+        Also by BLEU as in the paper; each with a 95% interval and a signature.
+
+        Parameters
+        ----------
+        pairs : Pairs or iterable
+            What `pairs_of` takes.
+        baseline : Translator or list of str, optional
+            Another translator, or its translations: then the results are by how much
+            this one's scores exceed theirs, on the same draws of sentences.
+        language : str, optional
+            Into which is translated, for the paper's form: `de`. The training's own,
+            if that is known; otherwise the form is left out.
+        progress : bool
+            Whether to show a bar.
+        """
+        test = pairs_of(pairs)
+        trained = self.description.pair if self.description else None
+        language = language or (trained or test.languages or "").partition("-")[2]
+        theirs: Any = baseline
+        if isinstance(baseline, Translator):
+            theirs = baseline(test.source, progress=progress)
+        ours = self(test.source, progress=progress)
+        return scores_with_paper(ours, test.target, language, theirs)
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines

@@ -35,7 +35,7 @@ DOORS = {
     "steps": lambda tr: partial(trace_attention, tr, layer=0),
 }
 pytestmark = pytest.mark.usefixtures("unchecked")
-TAKES_TEXT = {"encode", "translate", "parse"}  # and a list of texts; the rest: a list
+TAKES_TEXT = {"encode", "n_best", "parse", "translate"}  # and a list; the rest: a list
 ONE_TEXT = {"view", "view of target", "steps"}
 
 

@@ -581,6 +581,56 @@ def test_scores_of_pairs_that_are_none_are_refused(translator: Translator):
     assert translator.score([], []) == []
 
 
+def test_one_call_may_search_in_another_way(translator: Translator):
+    lines = SENTENCES[:9]
+    greedy = Translator(
+        translator.model, translator.vocabulary, SearchConfig(beam=1, extra_length=8)
+    )
+    assert translator(lines, beam=1) == greedy(lines) != translator(lines)
+    assert greedy(lines, beam=4) == translator(lines)
+    with pytest.raises(InputError, match="beam"):
+        translator(lines, beam=0)
+
+
+def test_a_translation_begins_with_a_forced_prefix(translator: Translator):
+    lines = SENTENCES[:9]
+    for prefix in ("the", "the small old horses", "mat"):
+        found = translator(lines, prefix=prefix)
+        assert all(text.startswith(prefix) for text in found)
+        (best,) = translator.n_best(lines[3], 1, prefix=prefix)
+        assert best.text == found[3]
+    assert translator(lines, prefix="") == translator(lines)
+
+
+def test_one_sentence_has_one_answer(translator: Translator):
+    (best, *others) = translator.n_best(SENTENCES[3], 3)
+    assert best.text == translator(SENTENCES[3]) and len(others) <= 2
+    assert [best, *others] == translator.n_best(SENTENCES[3:4], 3)[0]
+    (listed,) = translator.score([SENTENCES[3]], [SENTENCES[4]])
+    assert translator.score(SENTENCES[3], SENTENCES[4]) == listed
+
+
+def test_another_device_needs_another_decoder(translator: Translator):
+    before, found = translator.decoder, translator("the cat")
+    assert translator.to("cpu") is translator
+    assert translator.decoder is not before and translator("the cat") == found
+
+
+def test_a_model_is_replaced_only_if_asked(translator: Translator, tmp_path: Path):
+    translator.save(folder := tmp_path / "mine")
+    translator.search = SearchConfig(beam=2)
+    with pytest.raises(InputError, match="name a new folder, or remove this one"):
+        translator.save(folder)
+    translator.save(folder, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    loaded = Translator.load(folder, beam=2)
+    assert loaded.search.beam == 2 and loaded("the cat") == translator("the cat")
+    (other := tmp_path / "other").mkdir()
+    (other / "letters").touch()
+    with pytest.raises(InputError, match="name a new folder"):
+        translator.save(other, overwrite=True)
+
+
 def test_a_model_in_training_mode_translates_without_dropout(vocabulary: Vocabulary):
     model = tiny(7, len(vocabulary), dropout=0.9).train()
     translator = Translator(model, vocabulary, SearchConfig(extra_length=8))

@@ -1,0 +1,85 @@
+"""The verbs info and models: what a run is, and what ships.
+
+From "Launch" (paper, section 6.1):
+https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
+Generated from a chapter of the book: edit that, then run `make export`.
+"""
+
+# book/5-launch/1-launch.ipynb, cell models-imports
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+
+import torch
+
+from aiayn.base_config import settings
+from aiayn.cli.inference import RunArgument
+from aiayn.errors import InputError
+from aiayn.model.registry import build
+from aiayn.training.metrics_log import Metrics
+from aiayn.training.recipes import read_json
+from aiayn.training.trained_run import SHIPPED, TrainedRun, shipped_models
+
+
+# book/5-launch/1-launch.ipynb, cell models-verbs
+def parameter_count(run: TrainedRun) -> int:
+    """How many numbers a run has learned."""
+    with torch.device("meta"):
+        model = build(run.description.model)
+    return sum(weight.numel() for weight in model.parameters())
+
+
+def run_scores(run: TrainedRun) -> Iterator[str]:
+    """What is known of how good a run is."""
+    if run.description.score is not None:
+        yield f"{'F1' if run.kind == 'parsing' else 'BLEU'} {run.description.score:.1f}"
+    with suppress(InputError, OSError):  # a model alone has none
+        for step, perplexity in [*Metrics(run.folder).validations().items()][-1:]:
+            yield f"validation perplexity {perplexity:.2f} at step {step:,}"
+    with suppress(InputError, KeyError, TypeError):  # what `aiayn launch` leaves
+        for name, each in read_json(run.folder / "bleu.json")["measured"].items():
+            yield f"{name} {each['value']:.2f} (bleu.json)"
+
+
+# book/5-launch/1-launch.ipynb, cell info-verb
+def info(run: RunArgument) -> None:
+    """Print what a run is: its shape, its training, its scores, and a command for it.
+
+    Parameters
+    ----------
+    run : Path
+        A folder that `aiayn train` left, or a model that ships.
+    """
+    found = TrainedRun.read(run)
+    its, last = found.description, found.checkpoints[-1]
+    shape = ", ".join(f"{name} {value}" for name, value in settings(its.model).items())
+    facts = {
+        "model": f"{parameter_count(found):,} parameters: {shape}",
+        "data": its.data or its.texts,
+        "languages": its.pair,
+        "pairs": f"{its.pairs:,}" if its.pairs else "",
+        "began with": its.init,
+        "steps": f"{its.step:,}" if its.step else "",
+        "minutes": f"{its.minutes:.1f}" if its.minutes else "",
+        "checkpoints": ", ".join(path.name for path in found.checkpoints),
+        "scores": "; ".join(run_scores(found)),
+        "versions": ", ".join(map(" ".join, (its.versions or {}).items())),
+    }
+    if its.training:
+        words = ["aiayn", "train", "--recipe", str(last / "config.json")]
+        words += ["--data", its.data] if its.data else ["--train", "FILE"]
+        words += ["--pair", its.pair] if its.pair else []
+        facts["command"] = shlex.join([*words, "--out", "NEW"])
+    for name, value in facts.items():
+        if value:
+            print(f"{name:12} {value}")
+
+
+def models() -> None:
+    """List the models that ship with the package, with size, languages and score."""
+    for name in shipped_models():
+        run = TrainedRun.read(name)
+        size = sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) / 1e6
+        facts = f"{parameter_count(run):,} parameters, {size:.1f} MB"
+        languages, scores = run.description.pair or "", "; ".join(run_scores(run))
+        print(f"{name:20} {languages:10} {facts:32} {scores}")
