@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from tqdm import tqdm
@@ -32,6 +32,7 @@ from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.huggingface_export import write_huggingface
 from aiayn.translation.translator import CutOff, Translator, incomplete
 from aiayn.visualization.page import write_attention
 
@@ -183,9 +184,10 @@ def parse(
 def convert(
     run: RunArgument,
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
+    to: Literal["ctranslate2", "huggingface"] = "ctranslate2",
     average: int | None = None,
 ) -> None:
-    """Write a model for CTranslate2, to a new folder.
+    """Write a model for another program, to a new folder.
 
     Parameters
     ----------
@@ -193,10 +195,17 @@ def convert(
         A folder that `aiayn train` left.
     out : Path
         The new folder.
+    to : str
+        CTranslate2, or transformers of Hugging Face.
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
-    write_ctranslate2(*TrainedRun.read(run, average).load("cpu"), out)
+    trained = TrainedRun.read(run, average)
+    model, vocabulary = trained.load("cpu")
+    if to == "huggingface":
+        write_huggingface(model, vocabulary, out, trained.description)
+    else:
+        write_ctranslate2(model, vocabulary, out)
 
 
 # book/5-launch/1-launch.ipynb, cell evaluate-options
