@@ -52,6 +52,7 @@ class HuggingFaceSearch(SearchConfig):
         return log_probability / length**self.alpha
 
 
+# book/3-workshop/14-other-peoples-models.ipynb, cell usual-search
 def usual_search(model: EncoderDecoder) -> SearchConfig:
     """The paper's search, or what the files of a Marian model ask for."""
     if not isinstance(model, Marian):

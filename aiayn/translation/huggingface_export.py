@@ -9,7 +9,10 @@ Generated from a chapter of the book: edit that, then run `make export`.
 import copy
 import json
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
 from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
 from aiayn.model.attention import MultiHeadAttention
+from aiayn.model.configuration import TransformerConfig
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.marian import sines_first
 from aiayn.model.registry import check_roundtrip
@@ -92,25 +96,19 @@ def huggingface_tensors(model: Transformer) -> dict[str, Tensor]:
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell huggingface-settings
 LONGEST = 1 + PAPER_SEARCH.max_length + PAPER_SEARCH.extra_length  # with the start
+SPECIAL = {
+    "pad_token_id": PAD_ID,
+    "bos_token_id": BOS_ID,
+    "eos_token_id": EOS_ID,
+    "decoder_start_token_id": BOS_ID,
+    "forced_eos_token_id": EOS_ID,
+}
 
 
-def huggingface_settings(model: Transformer, pair: str | None) -> dict[str, Any]:
-    """The JSON files, by name: the shape, the search and the tokenizer."""
-    config, shared = model.config, model.config.share_embeddings
+def model_settings(config: TransformerConfig) -> dict[str, Any]:
+    """What config.json says."""
     pre = config.norm == "pre"  # Pegasus has Marian's table and names, and pre-norm
-    source, _, target = (pair or "").partition("-")
-    sides = {
-        f"{side}_{name}": value
-        for side in ("encoder", "decoder")
-        for name, value in (
-            ("layers", config.N),
-            ("attention_heads", config.h),
-            ("ffn_dim", config.d_ff),
-        )
-    }
-    special = {"pad_token_id": PAD_ID, "bos_token_id": BOS_ID, "eos_token_id": EOS_ID}
-    special |= {"decoder_start_token_id": BOS_ID, "forced_eos_token_id": EOS_ID}
-    shape = {
+    settings: dict[str, Any] = {
         "architectures": [
             "PegasusForConditionalGeneration" if pre else "MarianMTModel"
         ],
@@ -118,36 +116,75 @@ def huggingface_settings(model: Transformer, pair: str | None) -> dict[str, Any]
         "is_encoder_decoder": True,
         "vocab_size": config.vocabulary_size,
         "decoder_vocab_size": config.vocabulary_size,
-        "share_encoder_decoder_embeddings": shared,
+        "share_encoder_decoder_embeddings": config.share_embeddings,
         "tie_word_embeddings": True,
         "d_model": config.d_model,
-        **sides,
         "dropout": config.dropout,
         "attention_dropout": config.attention_dropout,
         "activation_function": "relu",
         "scale_embedding": True,
         "max_position_embeddings": LONGEST,
-        **special,
     }
-    search: dict[str, Any] = {
+    for side in ("encoder", "decoder"):
+        settings[f"{side}_layers"] = config.N
+        settings[f"{side}_attention_heads"] = config.h
+        settings[f"{side}_ffn_dim"] = config.d_ff
+    return settings | SPECIAL
+
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell search-settings
+def search_settings() -> dict[str, Any]:
+    """What generation_config.json says: the paper's numbers, as far as they go."""
+    return {
         "num_beams": PAPER_SEARCH.beam,
         "length_penalty": PAPER_SEARCH.alpha,
+        "early_stopping": False,
+        "max_length": 512,
+        "bad_words_ids": [[PAD_ID]],
+        **SPECIAL,
     }
-    search |= {"max_length": 512, "bad_words_ids": [[PAD_ID]], **special}
-    tokens = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-    languages = {"source_lang": source or None, "target_lang": target or None}
-    tokenizer: dict[str, Any] = {
-        "tokenizer_class": "MarianTokenizer",
-        **tokens,
-        **languages,
-    }
-    tokenizer |= {"separate_vocabs": not shared, "model_max_length": LONGEST}
-    tokenizer |= {"clean_up_tokenization_spaces": False}
+
+
+def tokenizer_settings(shared: bool, pair: str | None) -> dict[str, Any]:
+    """What tokenizer_config.json says."""
+    source, _, target = (pair or "").partition("-")
     return {
-        "config.json": shape,
-        "generation_config.json": search,
-        "tokenizer_config.json": tokenizer,
+        "tokenizer_class": "MarianTokenizer",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "eos_token": "</s>",
+        "source_lang": source or None,
+        "target_lang": target or None,
+        "separate_vocabs": not shared,
+        "model_max_length": LONGEST,
+        "clean_up_tokenization_spaces": False,
     }
+
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell new-folder
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write to that gets its name when all is there.
+
+    Raises
+    ------
+    InputError
+        If it is there already, or cannot be written.
+    """
+    if os.path.lexists(folder):
+        advice = "choose another folder, or remove it"
+        raise InputError(f"{folder}: is there already; {advice}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
+            part = Path(place, "model")
+            part.mkdir()
+            yield part
+            os.rename(part, folder)
+    except OSError as error:
+        fault = f"cannot be written ({error})"
+        advice = "take another folder or make room"
+        raise InputError(f"{folder}: {fault}; {advice}") from None
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell write-huggingface
@@ -169,38 +206,32 @@ def write_huggingface(
         If the folder is there already or cannot be written, or there is no such model.
     """
     model, folder = expressible(model), Path(folder)
-    if os.path.lexists(folder):
-        advice = "choose another folder, or remove it"
-        raise InputError(f"{folder}: is there already; {advice}")
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
-    settings = huggingface_settings(model, description.pair if description else None)
-    settings["vocab.json"] = {piece: token for token, piece in enumerate(pieces)}
-    if not model.config.share_embeddings:
+    pair = description.pair if description else None
+    shared = model.config.share_embeddings
+    settings: dict[str, Any] = {
+        "config.json": model_settings(model.config),
+        "generation_config.json": search_settings(),
+        "tokenizer_config.json": tokenizer_settings(shared, pair),
+        "vocab.json": {piece: token for token, piece in enumerate(pieces)},
+    }
+    if not shared:
         settings["target_vocab.json"] = settings["vocab.json"]
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
-            part = Path(place, "model")
-            part.mkdir()
-            for name, content in settings.items():
-                text = json.dumps(content, indent=1, ensure_ascii=False)
-                (part / name).write_text(text + "\n", encoding="utf-8")
-            for name in ("source.spm", "target.spm"):
-                (part / name).write_bytes(vocabulary.model)
-            card = model_card(folder.name, model, description)
-            (part / "README.md").write_text(card, encoding="utf-8")
-            tensors = huggingface_tensors(model)
-            save_file(tensors, part / "model.safetensors", {"format": "pt"})
-            os.chmod(part / "model.safetensors", 0o644)
-            os.rename(part, folder)
-    except OSError as error:
-        fault = f"cannot be written ({error})"
-        raise InputError(
-            f"{folder}: {fault}; take another folder or make room"
-        ) from None
+    with new_folder(folder) as part:
+        for name, content in settings.items():
+            text = json.dumps(content, indent=1, ensure_ascii=False)
+            (part / name).write_text(text + "\n", encoding="utf-8")
+        for name in ("source.spm", "target.spm"):
+            (part / name).write_bytes(vocabulary.model)
+        card = model_card(folder.name, model, description)
+        (part / "README.md").write_text(card, encoding="utf-8")
+        save_file(
+            huggingface_tensors(model), part / "model.safetensors", {"format": "pt"}
+        )
+        shutil.copymode(part / "README.md", part / "model.safetensors")
 
 
-# book/3-workshop/14-other-peoples-models.ipynb, cell model-card
+# book/3-workshop/14-other-peoples-models.ipynb, cell card
 CARD = """---
 {header}
 ---
@@ -227,6 +258,7 @@ aiayn's.
 """
 
 
+# book/3-workshop/14-other-peoples-models.ipynb, cell model-card
 def model_card(name: str, model: Transformer, description: Description | None) -> str:
     """A README.md that says what is known of a run, and what is not."""
     pair = (description.pair if description else None) or "unknown languages"
