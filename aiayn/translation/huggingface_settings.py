@@ -13,6 +13,7 @@ from typing import Any
 from aiayn.base_config import within
 from aiayn.data.io import read_bytes
 from aiayn.data.marian_vocabulary import MarianVocabulary
+from aiayn.data.vocabulary import PAD_ID
 from aiayn.errors import InputError
 from aiayn.model.marian import MarianConfig
 from aiayn.training.recipes import read_json
@@ -183,9 +184,13 @@ def read_vocabulary(folder: Folder) -> MarianVocabulary:
 # book/3-workshop/14-other-peoples-models.ipynb, cell read-config
 def read_config(folder: Folder, vocabulary: MarianVocabulary) -> MarianConfig:
     """The shape of the model, and its search; what is not known is an InputError."""
-    values: dict[str, Any] = {"vocabulary_size": len(vocabulary)}
-    if not folder.config.get("share_encoder_decoder_embeddings", True):
-        values["target_vocabulary_size"] = len(vocabulary.target)
+    shared = folder.config.get("share_encoder_decoder_embeddings", True)
+    values: dict[str, Any] = {
+        "architecture": "marian",
+        "pad_id": PAD_ID,
+        "vocabulary_size": len(vocabulary),
+        "target_vocabulary_size": None if shared else len(vocabulary.target),
+    }
     for names, settings in ((SHAPE, folder.config), (SEARCH, folder.generation)):
         for ours, (theirs, default) in names.items():
             value = settings.get(theirs)
@@ -197,4 +202,6 @@ def read_config(folder: Folder, vocabulary: MarianVocabulary) -> MarianConfig:
     forced = folder.token("forced_eos_token_id", None)
     if forced not in (None, end):
         raise InputError(f"forced_eos_token_id={forced}: the end is {end}")
-    return MarianConfig(**values, bans_padding=banned != [], forced_end=forced == end)
+    values |= {"bans_padding": banned != [], "forced_end": forced == end}
+    config: MarianConfig = MarianConfig.from_dict(values)
+    return config
