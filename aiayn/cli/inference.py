@@ -32,6 +32,7 @@ from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.huggingface import is_huggingface
 from aiayn.translation.huggingface_export import write_huggingface
 from aiayn.translation.translator import CutOff, Translator, incomplete
 from aiayn.visualization.page import write_attention
@@ -44,7 +45,7 @@ RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")
 class ModelOptions:
     """Which model, and how it searches."""
 
-    run: RunArgument  # a folder that `aiayn train` left
+    run: RunArgument  # a folder that `aiayn train` left; to translate, OPUS-MT's, too
     # prefixes kept at each step: 4, of a parser 21, unless given
     beam: int | None = None
     # strength of the length penalty: 0.6, of a parser 0.3, unless given
@@ -64,11 +65,15 @@ class ModelOptions:
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
         """The run, and the paper's search for its kind, changed as the flags say."""
         run = TrainedRun.read(self.run, self.average)
+        return run, self.changed(SEARCHES[run.kind], n_best)
+
+    def changed(self, search: SearchConfig, n_best: int) -> SearchConfig:
+        """A search with what the flags say."""
         flags = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
         changes: Any = {
             name: value for name, value in flags.items() if value is not None
         }
-        return run, replace(SEARCHES[run.kind], **changes)
+        return replace(search, **changes)
 
 
 # book/5-launch/1-launch.ipynb, cell told-at-the-end
@@ -109,6 +114,21 @@ def blocks(unit: str) -> Iterator[tuple[int, list[str]]]:
             shown.update(len(lines))
 
 
+# book/5-launch/1-launch.ipynb, cell translator-of
+def translator_of(model: ModelOptions, n_best: int) -> Translator:
+    """The model that the flags name, a run's or one in a folder of Hugging Face's."""
+    if is_huggingface(model.run):
+        translator = Translator.load(
+            model.run, model.average, device=model.device, compute=model.compute
+        )
+        translator.search = model.changed(translator.search, n_best)
+        return translator
+    run, search = model.read(n_best)
+    if run.kind == "parsing":
+        raise InputError(f"{model.run}: a parser; use `aiayn parse`")
+    return Translator(*run.load(model.device), search, compute=model.compute)
+
+
 # book/5-launch/1-launch.ipynb, cell translate-command
 def translate(
     model: Annotated[ModelOptions, tyro.conf.arg(name="")],
@@ -128,13 +148,10 @@ def translate(
         A file for a page that shows where every head looked, in HTML.
     """
     count = 1 if n_best is None else n_best
-    run, search = model.read(count)
-    if run.kind == "parsing":
-        raise InputError(f"{model.run}: a parser; use `aiayn parse`")
+    translator = translator_of(model, count)
     keep_heap()
     sources, texts = list[str](), list[str]()  # for the page
     with collected_warnings(INPUT) as left_out:
-        translator = Translator(*run.load(model.device), search, compute=model.compute)
         for before, lines in blocks("line"):
             n_best_lists = translator.n_best(lines, count, before=before)
             for number, translations in enumerate(n_best_lists, start=before + 1):
