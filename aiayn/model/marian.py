@@ -65,6 +65,7 @@ class MarianConfig(ModelConfig):
     max_length: Annotated[int, Field(ge=2)] = 512  # with the start token
     forced_end: bool = True  # at the last of these positions
     bans_padding: bool = True
+    renormalizes: bool = False  # so that banned tokens have no share of the softmax
 
     # book/3-workshop/14-other-peoples-models.ipynb, cell marian-config-checks
     def __post_init__(self) -> None:

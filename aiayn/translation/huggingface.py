@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from aiayn.base_config import within
 from aiayn.data.io import printable
 from aiayn.data.marian_vocabulary import MarianVocabulary
-from aiayn.data.vocabulary import BOS_ID
+from aiayn.data.vocabulary import BOS_ID, PAD_ID
 from aiayn.errors import InputError, NotFetched
 from aiayn.model.marian import Marian
 from aiayn.model.transformer import Transformer
@@ -151,6 +151,8 @@ def fill(
     pad, unknown, start, end = vocabulary.target.ids[:4]
     if start in (pad, unknown, end):
         bias[BOS_ID] = -1e9  # the second number of a token is never written
+    if model.config.bans_padding and model.config.renormalizes:
+        bias[PAD_ID] = -1e9  # the rest has all of the softmax
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell read-huggingface

@@ -53,11 +53,7 @@ SHAPE_ONLY |= dict.fromkeys(
     "add_bias_logits add_final_layer_norm normalize_before normalize_embedding".split(),
     False,
 )
-SEARCH_ONLY: dict[str, Any] = {
-    "do_sample": False,
-    "num_beam_groups": 1,
-    "renormalize_logits": False,
-}
+SEARCH_ONLY: dict[str, Any] = {"do_sample": False, "num_beam_groups": 1}
 SEARCH_ONLY |= dict.fromkeys(["repetition_penalty", "encoder_repetition_penalty"], 1.0)
 SEARCH_ONLY |= dict.fromkeys(
     "no_repeat_ngram_size encoder_no_repeat_ngram_size min_length"
@@ -116,6 +112,13 @@ class Folder:
             return value
         raise InputError(f"{self.path}: {name}={value!r:.60}: wanted is one number")
 
+    def size(self, name: str) -> int | None:
+        """How many tokens a vocabulary has, if it is written."""
+        value = self.config.get(name)
+        if value is None or type(value) is int:
+            return value
+        raise InputError(f"{self.path}: {name}={value!r:.60}: wanted is one number")
+
     def numbers(self, file: str) -> dict[str, int]:
         """The pieces of a vocabulary, and the numbers that the model has for them."""
         numbers: Any = read_json(self.path / file)
@@ -164,13 +167,13 @@ def read_vocabulary(folder: Folder) -> MarianVocabulary:
             pieces = [names.get(number, "") for number in ids]
             return MarianVocabulary(read_bytes(path), pieces, ids, **target)
 
-    size = folder.config.get("vocab_size", 58101)
+    size = folder.size("vocab_size") or 58101
     start = folder.token("decoder_start_token_id", 58100)
     shared = folder.config.get("share_encoder_decoder_embeddings", True)
     if shared:
         target = language("vocab.json", size, "target.spm", start)
     else:
-        target_size = folder.config.get("decoder_vocab_size") or size
+        target_size = folder.size("decoder_vocab_size") or size
         target = language("target_vocab.json", target_size, "target.spm", start)
     pad, _, _, end = target.ids[:4]
     stated = folder.token("pad_token_id", 58100), folder.token("eos_token_id", 0)
@@ -199,9 +202,10 @@ def read_config(folder: Folder, vocabulary: MarianVocabulary) -> MarianConfig:
     banned = folder.generation.get("bad_words_ids") or []
     if banned not in ([], [[pad]]):
         raise InputError(f"bad_words_ids={banned!r:.60}: only padding may be banned")
-    forced = folder.token("forced_eos_token_id", None)
+    forced = folder.generation.get("forced_eos_token_id")
     if forced not in (None, end):
-        raise InputError(f"forced_eos_token_id={forced}: the end is {end}")
+        raise InputError(f"forced_eos_token_id={forced!r:.60}: the end is {end}")
     values |= {"bans_padding": banned != [], "forced_end": forced == end}
+    values["renormalizes"] = folder.generation.get("renormalize_logits") is True
     config: MarianConfig = MarianConfig.from_dict(values)
     return config

@@ -117,6 +117,25 @@ def test_without_a_forced_end_the_limit_cuts(tmp_path: Path) -> None:
     assert [[ids[token] for token in best.tokens] for (best,) in found] == wanted
 
 
+@pytest.mark.parametrize("how", [{"num_beams": 1}, {"num_beams": 4}], ids=str)
+def test_padding_has_no_share_of_the_softmax(
+    how: dict[str, Any], tmp_path: Path
+) -> None:
+    """As in OPUS-MT's folders, where padding would often be the likeliest token."""
+    theirs = write_folder(tmp_path / "model", {})
+    pad = theirs.config.pad_token_id
+    theirs.final_logits_bias[0, pad] = 6.0
+    theirs.generation_config.renormalize_logits = True
+    theirs.save_pretrained(tmp_path / "model")
+    ours, vocabulary = read_huggingface(tmp_path / "model")
+    rows = random_sources(16, len(vocabulary) - 1, pad)
+    wanted = generated(theirs, rows, pad, **how)
+    search = HuggingFaceSearch(how["num_beams"], limit=19)
+    found = huggingface_search(ours, to_ours(vocabulary, rows), search)
+    ids = vocabulary.target.ids
+    assert [[ids[token] for token in best.tokens] for (best,) in found] == wanted
+
+
 @pytest.mark.filterwarnings("ignore:sentence")  # that not all letters are known
 def test_text_is_cut_and_written_as_there(kind: Any) -> None:
     theirs, ours, vocabulary, path = kind
