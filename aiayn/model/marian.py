@@ -28,9 +28,6 @@ from aiayn.model.positions import sinusoidal_encoding
 from aiayn.model.transformer import DecoderState, Transformer
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell marian-config
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu, "swish": F.silu, "silu": F.silu, "gelu": F.gelu
-}
 Activation = Literal["relu", "swish", "silu", "gelu"]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -84,6 +81,14 @@ class MarianConfig(ModelConfig):
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell marian-parts
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "swish": F.silu,
+    "silu": F.silu,
+    "gelu": F.gelu,
+}
+
+
 class MarianEmbeddings(Embeddings):
     """Vectors for tokens, times sqrt(d_model) only if `scaled`."""
 
