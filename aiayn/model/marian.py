@@ -80,7 +80,7 @@ class MarianConfig(ModelConfig):
         return self.positions
 
 
-# book/3-workshop/14-other-peoples-models.ipynb, cell marian-parts
+# book/3-workshop/14-other-peoples-models.ipynb, cell activations
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "swish": F.silu,
@@ -89,6 +89,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+# book/3-workshop/14-other-peoples-models.ipynb, cell marian-parts
 class MarianEmbeddings(Embeddings):
     """Vectors for tokens, times sqrt(d_model) only if `scaled`."""
 
