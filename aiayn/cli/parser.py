@@ -96,9 +96,7 @@ echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.htm
 aiayn evaluate runs/first --bleu-variants --json bleu.json
 aiayn evaluate runs/first --data my/corpus --split val --device cpu
 aiayn convert runs/first first.ct2
-aiayn convert runs/first last.ct2 --average 1
-aiayn convert runs/first models/first --to huggingface
-aiayn translate models/first < in.en > out.de
+aiayn convert runs/first models/first --to huggingface --average 1
 aiayn parse runs/parser < in.en > trees.txt
 echo "The dog is old." | aiayn parse runs/parser --no-constrained
 aiayn sweep --data synthetic --rows base,h=1 --out table3.json
