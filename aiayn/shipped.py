@@ -22,8 +22,9 @@ from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.synthetic.corpus import Pair, sample
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
-from aiayn.training.trained_run import SHIPPED, TrainedRun, shipped_models
+from aiayn.training.trained_run import TrainedRun, shipped_models
 from aiayn.training.trainer import train_model
+from aiayn.translation.huggingface import from_hub, is_huggingface, read_huggingface
 from aiayn.translation.translator import Translator
 
 
@@ -74,27 +75,36 @@ def cached_model(
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell pretrained
 def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
-    """A model that ships with the package; `Translator` takes the two.
+    """A trained model and its vocabulary; `Translator` takes the two.
 
     Parameters
     ----------
     name : str
-        `en-de` translates everyday English into German; `synthetic-en-de` translates
-        the synthetic corpus, `synthetic-en-trees` parses its English sentences.
+        A folder of `aiayn train`, or of Hugging Face's for Marian; a model that ships
+        with the package: `en-de` translates everyday English into German,
+        `synthetic-en-de` translates the synthetic corpus, `synthetic-en-trees` parses
+        its English sentences; or OWNER/MODEL@REVISION on Hugging Face's hub.
 
     Returns
     -------
     EncoderDecoder, Vocabulary
-        As a run of `aiayn train` has them.
+        On the processor.
 
     Raises
     ------
     InputError
         If there is no such model, or its files are damaged.
     """
-    if name not in (names := shipped_models()):
-        raise InputError(f"model {name!r}: choose one of {', '.join(names)}")
-    return TrainedRun.read(SHIPPED / name).load("cpu")
+    if is_huggingface(name):
+        return read_huggingface(name)
+    if Path(name).is_dir() or name in (names := shipped_models()):
+        return TrainedRun.read(name).load("cpu")
+    if name.count("/") == 1:
+        return read_huggingface(from_hub(name))
+    raise InputError(
+        f"model {name!r}: choose one of {', '.join(names)}, name a folder, or give"
+        " OWNER/MODEL of Hugging Face's hub"
+    )
 
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell scores

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from aiayn.data.batching import make_batch
-from aiayn.data.lines import is_blank, normalize_line, normalize_spaces, sentence_list
+from aiayn.data.lines import is_blank, normalize_line, sentence_list
 from aiayn.data.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.recording import recorded_attention
@@ -162,16 +162,17 @@ def attention_of(
         )
     read, read_pieces = tokenize(vocabulary, source)
     if target is not None:
-        written, written_pieces = tokenize(vocabulary, target)
+        written, written_pieces = tokenize(vocabulary.target, target)
     else:
         written = [*best_translation(translator, source), EOS_ID]
-        written_pieces = vocabulary.pieces(written[:-1])
+        written_pieces = vocabulary.target.pieces(written[:-1])
     batch = make_batch([(read, written)]).to(next(network.parameters()).device)
     with recorded_attention(network) as recorded:
         network(batch.source, batch.target)
     weights = {}
     for kind in KINDS:
-        places = map(MODULE_PATHS[kind].format, range(network.config.N))
+        stack = network.encoder if kind == "encoder" else network.decoder
+        places = map(MODULE_PATHS[kind].format, range(len(stack.layers)))
         weights[kind] = torch.cat([recorded[place] for place in places]).float().cpu()
     english, german = side(read_pieces, after=[END]), side(written_pieces, after=[END])
     shifted = side(written_pieces, before=[START])
@@ -185,12 +186,8 @@ def tokenize(vocabulary: Vocabulary, text: str) -> tuple[list[int], list[str]]:
     """The tokens of a sentence, with its end, and the pieces without it."""
     (text,) = sentence_list([text], "sentence")
     # As `Translator` reads it; an unknown piece is its own letters.
-    text = (
-        ""
-        if is_blank(text)
-        else normalize_spaces(normalize_line(text), vocabulary.processor)
-    )
-    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(text)]
+    text = "" if is_blank(text) else normalize_line(text)
+    pieces = vocabulary.cut(text)
     if not pieces:
         raise InputError("an empty sentence: there is nothing to look at")
     if len(pieces) > MAX_PIECES:

@@ -27,10 +27,13 @@ from aiayn.model.transformer import Transformer
 # book/3-workshop/12-visualizations.ipynb, cell pruned
 def all_heads(model: Transformer) -> list[Head]:
     """Every head of a model."""
-    layers, heads = range(model.config.N), range(model.config.h)
-    return [
-        Head(kind, layer, head) for kind in KINDS for layer in layers for head in heads
-    ]
+    heads = list[Head]()
+    for kind in KINDS:
+        stack = model.encoder if kind == "encoder" else model.decoder
+        for layer in range(len(stack.layers)):
+            h = attention_at(model, kind, layer).h
+            heads += [Head(kind, layer, head) for head in range(h)]
+    return heads
 
 
 def attention_at(

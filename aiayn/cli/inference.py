@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -33,6 +33,8 @@ from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
+from aiayn.translation.huggingface import is_huggingface
+from aiayn.translation.huggingface_export import write_huggingface
 from aiayn.translation.translator import (
     CutOff,
     Translation,
@@ -49,7 +51,7 @@ RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")
 class ModelOptions:
     """Which model, and how it searches."""
 
-    run: RunArgument  # a folder that `aiayn train` left
+    run: RunArgument  # a folder that `aiayn train` left; to translate, OPUS-MT's, too
     # prefixes kept at each step: 4, of a parser 21, unless given
     beam: int | None = None
     # strength of the length penalty: 0.6, of a parser 0.3, unless given
@@ -69,11 +71,30 @@ class ModelOptions:
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
         """The run, and the paper's search for its kind, changed as the flags say."""
         run = TrainedRun.read(self.run, self.average)
+        return run, self.changed(SEARCHES[run.kind], n_best)
+
+    def changed(self, search: SearchConfig, n_best: int) -> SearchConfig:
+        """A search with what the flags say."""
         flags = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
         changes: Any = {
             name: value for name, value in flags.items() if value is not None
         }
-        return run, replace(SEARCHES[run.kind], **changes)
+        return replace(search, **changes)
+
+
+# book/5-launch/1-launch.ipynb, cell translator-of
+def translator_of(model: ModelOptions, n_best: int) -> Translator:
+    """The model that the flags name, a run's or one in a folder of Hugging Face's."""
+    if is_huggingface(model.run):
+        translator = Translator.load(
+            model.run, model.average, device=model.device, compute=model.compute
+        )
+        translator.search = model.changed(translator.search, n_best)
+        return translator
+    run, search = model.read(n_best)
+    if run.kind == "parsing":
+        raise InputError(f"{model.run}: a parser; use `aiayn parse`")
+    return Translator(*run.load(model.device), search, compute=model.compute)
 
 
 # book/5-launch/1-launch.ipynb, cell translate-command
@@ -118,16 +139,12 @@ def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> No
     untranslated; standard error says so at the end, and the exit code is 1.
     """
     count = 1 if chosen.n_best is None else chosen.n_best
-    run, search = chosen.read(count)
-    if run.kind == "parsing":
-        raise InputError(f"{chosen.run}: a parser; use `aiayn parse`")
+    translator = translator_of(chosen, count)
     keep_heap()
     sources, texts = list[str](), list[str]()  # for the page
     faults = list[str]() if chosen.skip_bad_lines else None
     name = str(chosen.input or INPUT)
     with collected_warnings(name) as left_out, line_writer(chosen.output) as write:
-        parts = run.load(chosen.device)
-        translator = Translator(*parts, search, compute=chosen.compute)
         on_screen = chosen.output is None
         for before, lines in blocks("line", chosen.input, faults, on_screen):
             n_best_lists = translator.n_best(lines, count, before=before)
@@ -179,9 +196,10 @@ def parse(
 def convert(
     run: RunArgument,
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
+    to: Literal["ctranslate2", "huggingface"] = "ctranslate2",
     average: int | None = None,
 ) -> None:
-    """Write a model for CTranslate2, to a new folder.
+    """Write a model for another program, to a new folder.
 
     Parameters
     ----------
@@ -189,10 +207,17 @@ def convert(
         A folder that `aiayn train` left.
     out : Path
         The new folder.
+    to : str
+        CTranslate2, or transformers of Hugging Face.
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
-    write_ctranslate2(*TrainedRun.read(run, average).load("cpu"), out)
+    trained = TrainedRun.read(run, average)
+    model, vocabulary = trained.load("cpu")
+    if to == "huggingface":
+        write_huggingface(model, vocabulary, out, trained.description)
+    else:
+        write_ctranslate2(model, vocabulary, out)
 
 
 # book/5-launch/1-launch.ipynb, cell evaluate-options

@@ -96,7 +96,7 @@ echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.htm
 aiayn evaluate runs/first --bleu-variants --json bleu.json
 aiayn evaluate runs/first --source test.en --reference test.de --baseline en-de
 aiayn convert runs/first first.ct2
-aiayn convert runs/first last.ct2 --average 1
+aiayn convert runs/first models/first --to huggingface --average 1
 aiayn parse runs/parser < in.en > trees.txt
 echo "The dog is old." | aiayn parse runs/parser --no-constrained
 aiayn info runs/first

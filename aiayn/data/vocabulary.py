@@ -79,6 +79,17 @@ class Vocabulary:
         """Write the model to a file."""
         write_atomically(Path(path), self.model)
 
+    # book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary-sides
+    def cut(self, sentence: str) -> list[str]:
+        """The pieces of a sentence; one that is not known is its own letters."""
+        text = normalize_spaces(sentence, self.processor)
+        return [str(piece) for piece in self.processor.EncodeAsPieces(text)]
+
+    @property
+    def target(self) -> "Vocabulary":
+        """That of the language which is written: this one, which both share."""
+        return self
+
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell train-vocabulary
 def train_vocabulary(

@@ -8,6 +8,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 __all__ = [
     "SearchConfig",
     "beam_search",
+    "HuggingFaceSearch",
     "Compute",
 ]
 
@@ -15,4 +16,5 @@ __all__ = [
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell decoding-front
 from aiayn.decoding.beam_search import SearchConfig as SearchConfig
 from aiayn.decoding.beam_search import beam_search as beam_search
+from aiayn.decoding.huggingface_search import HuggingFaceSearch as HuggingFaceSearch
 from aiayn.decoding.quantization import Compute as Compute

@@ -15,13 +15,14 @@ from tqdm import tqdm
 
 from aiayn.data.batching import group_by_length, lengths_of, pad
 from aiayn.data.lines import is_blank, normalize_line
-from aiayn.data.vocabulary import UNK_ID, Vocabulary
+from aiayn.data.vocabulary import PAD_ID, UNK_ID, Vocabulary
 from aiayn.decoding.beam_search import (
     AllowedTokens,
     Hypothesis,
     SearchConfig,
     beam_search,
 )
+from aiayn.decoding.huggingface_search import HuggingFaceSearch, huggingface_search
 from aiayn.device import fast_products
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 
@@ -89,6 +90,7 @@ def forced_prefix(
     def allowed_tokens(_: list[int], prefixes: Tensor) -> Tensor:
         rows, step = prefixes.shape[0] * prefixes.shape[1], prefixes.shape[2] - 1
         allowed = prefixes.new_ones(rows, len(vocabulary), dtype=torch.bool)
+        allowed[:, PAD_ID] = False
         if step < len(wanted):
             allowed[:] = False
             allowed[:, wanted[step]] = True
@@ -115,7 +117,8 @@ def batched_beam_search(
     more than `longest` tokens is left out, with the warning `TooLong`, which counts
     those `before` these. `allowed_tokens` is asked for each batch, with the rows of its
     sentences, for what `beam_search` is told to allow. The `decoder` is what is
-    searched: the model itself, unless a fast one is given.
+    searched: the model itself, unless a fast one is given. The kind of `search` says by
+    which rule: the paper's, or Hugging Face's.
     """
     for number, source in enumerate(sources, start=before + 1):
         if len(source) > longest:
@@ -129,7 +132,11 @@ def batched_beam_search(
         for group in group_by_length(lengths, batch_tokens) if searched else []:
             rows = [searched[k] for k in group.tolist()]
             batch = pad([sources[row] for row in rows]).to(device)
-            best = beam_search(decoder or model, batch, search, allowed_tokens(rows))
+            searched_model, allowed = decoder or model, allowed_tokens(rows)
+            if isinstance(search, HuggingFaceSearch):
+                best = huggingface_search(searched_model, batch, search, allowed)
+            else:
+                best = beam_search(searched_model, batch, search, allowed)
             for row, hypotheses in zip(rows, best, strict=True):
                 results[row] = hypotheses
             bar.update(len(rows))

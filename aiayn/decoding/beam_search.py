@@ -7,7 +7,7 @@ Generated from a chapter of the book: edit that, then run `make export`.
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell search-imports
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -51,6 +51,10 @@ class SearchConfig(BaseConfig):
             raise InputError(
                 f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam"
             )
+
+    def score(self, log_probability: float, length: int) -> float:
+        """The log probability of so many tokens, divided by the length penalty."""
+        return log_probability / length_penalty(length, self.alpha)
 
 
 PAPER_SEARCH = SearchConfig()
@@ -140,7 +144,7 @@ class BeamHypotheses:
         """Keep a translation if it is among the best; when closed, none."""
         if self.done:
             return
-        score = log_probability / length_penalty(len(tokens), self.search.alpha)
+        score = self.search.score(log_probability, len(tokens))
         self.hypotheses.append(Hypothesis(tokens, log_probability, score))
         self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
         del self.hypotheses[self.search.beam :]
@@ -151,7 +155,7 @@ class BeamHypotheses:
         A prefix only loses probability by growing, and no length divides it by more
         than the limit does.
         """
-        bound = live / length_penalty(self.limit, self.search.alpha)
+        bound = self.search.score(live, self.limit)
         best = self.hypotheses[: self.search.n_best]
         return len(best) == self.search.n_best and best[-1].score >= bound
 
@@ -201,7 +205,7 @@ def unfinished_rows(
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell collect-ended
 def collect_ended(
-    results: list[BeamHypotheses],
+    results: Sequence[BeamHypotheses],
     active: list[int],
     prefixes: Int[Tensor, "batch candidates length"],
     scores: Float[Tensor, "batch candidates"],

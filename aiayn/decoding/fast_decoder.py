@@ -27,6 +27,7 @@ from aiayn.model.attention import (
 )
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder, ModelConfig
 from aiayn.model.layers import DecoderLayer
+from aiayn.model.marian import Marian
 from aiayn.model.positions import RelativeAttention
 from aiayn.model.transformer import Transformer
 
@@ -184,8 +185,9 @@ class FastDecoder:
 
 # book/3-workshop/09-fast-decoding.ipynb, cell known-parts
 def is_standard_transformer(model: EncoderDecoder) -> bool:
-    """Whether a model is a Transformer of this book's own parts."""
-    if type(model) is not Transformer:
+    """Whether a model is a Transformer, or a Marian, of this book's own parts."""
+    own = type(model) in (Transformer, Marian)
+    if not own or not isinstance(model, Transformer):
         return False
     for layer in model.decoder.layers:
         if type(layer) is not DecoderLayer:

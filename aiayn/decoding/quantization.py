@@ -94,9 +94,12 @@ def convert_linears(model: Transformer, make_linear: LinearFactory) -> Transform
         for name, kept in list(part.named_children()):
             if isinstance(kept, HeadProjections):
                 setattr(part, name, ConvertedProjections(kept, make_linear))
-            elif name in ("W_O", "W_1", "W_2"):
+            elif name in ("W_O", "W_1", "W_2", "output"):
                 setattr(part, name, make_linear(kept.weight, kept.bias))
-    copy.target_embeddings = ConvertedEmbeddings(copy.target_embeddings, make_linear)
+    if type(copy.target_embeddings) is Embeddings:  # a Marian has `output` instead
+        copy.target_embeddings = ConvertedEmbeddings(
+            copy.target_embeddings, make_linear
+        )
     return copy
 
 

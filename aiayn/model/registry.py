@@ -24,12 +24,14 @@ from aiayn.model.encoder_decoder import (
     architecture_of,
     class_name,
 )
+from aiayn.model.marian import Marian, MarianConfig
 from aiayn.model.transformer import Transformer
 
 ARCHITECTURES |= {
     "transformer": (TransformerConfig, Transformer),
     "convolutional": (ConvolutionalConfig, ConvolutionalModel),
     "recurrent": (RecurrentConfig, RecurrentModel),
+    "marian": (MarianConfig, Marian),
 }
 OURS = tuple(ARCHITECTURES)
 

@@ -22,15 +22,11 @@ from aiayn.decoding.batched import CutOff as CutOff
 from aiayn.decoding.batched import TooLong as TooLong
 from aiayn.decoding.batched import UnknownLetters as UnknownLetters
 from aiayn.decoding.batched import batched_beam_search, forced_prefix, tokenize_lines
-from aiayn.decoding.beam_search import (
-    PAPER_SEARCH,
-    Hypothesis,
-    check_not_nan,
-    length_penalty,
-)
+from aiayn.decoding.beam_search import Hypothesis, check_not_nan
 from aiayn.decoding.beam_search import SearchConfig as SearchConfig
 from aiayn.decoding.beam_search import beam_search as beam_search
 from aiayn.decoding.fast_decoder import fast_decoder_for, weights_version
+from aiayn.decoding.huggingface_search import never_padding, usual_search
 from aiayn.decoding.quantization import Compute
 from aiayn.device import find_device
 from aiayn.errors import InputError
@@ -41,6 +37,7 @@ from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.checkpoint_metadata import Description
 from aiayn.training.trained_run import TrainedRun
+from aiayn.translation.huggingface import is_huggingface, read_huggingface
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translation
 # With more beams than these, fewer sentences are searched at a time, to save memory.
@@ -100,8 +97,8 @@ class Translator:
     ----------
     model, vocabulary : EncoderDecoder, Vocabulary
         What a `TrainedRun` loads.
-    search : SearchConfig
-        How to search.
+    search : SearchConfig, optional
+        How to search; unless given, the paper's way, or that of a Marian's files.
     description : Description, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
@@ -113,13 +110,14 @@ class Translator:
         self,
         model: EncoderDecoder,
         vocabulary: Vocabulary,
-        search: SearchConfig = PAPER_SEARCH,
+        search: SearchConfig | None = None,
         description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
         check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search, self.compute = search, compute
+        self.search = usual_search(model) if search is None else search
+        self.compute = compute
         self.description = description
         self._decoder: tuple[object, IncrementalDecoder] | None = None
 
@@ -128,16 +126,24 @@ class Translator:
         cls,
         folder: Path | str,
         average: int | None = None,
-        search: SearchConfig = PAPER_SEARCH,
+        search: SearchConfig | None = None,
         device: torch.device | str | None = None,
         compute: Compute = "float32",
         beam: int | None = None,
     ) -> "Translator":
-        """A run's model, the mean of its last checkpoints; on a GPU if there is one."""
-        run = TrainedRun.read(folder, average)
-        model, vocabulary = run.load(device)
-        search = search if beam is None else replace(search, beam=beam)
-        return cls(model, vocabulary, search, run.description, compute)
+        """A run's model, the mean of its last checkpoints; on a GPU if there is one.
+
+        Or that of a folder as Hugging Face has it for Marian.
+        """
+        if is_huggingface(folder) and average is None:
+            marian, both = read_huggingface(folder)
+            loaded = cls(marian.to(find_device(device)), both, search, None, compute)
+        else:
+            run = TrainedRun.read(folder, average)
+            loaded = cls(*run.load(device), search, run.description, compute)
+        if beam is not None:
+            loaded.search = replace(loaded.search, beam=beam)
+        return loaded
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
     @property
@@ -200,19 +206,20 @@ class Translator:
             search.max_length, self.model.config.max_positions or search.max_length
         )
         tokens = batch_tokens * FULL_BATCH_BEAM // max(FULL_BATCH_BEAM, search.beam)
+        first = forced_prefix(self.vocabulary.target, prefix)
         results = batched_beam_search(
             self.model,
             sources,
             search,
             tokens,
             longest,
-            allowed_tokens=forced_prefix(self.vocabulary, prefix),
+            lambda rows: first(rows) or never_padding(self.model.config),
             decoder=self.decoder,
             progress=progress,
             before=before,
         )
         written = [each.tokens for hypotheses in results for each in hypotheses]
-        texts = iter(self.vocabulary.decode(written))
+        texts = iter(self.vocabulary.target.decode(written))
         return [distinct(hypotheses, texts) for hypotheses in results]
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator-save
@@ -259,7 +266,7 @@ class Translator:
         model, vocabulary = self.model, self.vocabulary
         device = next(model.parameters()).device
         source_tokens = tokenize_lines(vocabulary, sources)
-        target_tokens = tokenize_lines(vocabulary, targets)
+        target_tokens = tokenize_lines(vocabulary.target, targets)
         examples = list(zip(source_tokens, target_tokens, strict=True))
         scored = dict[int, Translation]()
         for group in group_by_length(lengths_of(examples), 1000) if examples else []:
@@ -271,7 +278,7 @@ class Translator:
             check_not_nan(totals)
             for row, total in zip(rows, totals, strict=True):
                 tokens = examples[row][1]
-                score = total / length_penalty(len(tokens), self.search.alpha)
+                score = self.search.score(total, len(tokens))
                 scored[row] = Translation(targets[row].strip(), score, total, tokens)
         return [scored[row] for row in range(len(examples))]
 

@@ -81,8 +81,8 @@ def trace_attention(model: TrainedModel, source: str, layer: int) -> AttentionSt
         raise InputError(
             "only Transformers have heads to look at; choose another model"
         )
-    if layer not in range(network.config.N):
-        raise InputError(f"layer {layer}: there are {network.config.N}, from 0 on")
+    if layer not in range(layers := len(network.encoder.layers)):
+        raise InputError(f"layer {layer}: there are {layers}, from 0 on")
     device = next(network.parameters()).device
     tokens = torch.tensor(vocabulary.encode([source]), device=device)
     below, chosen = network.encoder.layers[:layer], network.encoder.layers[layer]

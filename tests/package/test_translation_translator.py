@@ -19,7 +19,7 @@ from aiayn.data import Vocabulary, train_vocabulary
 from aiayn.data.batching import pad
 from aiayn.data.vocabulary import BOS_ID, EOS_ID
 from aiayn.decoding import SearchConfig, beam_search
-from aiayn.decoding.beam_search import BLOCK_SIZE, expand
+from aiayn.decoding.beam_search import BLOCK_SIZE, expand, length_penalty
 from aiayn.decoding.fast_decoder import fast_decoder_for
 from aiayn.errors import InputError
 from aiayn.model import Transformer, TransformerConfig
@@ -33,7 +33,6 @@ from aiayn.translation.translator import (
     Hypothesis,
     TooLong,
     UnknownLetters,
-    length_penalty,
 )
 
 TEXT = "the cat sat on a small old mat and the dog saw it while two big horses ran home"
