@@ -1058,7 +1058,7 @@ def test_a_warning_is_one_line(
 
     monkeypatch.setattr("aiayn.cli.inference.write_ctranslate2", warn)
     assert aiayn("convert", run, "out") == (0, "", "aiayn: warning: of two lines\n")
-    monkeypatch.setattr(Translator, "n_best", lambda *_, **__: warn() or [])
+    monkeypatch.setattr(Translator, "n_best", lambda *_, **__: warn() or [[]])
     code, _, errors = aiayn("translate", run, text="x\n")
     assert code == 0 and errors.endswith("of two lines\n") and errors.count("\n") == 1
     monkeypatch.setenv("RANK", "1")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_data_formats import ODD
 
 from aiayn import synthetic
 from aiayn.cli.models import models
@@ -79,6 +80,18 @@ def test_texts_that_cannot_be(
     code, _, errors = aiayn("train", "--recipe", "synthetic", *words)
     assert code == 2 and says in errors and errors.count("\n") == 1
     assert not Path("o").exists()
+
+
+@pytest.mark.parametrize(("name", "content", "says"), ODD)
+def test_an_odd_file_gives_one_line(
+    aiayn: Command, tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    (path := tmp_path / name).write_bytes(content)
+    code, output, errors = aiayn(
+        *("train", "--train", path, "--recipe", "synthetic", "--out", tmp_path / "o")
+    )
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith("aiayn: ") and re.search(says, errors)
 
 
 def test_scores_without_a_folder(aiayn: Command, table: Path, tmp_path: Path) -> None:

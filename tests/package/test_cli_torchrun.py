@@ -610,8 +610,8 @@ def test_the_mean_of_the_last_checkpoints_is_scored_in_every_form(
     assert list(forms) == "sacrebleu sacrebleu-intl paper tokenised-lowercased".split()
     for each in forms.values():
         assert 0 <= each["value"] <= 100 and "version:" in each["signature"]
-    # BLEU and chrF with intervals, and the variants.
-    assert len(format_scores(record).splitlines()) == 6
+    # BLEU, chrF and the paper's form with intervals, and the variants.
+    assert len(format_scores(record).splitlines()) == 7
     write_record(tmp_path / "bleu.json", record, ["aiayn", "launch", "--data", "d e"])
     written = json.loads((tmp_path / "bleu.json").read_text(encoding="utf-8"))
     assert written["command"] == "aiayn launch --data 'd e'"
