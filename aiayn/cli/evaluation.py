@@ -121,7 +121,7 @@ def training_record(run: TrainedRun) -> dict[str, Any]:
 
 
 def unfinished(run: TrainedRun) -> str:
-    """What to say if a run's last checkpoint is not the last of its training."""
+    """What to say if a signal stopped a run at its last checkpoint."""
     metrics, step = Metrics(run.folder), run.description.step
     if step is None or not metrics.path.exists():  # it may be a checkpoint alone
         return ""

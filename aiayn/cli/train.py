@@ -243,7 +243,7 @@ def stopped(step: int, config: TrainingConfig) -> str:
 def interruption_of(out: Path) -> str | None:
     """The same of the run in a folder; None if it came to its end.
 
-    Only then was its last checkpoint validated.
+    A stop's own checkpoint is not validated.
     """
     run = TrainedRun.read(out).description
     if (

@@ -50,7 +50,7 @@ def attention_weights(
 
     `mask` is True where a query may attend to a key, in any shape that broadcasts
     to the scores'. The rest is set to minus infinity (section 3.2.3), so its weight is
-    exactly zero. A query that may see nothing, whether all keys are hidden or
+    exactly zero. With a mask, a query that sees nothing, as all are hidden or
     the visible ones score minus infinity, has weights of zero, so its output and its
     gradients are zero: the rule of every attention here, and of PyTorch's.
     """

@@ -71,7 +71,7 @@ class TransformerConfig(ModelConfig):
     def flops_by_part(self, n: Any, m: Any) -> dict[str, Any]:
         """FLOPs of a pair's matrix products forward; a multiply-add counts as two.
 
-        Causal attention is counted as the full square, as PyTorch and its counter do,
+        Causal attention is counted as the full square, as PyTorch's counter does,
         although half is hidden. `n` and `m` are tokens of source and target; arrays of
         several pairs give arrays.
         """
