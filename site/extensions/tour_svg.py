@@ -15,7 +15,7 @@ from torch import Tensor
 WIDTH = 360  # units of every picture, a pixel each on a phone
 SHADES = 3  # strengths of colour for a number, above zero or below it
 BLOCK = re.compile(r'<g data-block="([\w-]+)">\s*<rect ([^>]+)/>\s*<text[^>]*>([^<]+)')
-ARROW = re.compile(r'<path d="(M[^"]+)" fill="none"')
+ARROW = re.compile(r'<path d="(M[^"]+)" fill="none" stroke="var\(--aiayn-(?:ink|muted)')
 KINDS = {"embedding": "ochre", "positions": "violet", "attention": "blue"}
 KINDS |= {"feed-forward": "green", "norm": "muted", "memory": "ink", "scores": "ochre"}
 
@@ -57,6 +57,12 @@ def curve(x: float, y: float, to_x: float, to_y: float) -> str:
     """A line that leaves and arrives level."""
     middle = (x + to_x) / 2
     return f"M{x:g} {y:g}C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}"
+
+
+def curve_down(x: float, y: float, to_x: float, to_y: float) -> str:
+    """A line that leaves and arrives upright."""
+    middle = (y + to_y) / 2
+    return f"M{x:g} {y:g}C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
 
 
 def strip(
@@ -157,9 +163,11 @@ def figure_map(
         )
         if numbers:
             middle = top + h * down / 2 + 4
-            drawn += words(left + 4, middle, text, "small ink")
+            drawn += words(left + 5, middle, text, "tiny")
             if name in numbers and name not in numbered:
                 numbered.add(name)
-                right = left + w * across - 3
-                drawn += words(right, middle, numbers[name], "small end strong ink")
+                memory = name == "memory"  # an arrow leaves on its right
+                beside = left - 5 if memory else left + w * across + 5
+                end = " end" if memory else ""
+                drawn += words(beside, middle, numbers[name], f"small strong ink{end}")
     return drawn
