@@ -129,8 +129,14 @@ def load_scripts(
         app.add_js_file("tour.js", defer="defer")
 
 
+def compute(app: Sphinx) -> None:
+    """Find the numbers, or stop, before the pages are read side by side."""
+    tour()
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_directive("tour", TourDirective)
+    app.connect("builder-inited", compute)
     app.connect("html-page-context", load_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -52,7 +52,7 @@ class Drawings(EncoderDrawings):
         drawn += path(
             f"M115 {y}H130M124 {y - 5}L130 {y}L124 {y + 5}", "line muted", 1.6
         )
-        drawn += rect(136, y - 13, 40, 26, "card ochre pulse")
+        drawn += rect(136, y - 13, 40, 26, "frame ochre pulse")
         return (
             drawn
             + self.written(136, 28)
@@ -64,7 +64,7 @@ class Drawings(EncoderDrawings):
         begin, end = self.halves()
         drawn = words(14, 34, f"{begin},", "german large", "de")
         drawn += words(14, 62, end, "german large", "de") + rect(
-            54, 42, 52, 28, "card ochre pulse"
+            54, 42, 52, 28, "frame ochre pulse"
         )
         drawn += words(80, 62, "?", "large strong middle")
         drawn += words(
@@ -106,7 +106,9 @@ class Drawings(EncoderDrawings):
         now = next(
             each for each in without["text"].split() if each in (*PRONOUNS, "er")
         )
-        frame = "card red decides" if decides else "card dashed" if changed else "card"
+        frame = (
+            "frame red decides" if decides else "frame dashed" if changed else "frame"
+        )
         strong = " strong red" if now != self.pronoun else ""
         bar = "grow red" if decides else "grow ochre"
         return (
@@ -166,7 +168,7 @@ class Drawings(EncoderDrawings):
         drawn = words(14, 22, name, "small")
         drawn += words(14, 48, f"{begin},", "german large", "de")
         drawn += words(14, 74, weil, "german large", "de")
-        drawn += rect(52, 55, 36, 26, f"card {changed}")
+        drawn += rect(52, 55, 36, 26, f"frame {changed}")
         drawn += words(
             70, 74, pronoun, f"german large strong middle {changed}-text", "de"
         )

@@ -61,7 +61,7 @@ class EncoderDrawings:
         )
         for x, (pronoun, english) in zip((86, 274), NOUNS.items(), strict=True):
             drawn += path(curve_down(180, 78, x, 138), "line blue dashed", 1.6)
-            drawn += rect(x - 78, 142, 156, 140, "card ink")
+            drawn += rect(x - 78, 142, 156, 140, "frame ink")
             drawn += words(x, 178, english, "large strong middle")
             drawn += words(x, 208, GERMAN[pronoun], "german large middle", "de")
             drawn += words(x, 256, f"{pronoun}?", "german huge middle ochre-text", "de")
