@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from sphinx.errors import ExtensionError
 
@@ -91,10 +92,9 @@ def test_without_a_head(
 
 def test_vectors_are_the_encoders(tour: Tour) -> None:
     """The sum is normalised by the layer's own norm, and ends in the memory."""
-    import torch
-
     vectors = tour.vectors["wide"]
-    norm: Any = tour.model.encoder.layers[tour_numbers.LAYER].residuals[0].norm
+    encoder: Any = tour.model.encoder
+    norm = encoder.layers[tour_numbers.LAYER].residuals[0].norm
     torch.testing.assert_close(vectors.after, norm(vectors.before + vectors.added))
     tokens = torch.tensor(tour.vocabulary.encode([SENTENCE.format("wide")]))
     torch.testing.assert_close(vectors.memory, tour.model.encode(tokens)[0])
