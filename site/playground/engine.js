@@ -34,7 +34,7 @@
         this.worker.onmessage = ({ data }) =>
           data.ready ? resolve() : reject(new Error(WRONG));
         this.worker.onerror = () => reject(new Error(WRONG));
-        this.worker.postMessage({ file: [settings, weights.join("")] });
+        this.worker.postMessage({ settings, weights });
       });
       this.ready = true;
     }
@@ -98,8 +98,9 @@
     }
 
     globalThis.onmessage = ({ data }) => {
-      if (data.file) {
-        answerer = new Playground.Answerer(Playground.unpack(...data.file));
+      if (data.weights) {
+        const base64 = data.weights.join("");
+        answerer = new Playground.Answerer(Playground.unpack(data.settings, base64));
         return postMessage({ ready: true });
       }
       latest = data.id;

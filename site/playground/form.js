@@ -38,7 +38,7 @@
       this.examples = make(place, "div", group);
     }
 
-    // Offer a model's examples; the first one stands in the box.
+    // Offer a model's examples, and say how much it is to fetch.
     offer(model) {
       this.examples.replaceChildren();
       this.examples.append("Or choose: ");
@@ -47,7 +47,6 @@
           this.input.value = sentence;
           this.ask();
         });
-      this.input.value = model.examples[0][1];
       this.load.replaceChildren();
       if (!model.engine.ready)
         this.load.append(

@@ -10,7 +10,7 @@
 
   class Page {
     constructor(place, models) {
-      Object.assign(this, { place, run: 0, trying: null });
+      Object.assign(this, { place, run: 0, trying: null, translated: () => {} });
       for (const model of models) {
         model.engine = new Playground.Engine(model.addresses);
         model.answers = model.answers.map((each) =>
@@ -25,6 +25,7 @@
     // moves.
     draw(models) {
       const panel = make(this.place, "div", { class: "pg-panel" });
+      this.panel = panel;
       Playground.offerChoice(panel, models, (model) => this.choose(model));
       const left = make(panel, "div", { class: "pg-left" });
       this.form = new Playground.Form(left, {
@@ -54,8 +55,11 @@
       this.beam = new Playground.Beam(this.search);
     }
 
-    // Take a model, and show the first of its answers that came with the page.
+    // Take a model. A sentence of the reader's own is translated anew; of the examples,
+    // the same one is shown, or the first.
     choose(model) {
+      const sentence = this.form.input.value;
+      const own = this.model && !exampleOf(this.model, sentence);
       this.model?.engine.cancel();
       this.model = model;
       this.form.offer(model);
@@ -63,9 +67,12 @@
       const again = () => this.translate(false);
       this.heads = new Playground.Heads(this.headsPlace, model, again);
       this.forget();
+      this.translated();
       this.run++;
-      this.show(model.answers[0]);
-      if (model.engine.ready) this.translate(false);
+      const stored = exampleOf(model, sentence) ?? model.answers[0];
+      this.form.input.value = own ? sentence : stored.sentence;
+      this.show(stored);
+      if (own || model.engine.ready) this.translate(own);
     }
 
     // Fetch the model, if it is not there yet; says whether it is there.
@@ -83,6 +90,7 @@
         return true;
       } catch (error) {
         if (model === this.model) this.form.fail(error.message);
+        this.translated();
         return false;
       }
     }
@@ -93,9 +101,13 @@
       const run = ++this.run; // a later one takes over
       const { model } = this;
       const sentence = this.form.input.value;
+      this.translating = new Promise((resolve) => {
+        this.translated = resolve;
+      });
       const silent = [...this.heads.silent];
-      if (growing || this.trying) this.forget();
-      const stored = model.answers.find((each) => each.sentence === sentence);
+      if (growing || this.trying || sentence !== this.answer.sentence) this.forget();
+      const stored = exampleOf(model, sentence);
+      this.panel.classList.add("pg-waiting"); // what stands there is of another sentence
       if (stored && !silent.length && !model.engine.ready) {
         this.show(stored, word);
         [growing, word] = [false, null];
@@ -117,15 +129,15 @@
           steps.push(step);
           const { text } = likeliest([...step.finished, ...step.beam]);
           const until = steps.length;
-          if (grows)
-            next(() => this.grow(text, steps.slice(0, until)), PAUSE);
+          if (grows) next(() => this.grow(text, steps.slice(0, until)), PAUSE);
           return;
         }
-        if (!grows || answer.refused) next(() => this.show(answer, word, steps));
-        else {
-          this.look(answer, word);
-          next(() => this.show(answer, null, steps));
-        }
+        const still = !grows || answer.refused;
+        if (!still) this.look(answer, word);
+        next(() => {
+          this.show(answer, still ? word : null, steps);
+          this.translated();
+        });
       });
     }
 
@@ -139,6 +151,7 @@
 
     // Show or hide the translation and the heads, and the search.
     reveal(all, search) {
+      this.panel.classList.remove("pg-waiting");
       for (const node of [this.bar, this.cut, this.right]) node.hidden = !all;
       this.search.hidden = !search;
     }
@@ -202,27 +215,26 @@
 
     // Each head off, and it alone: which of them change the translation?
     async tryAll() {
-      const run = ++this.run;
-      const { model, answer } = this;
       this.forget();
-      this.trying = make(this.found, "p", {}, "Trying …");
+      const trying = make(this.found, "p", {}, "Trying …");
+      this.trying = trying;
       const list = make(this.found, "ul");
-      if (!(await this.load()) || run !== this.run) return;
-      const all = allHeads(model);
+      await this.translating;
+      if (!(await this.load()) || trying !== this.trying) return;
+      const all = allHeads(this.model);
       let [tried, some] = [0, 0];
-      const { sentence } = answer;
-      model.engine.ask({ task: "in turn", sentence }, ({ head, text, whole }) => {
-        if (run !== this.run) return;
+      const { sentence } = this.answer;
+      const request = { task: "in turn", sentence };
+      this.model.engine.ask(request, ({ head, text, whole }) => {
         tried++;
         if (text !== whole) {
           some++;
           this.tell(list, head, text, whole);
         }
-        this.trying.textContent =
-          tried < all.length
-            ? `Trying … ${tried} of ${all.length}`
-            : conclusion(all.length, some);
-        if (tried === all.length) this.trying = null;
+        trying.textContent = `Trying … ${tried} of ${all.length}`;
+        if (tried < all.length) return;
+        trying.textContent = conclusion(all.length, some);
+        this.trying = null;
       });
     }
 
@@ -249,6 +261,9 @@
 
   const likeliest = (prefixes) =>
     prefixes.reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
+
+  const exampleOf = (model, sentence) =>
+    model.answers.find((each) => each.sentence === sentence);
 
   function conclusion(all, some) {
     if (!some) return `Any one of the ${all} heads can be missed here.`;

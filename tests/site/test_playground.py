@@ -180,9 +180,15 @@ def test_everyday_english(reader: Page) -> None:
     with pytest.warns(UnknownLetters):
         expected = package(strange)
     expect(reader.locator(".pg-german")).to_have_text(expected)
-    reader.get_by_role("radio", name="the synthetic corpus").check()
-    expect(reader.locator(".pg-german")).to_have_text(GERMAN)
+    reader.get_by_role(
+        "radio", name="the synthetic corpus"
+    ).check()  # the same sentence
+    expect(status).to_contain_text("The model has never seen: you, zebra, 日.")
     expect(reader.locator(".pg-head")).to_have_count(24)
+    reader.get_by_role("button", name="too wide").click()
+    expect(reader.locator(".pg-german")).to_contain_text("weil sie zu breit war.")
+    reader.get_by_role("radio", name="everyday English").check()
+    expect(reader.locator(".pg-german")).to_have_text(package(WIDE))
 
 
 def test_never_stalls(reader: Page) -> None:
@@ -377,6 +383,7 @@ def test_accessible(reader: Page, theme: str) -> None:
     reader.get_by_role("checkbox", name="1: encoder, layer 1, head 1 is on").uncheck()
     reader.get_by_role("button", name="Switch off each head in turn").click()
     expect(reader.locator(".pg-found")).to_contain_text("can be missed here")
+    expect(reader.locator(".pg-before")).to_contain_text("Without encoder, layer 1")
     no_fault(reader)
 
 
