@@ -45,6 +45,7 @@ SCRIPTS = (
     "playground/notes",
     "playground/beam",
     "playground/heads",
+    "playground/ablations",
     "playground/choice",
     "playground/form",
     "playground/page",

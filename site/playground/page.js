@@ -10,7 +10,7 @@
 
   class Page {
     constructor(place, models) {
-      Object.assign(this, { place, run: 0, trying: null, translated: () => {} });
+      Object.assign(this, { place, run: 0, translated: () => {} });
       for (const model of models) {
         model.engine = new Playground.Engine(model.addresses);
         model.answers = model.answers.map((each) =>
@@ -48,7 +48,7 @@
       const row = make(right, "p", { class: "pg-row" });
       this.allOn = button(row, "Switch all heads on", () => this.silence([]));
       button(row, "Switch off each head in turn", () => this.tryAll());
-      this.found = make(right, "div", { class: "pg-found", role: "status" });
+      this.ablations = new Playground.Ablations(right);
       this.headsPlace = make(right, "div");
       this.search = make(panel, "div", { class: "pg-search" });
       make(this.search, "h2", {}, "The search");
@@ -105,7 +105,7 @@
         this.translated = resolve;
       });
       const silent = [...this.heads.silent];
-      if (growing || this.trying || sentence !== this.answer.sentence) this.forget();
+      if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
       const stored = exampleOf(model, sentence);
       this.panel.classList.add("pg-waiting"); // what stands there is of another sentence
       if (stored && !silent.length && !model.engine.ready) {
@@ -216,45 +216,24 @@
     // Each head off, and it alone: which of them change the translation?
     async tryAll() {
       this.forget();
-      const trying = make(this.found, "p", {}, "Trying …");
-      this.trying = trying;
-      const list = make(this.found, "ul");
+      const trial = this.ablations.begin(allHeads(this.model).length);
       await this.translating;
-      if (!(await this.load()) || trying !== this.trying) return;
-      const all = allHeads(this.model);
-      let [tried, some] = [0, 0];
-      const { sentence } = this.answer;
-      const request = { task: "in turn", sentence };
+      if (!(await this.load()) || trial !== this.ablations.trial) return;
+      const request = { task: "in turn", sentence: this.answer.sentence };
       this.model.engine.ask(request, ({ head, text, whole }) => {
-        tried++;
-        if (text !== whole) {
-          some++;
-          this.tell(list, head, text, whole);
-        }
-        trying.textContent = `Trying … ${tried} of ${all.length}`;
-        if (tried < all.length) return;
-        trying.textContent = conclusion(all.length, some);
-        this.trying = null;
+        const [word] = changed(text, whole);
+        const choose = () => {
+          this.heads.choose(head);
+          this.silence([head], word);
+        };
+        if (text !== whole) this.heads.tell(head, word ?? "…");
+        this.ablations.tell(head, text, whole, choose);
       });
-    }
-
-    // One head without which the translation is another.
-    tell(list, head, text, whole) {
-      const [word] = changed(text, whole);
-      const item = make(list, "li");
-      button(item, nameOf(head), () => {
-        this.heads.choose(head);
-        this.silence([head], word);
-      });
-      item.append(" ");
-      writeMarked(make(item, "span", { lang: "de" }), text, whole);
-      this.heads.tell(head, word ?? "…");
     }
 
     // What was said of each head in turn no longer holds.
     forget() {
-      this.found.replaceChildren();
-      this.trying = null;
+      this.ablations.forget();
       this.heads.tell();
     }
   }
@@ -264,14 +243,6 @@
 
   const exampleOf = (model, sentence) =>
     model.answers.find((each) => each.sentence === sentence);
-
-  function conclusion(all, some) {
-    if (!some) return `Any one of the ${all} heads can be missed here.`;
-    return (
-      `Of ${all} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by ` +
-      `being off; any one of the other ${all - some} can be missed here.`
-    );
-  }
 
   // A piece for people: a dot before one that continues a word.
   function forPeople(piece) {

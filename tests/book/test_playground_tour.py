@@ -127,6 +127,22 @@ def test_the_everyday_model_writes_es_for_every_it(everyday: Translator) -> None
     assert " es ist " in everyday("The soup is good, but it is too hot.")
 
 
+def test_three_everyday_heads_matter(everyday: Translator) -> None:
+    sentence, changed = next(iter(EVERYDAY)), {}
+    assert isinstance(everyday.model, Transformer)
+    for head in all_heads(everyday.model):
+        with zero_ablation(everyday.model, [head]):
+            text = everyday(sentence)
+        if text != EVERYDAY[sentence]:
+            changed[head] = text
+    without = EVERYDAY[sentence].replace(" nicht gelesen", " gelesen")
+    assert changed == {
+        Head("cross", 0, 0): "Er konnte die Frage nicht beantworten.",
+        Head("cross", 1, 0): without,
+        Head("cross", 2, 2): without,
+    }
+
+
 def test_the_card_has_the_numbers() -> None:
     card = (SHIPPED / "en-de" / "README.md").read_text(encoding="utf-8")
     for number in ("79 minutes", "34.7", "17,565"):

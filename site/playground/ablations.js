@@ -1,0 +1,49 @@
+// Each head off, and it alone: the list of those that change the translation.
+"use strict";
+{
+  const { make, button } = aiayn;
+
+  Playground.Ablations = class Ablations {
+    constructor(place) {
+      this.place = make(place, "div", { class: "pg-found", role: "status" });
+      this.trial = null; // the one that is going on
+    }
+
+    // Begin to try so many heads.
+    begin(all) {
+      const said = make(this.place, "p", {}, "Trying …");
+      const list = make(this.place, "ul");
+      return (this.trial = { all, said, list, tried: 0, some: 0 });
+    }
+
+    // One head has been tried; `choose` is what a press on it does, if it matters.
+    tell(head, text, whole, choose) {
+      const { all, said, list } = this.trial;
+      const tried = ++this.trial.tried;
+      if (text !== whole) {
+        this.trial.some++;
+        const item = make(list, "li");
+        button(item, Playground.nameOf(head), choose);
+        item.append(" ");
+        Playground.writeMarked(make(item, "span", { lang: "de" }), text, whole);
+      }
+      said.textContent = `Trying … ${tried} of ${all}`;
+      if (tried < all) return;
+      said.textContent = conclusion(all, this.trial.some);
+      this.trial = null;
+    }
+
+    forget() {
+      this.place.replaceChildren();
+      this.trial = null;
+    }
+  };
+
+  function conclusion(all, some) {
+    if (!some) return `Any one of the ${all} heads can be missed here.`;
+    return (
+      `Of ${all} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by ` +
+      `being off; any one of the other ${all - some} can be missed here.`
+    );
+  }
+}
