@@ -16,16 +16,19 @@
       return (this.trial = { all, said, list, tried: 0, some: 0 });
     }
 
-    // One head has been tried; `choose` is what a press on it does, if it matters.
-    tell(head, text, whole, choose) {
+    // One head has been tried. If it matters, there is a translation without it and with
+    // it, and `choose` is what a press does.
+    tell(head, translations, choose) {
       const { all, said, list } = this.trial;
       const tried = ++this.trial.tried;
-      if (text !== whole) {
+      if (translations) {
         this.trial.some++;
         const item = make(list, "li");
         button(item, Playground.nameOf(head), choose);
         item.append(" ");
-        Playground.writeMarked(make(item, "span", { lang: "de" }), text, whole);
+        Playground.writeMarked(make(item, "span", { lang: "de" }), ...translations);
+        const word = Playground.changed(...translations);
+        if (word.startsWith("−")) item.append(" ", make(item, "mark", { lang: "de" }, word));
       }
       said.textContent = `Trying … ${tried} of ${all}`;
       if (tried < all) return;

@@ -34,10 +34,11 @@ globalThis.Playground ??= {};
     });
   };
 
-  // The words of a sentence that another has not in the same place, without their marks;
-  // none if it only lacks some.
-  Playground.changed = (sentence, other) =>
-    compare(sentence, other)
-      .filter(([, same]) => !same)
-      .map(([word]) => word.replace(/[.,!?]+$/, ""));
+  // In a word, how a sentence differs from another: what it has instead or besides, or
+  // else what it lacks, with a minus sign.
+  Playground.changed = (sentence, other) => {
+    const first = (one, two) => compare(one, two).find(([, same]) => !same)?.[0];
+    const word = first(sentence, other) ?? `−${first(other, sentence)}`;
+    return word.replace(/[.,!?]+$/, "");
+  };
 }

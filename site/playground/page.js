@@ -221,13 +221,13 @@
       if (!(await this.load()) || trial !== this.ablations.trial) return;
       const request = { task: "in turn", sentence: this.answer.sentence };
       this.model.engine.ask(request, ({ head, text, whole }) => {
-        const [word] = changed(text, whole);
-        const choose = () => {
+        if (text === whole) return this.ablations.tell(head);
+        const word = changed(text, whole);
+        this.heads.tell(head, word);
+        this.ablations.tell(head, [text, whole], () => {
           this.heads.choose(head);
           this.silence([head], word);
-        };
-        if (text !== whole) this.heads.tell(head, word ?? "…");
-        this.ablations.tell(head, text, whole, choose);
+        });
       });
     }
 
