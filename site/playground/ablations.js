@@ -11,15 +11,16 @@
 
     // Begin to try so many heads.
     begin(all) {
-      const said = make(this.place, "p", {}, "Trying …");
+      const said = make(this.place, "p", {}, "Trying … ");
+      const count = make(said, "span", { "aria-hidden": "true" }); // not read aloud
       const list = make(this.place, "ul");
-      return (this.trial = { all, said, list, tried: 0, some: 0 });
+      return (this.trial = { all, said, count, list, tried: 0, some: 0 });
     }
 
     // One head has been tried. If it matters, there is a translation without it and with
     // it, and `choose` is what a press does.
     tell(head, translations, choose) {
-      const { all, said, list } = this.trial;
+      const { all, said, count, list } = this.trial;
       const tried = ++this.trial.tried;
       if (translations) {
         this.trial.some++;
@@ -30,7 +31,7 @@
         const word = Playground.changed(...translations);
         if (word.startsWith("−")) item.append(" ", make(item, "mark", { lang: "de" }, word));
       }
-      said.textContent = `Trying … ${tried} of ${all}`;
+      count.textContent = `${tried} of ${all}`;
       if (tried < all) return;
       said.textContent = conclusion(all, this.trial.some);
       this.trial = null;

@@ -19,9 +19,7 @@ globalThis.Playground ??= {};
       `"use strict"; const Playground = {};\n` +
       `for (const part of [\n${parts.join(",\n")}\n]) part(Playground);\n` +
       `(${begin})(Playground);`;
-    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    const worker = new Worker(address);
-    URL.revokeObjectURL(address);
-    return worker;
+    const script = new Blob([text], { type: "text/javascript" });
+    return new Worker(URL.createObjectURL(script));
   };
 }
