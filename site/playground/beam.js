@@ -17,27 +17,20 @@ globalThis.Playground ??= {};
       this.label = make(row, "label", { for: "pg-step" });
       const range = { type: "range", id: "pg-step", min: 1, step: 1 };
       this.slider = make(row, "input", range);
-      this.slider.oninput = () => this.show(Number(this.slider.value));
+      this.slider.oninput = () => this.show(this.steps, Number(this.slider.value));
       this.live = table(place, "In the beam", ["prefix", "log probability"]);
       const columns = ["translation", "log probability", "score"];
       this.finished = table(place, "Finished", columns);
     }
 
-    // Take the steps of another search; `decode` makes text of tokens.
-    take(steps, decode) {
-      Object.assign(this, { steps, decode });
+    // Show one step of a search, counted from 1; the last one unless it is named.
+    show(steps, step = steps.length) {
+      this.steps = steps;
       this.slider.max = steps.length;
-    }
-
-    // Show one step, counted from 1.
-    show(step) {
-      const { beam, finished } = this.steps[step - 1];
+      const { beam, finished } = steps[step - 1];
       this.slider.value = step;
-      this.label.textContent = `Step ${step} of ${this.steps.length}`;
-      const cells = ({ tokens, logProbability }) => [
-        this.decode(tokens),
-        figure(logProbability),
-      ];
+      this.label.textContent = `Step ${step} of ${steps.length}`;
+      const cells = ({ text, logProbability }) => [text, figure(logProbability)];
       const scored = (each) => [...cells(each), figure(each.score)];
       fill(this.live, beam.map(cells), "␣");
       fill(this.finished, finished.map(scored), "‹end›");

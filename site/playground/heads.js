@@ -1,6 +1,5 @@
 // All heads of the model: a small picture of each, with a switch; one of them large.
 "use strict";
-globalThis.Playground ??= {};
 {
   const { make, button, smallPicture, largest, LargePicture } = aiayn;
   const KINDS = {
@@ -8,80 +7,121 @@ globalThis.Playground ??= {};
     decoder: "German looks at German",
     cross: "German looks at English",
   };
+  const PRONOUNS = ["er", "sie", "es", "ihn", "ihm"];
 
   Playground.nameOf = (head) => {
     const [kind, layer, number] = head.split(" ");
     return `${kind}, layer ${Number(layer) + 1}, head ${Number(number) + 1}`;
   };
 
-  // Every head of a model, as "cross 1 2".
-  Playground.allHeads = ({ N, h }) =>
-    Object.keys(KINDS).flatMap((kind) =>
-      Array.from({ length: N * h }, (_, i) => `${kind} ${Math.floor(i / h)} ${i % h}`),
-    );
-
   Playground.Heads = class Heads {
-    // `onSwitch` is told when a reader has switched a head on or off; the model knows
-    // which are silent.
-    constructor(place, model, onSwitch) {
-      const chosen = `cross ${model.N - 1} 0`;
-      Object.assign(this, { model, chosen, cells: new Map() });
+    // A model of N layers with h heads; the one that is `chosen` stands large.
+    // `onSwitch` is called when a reader has switched a head on or off.
+    constructor(place, { N, h, opens }, onSwitch) {
+      const silent = new Set();
+      Object.assign(this, { silent, onSwitch, chosen: opens, cells: new Map() });
       const grid = make(place, "div", { class: "pg-heads" });
+      grid.onkeydown = (event) => this.move(event);
       for (const kind of Object.keys(KINDS)) {
         const name = `${kind}: ${KINDS[kind]}`;
         const group = make(grid, "div", { role: "group", "aria-label": name });
         make(group, "p", { class: "pg-caption" }, kind);
         make(group, "p", { class: "pg-who" }, KINDS[kind]);
-        this.layers(group, kind, onSwitch);
+        for (let layer = 0; layer < N; layer++) this.layer(group, kind, layer, h);
       }
-      this.title = make(place, "p", { class: "pg-caption" });
+      const title = make(place, "p", { class: "pg-row pg-title" });
+      this.title = make(title, "span", { class: "pg-caption" });
+      const label = make(title, "label");
+      this.large = make(label, "input", { type: "checkbox" });
+      label.append(" this head is on");
+      this.large.onchange = () => this.turn(this.chosen, this.large.checked);
       this.said = make(place, "p", { class: "pg-said", "aria-live": "polite" });
       this.picture = new LargePicture(place, () => this.look());
       this.picture.word = 0;
     }
 
-    // A row for each layer: its heads, each with its picture and its switch.
-    layers(group, kind, onSwitch) {
-      const { N, h, silent } = this.model;
-      for (let layer = 0; layer < N; layer++) {
-        const row = make(group, "div", { class: "pg-layer" });
-        make(row, "span", {}, `layer ${layer + 1}`);
-        for (let number = 0; number < h; number++) {
-          const head = `${kind} ${layer} ${number}`;
-          const cell = make(row, "div", { class: "pg-head" });
-          const name = Playground.nameOf(head);
-          const choose = () => this.choose(head);
-          const small = button(cell, "", choose, { "aria-label": name });
-          const label = make(cell, "label");
-          const said = `${number + 1}: ${name} is on`; // begins with what one sees
-          const box = make(label, "input", { type: "checkbox", "aria-label": said });
-          label.append(` ${number + 1}`);
-          box.onchange = () => {
-            if (box.checked) silent.delete(head);
-            else silent.add(head);
-            onSwitch();
-          };
-          this.cells.set(head, { cell, small, box });
-        }
+    // The heads of a layer, each with its picture and its switch.
+    layer(group, kind, layer, h) {
+      const row = make(group, "div", { class: "pg-layer" });
+      make(row, "span", {}, `layer ${layer + 1}`);
+      for (let number = 0; number < h; number++) {
+        const head = `${kind} ${layer} ${number}`;
+        const cell = make(row, "div", { class: "pg-head" });
+        const name = Playground.nameOf(head);
+        const choose = () => this.choose(head);
+        const small = button(cell, "", choose, { "aria-label": name });
+        const label = make(cell, "label");
+        const said = `${number + 1}: ${name} is on`; // begins with what one sees
+        // The keyboard has the switch beside the large picture.
+        const checkbox = { type: "checkbox", "aria-label": said, tabindex: -1 };
+        const box = make(label, "input", checkbox);
+        label.append(` ${number + 1}`);
+        box.onchange = () => this.turn(head, box.checked);
+        const changed = make(cell, "span", { class: "pg-changed", lang: "de" });
+        this.cells.set(head, { cell, small, box, changed });
       }
+    }
+
+    // The arrow keys go to the nearest picture in their direction: the grid is one stop
+    // of the Tab key.
+    move(event) {
+      const [x, y] = DIRECTIONS[event.key] ?? [];
+      if (x === undefined || event.target.type === "checkbox") return;
+      event.preventDefault(); // the page would scroll
+      const middle = ({ small }) => {
+        const { left, right, top, bottom } = small.getBoundingClientRect();
+        return [(left + right) / 2, (top + bottom) / 2];
+      };
+      const [fromX, fromY] = middle(this.cells.get(this.chosen));
+      let [nearest, next] = [Infinity, this.chosen];
+      for (const [head, cell] of this.cells) {
+        const [toX, toY] = middle(cell);
+        const ahead = (toX - fromX) * x + (toY - fromY) * y;
+        const aside = Math.abs((toX - fromX) * y) + Math.abs((toY - fromY) * x);
+        const distance = ahead + 4 * aside; // a little to the side is still ahead
+        if (ahead > 1 && distance < nearest) [nearest, next] = [distance, head];
+      }
+      this.choose(next);
+      this.cells.get(next).small.focus();
+    }
+
+    turn(head, on) {
+      if (on) this.silent.delete(head);
+      else this.silent.add(head);
+      this.mark();
+      this.onSwitch();
+    }
+
+    // Leave only these heads off.
+    silence(heads) {
+      this.silent = new Set(heads);
+      this.mark();
+    }
+
+    // Write below a picture what changes without the head; unless it is named, below
+    // none.
+    tell(head, words = "") {
+      for (const [each, { changed }] of this.cells)
+        if (!head || each === head) changed.textContent = words;
     }
 
     // Show what the heads did with a sentence. The sides are its pieces: the source,
     // what the decoder reads, and what it writes at the same places.
-    show(looks, { source, reads, writes }) {
+    show(looks, { source, reads, writes }, word) {
       this.looks = looks;
       this.sides = {
         encoder: [source, source],
         decoder: [writes, reads],
         cross: [writes, source],
       };
-      for (const [head, { cell, small, box }] of this.cells) {
-        const on = !this.model.silent.has(head);
-        box.checked = on;
-        cell.classList.toggle("pg-silent", !on);
+      for (const [head, { small }] of this.cells) {
         small.replaceChildren();
         smallPicture(small, this.rows(head), this.sides[head.split(" ")[0]][1].length);
       }
+      const pronoun = writes.findIndex((piece) => PRONOUNS.includes(piece));
+      const wanted = writes.indexOf(word);
+      if (wanted >= 0) this.picture.word = wanted;
+      else if (word !== null && pronoun >= 0) this.picture.word = pronoun;
       this.choose(this.chosen);
     }
 
@@ -94,15 +134,24 @@ globalThis.Playground ??= {};
     // Show a head large.
     choose(head) {
       this.chosen = head;
-      for (const [each, { small }] of this.cells)
-        small.setAttribute("aria-pressed", each === head);
       const [queries, keys] = this.sides[head.split(" ")[0]];
       const word = Math.min(this.picture.word, queries.length - 1);
       Object.assign(this.picture, { word, over: null });
-      const off = this.model.silent.has(head) ? " (switched off)" : "";
-      this.title.textContent = Playground.nameOf(head) + off;
+      this.title.textContent = Playground.nameOf(head);
+      this.mark();
       this.picture.write(queries, keys);
       this.look();
+    }
+
+    // Mark which head is chosen, and which are off.
+    mark() {
+      for (const [head, { cell, small, box }] of this.cells) {
+        box.checked = !this.silent.has(head);
+        cell.classList.toggle("pg-silent", !box.checked);
+        small.setAttribute("aria-pressed", head === this.chosen);
+        small.tabIndex = head === this.chosen ? 0 : -1;
+      }
+      this.large.checked = !this.silent.has(this.chosen);
     }
 
     // Show where one word looks; the lines of the others stay faint.
@@ -113,5 +162,12 @@ globalThis.Playground ??= {};
       const told = largest(rows[active], keys, 4);
       this.said.textContent = `“${queries[active]}” looks at ${told}.`;
     }
+  };
+
+  const DIRECTIONS = {
+    ArrowLeft: [-1, 0],
+    ArrowRight: [1, 0],
+    ArrowUp: [0, -1],
+    ArrowDown: [0, 1],
   };
 }

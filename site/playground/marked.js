@@ -4,10 +4,9 @@ globalThis.Playground ??= {};
 {
   const { make } = aiayn;
 
-  // Append a sentence, its words marked where they are not among those of another: what
-  // both have in the same order is the longest common sequence, and the rest is what
-  // differs.
-  Playground.writeMarked = (parent, sentence, other) => {
+  // The words of a sentence, each with whether it is among those of another: what both
+  // have in the same order is the longest common sequence, and the rest is what differs.
+  function compare(sentence, other) {
     const [a, b] = [sentence.split(" "), other.split(" ")];
     const zeros = () => Array.from({ length: b.length + 1 }, () => 0);
     const common = Array.from({ length: a.length + 1 }, zeros);
@@ -17,13 +16,29 @@ globalThis.Playground ??= {};
           a[i] === b[j]
             ? common[i + 1][j + 1] + 1
             : Math.max(common[i + 1][j], common[i][j + 1]);
-    for (let i = 0, j = 0; i < a.length; i++) {
-      while (j < b.length && a[i] !== b[j] && common[i][j + 1] >= common[i + 1][j]) j++;
-      const same = j < b.length && a[i] === b[j];
+    let j = 0;
+    return a.map((word, i) => {
+      while (j < b.length && word !== b[j] && common[i][j + 1] >= common[i + 1][j]) j++;
+      const same = j < b.length && word === b[j];
       if (same) j++;
+      return [word, same];
+    });
+  }
+
+  // Append a sentence, its words marked where another has not the same.
+  Playground.writeMarked = (parent, sentence, other) => {
+    compare(sentence, other).forEach(([word, same], i) => {
       if (i) parent.append(" ");
-      if (same) parent.append(a[i]);
-      else make(parent, "mark", {}, a[i]);
-    }
+      if (same) parent.append(word);
+      else make(parent, "mark", {}, word);
+    });
+  };
+
+  // In a word, how a sentence differs from another: what it has instead or besides, or
+  // else what it lacks, with a minus sign.
+  Playground.changed = (sentence, other) => {
+    const first = (one, two) => compare(one, two).find(([, same]) => !same)?.[0];
+    const word = first(sentence, other) ?? `−${first(other, sentence)}`;
+    return word.replace(/[.,!?]+$/, "");
   };
 }

@@ -3,249 +3,256 @@
 "use strict";
 {
   const { make, button } = aiayn;
-  const { writeMarked, nameOf, EOS, UNK } = Playground;
-  const MOST = 60; // pieces: a picture of more cannot be read
-  const TOO_LONG =
-    `This sentence is too long: the page has room for ${MOST} pieces. ` +
-    "Try a shorter one.";
-  const EMPTY = "There is no sentence yet. Type one, or choose an example.";
-  const CUT =
-    "The search was stopped at its limit, the length of the sentence plus 50: " +
-    "this is no whole translation.";
-  const TRYING = "Trying …";
+  const { writeMarked, changed, nameOf, allHeads } = Playground;
   // Milliseconds between two steps, so that one can see the German grow.
   const PAUSE = 140;
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
 
-  for (const place of document.querySelectorAll(".aiayn-playground")) offer(place);
-
-  // Before the model is loaded: a button that loads it.
-  function offer(place) {
-    const row = make(place, "div", { class: "pg-row" });
-    place.prepend(row);
-    const load = button(row, `Load the model (${place.dataset.size})`, async () => {
-      load.disabled = true;
-      status.textContent = "Loading …";
-      try {
-        const loaded = await Playground.load(place.dataset.model);
-        place.replaceChildren();
-        new Page(place, loaded);
-      } catch (error) {
-        status.textContent =
-          `${error.message} Is the connection there? Press the button to try again.`;
-        load.disabled = false;
-      }
-    }, { class: "pg-main" });
-    const status = make(row, "span", { role: "status" });
-  }
-
   class Page {
-    constructor(place, { model, vocabulary, longest }) {
-      Object.assign(this, { place, model, vocabulary, longest, run: 0 });
-      this.ask(JSON.parse(place.dataset.examples));
-      this.status = make(place, "div", { role: "status" });
-      const result = make(place, "div", { class: "pg-result", hidden: "" });
-      this.result = result;
-      this.cut = make(result, "p", { class: "pg-cut" });
-      this.german = make(result, "p", { class: "pg-german", lang: "de" });
-      this.before = make(result, "p", { class: "pg-before" });
-      make(result, "h2", {}, "The search");
-      this.beam = new Playground.Beam(result);
-      make(result, "h2", {}, "Where the heads look");
+    constructor(place, models) {
+      Object.assign(this, { place, run: 0, translated: () => {} });
+      for (const model of models) {
+        model.engine = new Playground.Engine(model.addresses);
+        model.answers = model.answers.map((each) =>
+          Playground.unpackAnswer(each, model),
+        );
+      }
+      this.draw(models);
+      this.choose(models[0]);
+    }
+
+    // What there is to see. Below 1024 px the German stays in sight while all the rest
+    // moves.
+    draw(models) {
+      const panel = make(this.place, "div", { class: "pg-panel" });
+      this.panel = panel;
+      Playground.offerChoice(panel, models, (model) => this.choose(model));
+      const left = make(panel, "div", { class: "pg-left" });
+      this.form = new Playground.Form(left, {
+        type: () => this.load(),
+        ask: () => this.translate(true),
+      });
+      this.status = make(left, "div", { role: "status" });
+      this.bar = make(left, "div", { class: "pg-bar" });
+      this.german = make(this.bar, "p", { class: "pg-german", lang: "de" });
+      this.before = make(this.bar, "p", { class: "pg-before" });
+      this.cut = make(left, "p", { class: "pg-cut" });
+      this.form.exemplify(left);
+      const right = make(panel, "div", { class: "pg-right" });
+      this.right = right;
+      make(right, "h2", {}, "Where the heads look");
       const how =
-        "Press a picture to see it large. Take the tick away to switch the head off.";
-      make(result, "p", {}, how);
-      const row = make(result, "p", { class: "pg-row" });
+        "Press a picture to see it large; the arrow keys go to the next. Take the tick " +
+        "away to switch the head off.";
+      make(right, "p", {}, how);
+      const row = make(right, "p", { class: "pg-row" });
       this.allOn = button(row, "Switch all heads on", () => this.silence([]));
-      this.inTurn = button(row, "Switch off each head in turn", () => this.tryAll());
-      this.found = make(result, "div", { class: "pg-found", role: "status" });
-      this.heads = new Playground.Heads(result, model, () => this.translate(false));
-      this.input.focus();
-      this.translate(true);
+      button(row, "Switch off each head in turn", () => this.tryAll());
+      this.ablations = new Playground.Ablations(right);
+      this.headsPlace = make(right, "div");
+      this.search = make(panel, "div", { class: "pg-search" });
+      make(this.search, "h2", {}, "The search");
+      this.beam = new Playground.Beam(this.search);
     }
 
-    // The form: a sentence of the reader's own, or one of the examples.
-    ask(examples) {
-      const form = make(this.place, "form");
-      make(form, "label", { for: "pg-source" }, "An English sentence");
-      const row = make(form, "p", { class: "pg-row" });
-      this.input = make(row, "input", {
-        type: "text",
-        id: "pg-source",
-        value: examples[0][1],
-        autocomplete: "off",
-        spellcheck: "false",
-        lang: "en",
-      });
-      make(row, "button", { type: "submit", class: "pg-main" }, "Translate");
-      form.onsubmit = (event) => {
-        event.preventDefault();
-        this.translate(true);
+    // Take a model. A sentence of the reader's own is translated anew; of the examples,
+    // the same one is shown, or the first.
+    choose(model) {
+      const sentence = this.form.input.value;
+      const own = this.model && !exampleOf(this.model, sentence);
+      this.model?.engine.cancel();
+      this.model = model;
+      this.form.offer(model);
+      this.headsPlace.replaceChildren();
+      const again = () => this.translate(false);
+      this.heads = new Playground.Heads(this.headsPlace, model, again);
+      this.forget();
+      this.translated();
+      this.run++;
+      const stored = exampleOf(model, sentence) ?? model.answers[0];
+      this.form.input.value = own ? sentence : stored.sentence;
+      this.show(stored);
+      if (own || model.engine.ready) this.translate(own);
+    }
+
+    // Fetch the model, if it is not there yet; says whether it is there.
+    async load() {
+      const { model } = this;
+      if (model.engine.ready) return true;
+      const share = (part) => {
+        // After a failure some scripts still come.
+        if (model === this.model && model.engine.loading) this.form.progress(part);
       };
-      const group = make(this.place, "div", {
-        class: "pg-row",
-        role: "group",
-        "aria-label": "Examples",
-      });
-      for (const [label, sentence] of examples)
-        button(group, label, () => {
-          this.input.value = sentence;
-          this.translate(true);
-        });
+      try {
+        const loading = model.engine.load(share);
+        share(model.engine.share);
+        await loading;
+        return true;
+      } catch (error) {
+        if (model === this.model) this.form.fail(error.message);
+        this.translated();
+        return false;
+      }
     }
 
-    // Translate what is in the box, growing if the reader is to see it grow.
-    async translate(growing) {
+    // Translate what is in the box, growing if the reader is to see it grow. `word` is
+    // the one whose lines are to be shown, null for the one that is.
+    async translate(growing, word = growing ? undefined : null) {
       const run = ++this.run; // a later one takes over
-      const sentence = this.input.value;
-      const endless = sentence.length > 20 * MOST;
-      const source = endless ? null : this.vocabulary.encode(sentence);
-      if (growing || this.found.textContent === TRYING)
-        this.found.replaceChildren(); // else it still holds
-      if (source?.length === 1) return this.refuse(EMPTY);
-      if (!source || source.length > MOST + 1) return this.refuse(TOO_LONG);
-      const search = Playground.search(this.model, source, { nBest: 4 });
-      Object.assign(this, { source, whole: this.without([], source) });
-      this.result.hidden = false;
-      this.allOn.disabled = !this.model.silent.size;
-      this.writePieces(source);
-      this.beam.take(search.steps, (tokens) => this.vocabulary.decode(tokens));
-      this.lookAt(source, search.finished[0].tokens);
-      this.before.replaceChildren();
-      this.say(this.notes(sentence));
-      if (growing && !quick.matches) {
-        const last = search.finished[0].tokens.length;
-        for (let step = 1; step < last; step++) {
-          this.beam.show(step);
-          const { tokens } = search.steps[step - 1].beam[0];
-          this.german.textContent = this.vocabulary.decode(tokens);
-          await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      const { model } = this;
+      const sentence = this.form.input.value;
+      this.translating = new Promise((resolve) => {
+        this.translated = resolve;
+      });
+      const silent = [...this.heads.silent];
+      if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
+      const stored = exampleOf(model, sentence);
+      this.panel.classList.add("pg-waiting"); // what stands there is of another sentence
+      if (stored && !silent.length && !model.engine.ready) {
+        this.show(stored, word);
+        [growing, word] = [false, null];
+      }
+      if (!(await this.load()) || run !== this.run) return;
+      const grows = growing && !quick.matches;
+      const steps = [];
+      let shown = Promise.resolve();
+      // One after another, unless something newer is there.
+      const next = (action, pause) => {
+        shown = shown.then(() => {
           if (run !== this.run) return;
+          action();
+          if (pause) return new Promise((resolve) => setTimeout(resolve, pause));
+        });
+      };
+      model.engine.ask({ task: "translate", sentence, silent }, ({ step, answer }) => {
+        if (step) {
+          steps.push(step);
+          const { text } = likeliest([...step.finished, ...step.beam]);
+          const until = steps.length;
+          if (grows) next(() => this.grow(text, steps.slice(0, until)), PAUSE);
+          return;
         }
-      }
-      this.beam.show(Math.min(search.finished[0].tokens.length, search.steps.length));
-      this.conclude(sentence, this.vocabulary.decode(search.finished[0].tokens));
+        const still = !grows || answer.refused;
+        if (!still) this.look(answer, word);
+        next(() => {
+          this.show(answer, still ? word : null, steps);
+          this.translated();
+        });
+      });
     }
 
-    // The translation without these heads, whichever the reader has switched off.
-    without(heads, source) {
-      const { silent } = this.model;
-      this.model.silent = new Set(heads);
-      const { finished } = Playground.search(this.model, source);
-      this.model.silent = silent;
-      return this.vocabulary.decode(finished[0].tokens);
+    // Show the German so far.
+    grow(text, steps) {
+      this.reveal(true, true);
+      this.german.textContent = text;
+      this.before.replaceChildren();
+      this.beam.show(steps);
     }
 
-    conclude(sentence, text) {
+    // Show or hide the translation and the heads, and the search.
+    reveal(all, search) {
+      this.panel.classList.remove("pg-waiting");
+      for (const node of [this.bar, this.cut, this.right]) node.hidden = !all;
+      this.search.hidden = !search;
+    }
+
+    // Show an answer; the search, if its steps are known.
+    show(answer, word, steps = []) {
+      const { refused, text, whole } = answer;
+      this.answer = answer;
+      this.say(Playground.notesOn(answer), text);
+      this.reveal(!refused, steps.length > 0);
+      if (refused) return;
+      if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
+      this.look(answer, word);
       this.german.replaceChildren();
-      writeMarked(this.german, text, this.whole);
-      const off = [...this.model.silent].map(nameOf);
-      if (off.length) {
-        const heads = off.length > 4 ? `${off.length} heads` : off.join("; ");
-        this.before.append(`Without ${heads}. `);
-        if (text === this.whole) this.before.append("With all heads it is the same.");
-        else {
-          this.before.append("With all heads: ");
-          writeMarked(make(this.before, "span", { lang: "de" }), this.whole, text);
-        }
-      }
-      this.say(this.notes(sentence), text);
+      writeMarked(this.german, text, whole);
+      this.compare(text, whole);
     }
 
-    // What a reader ought to know about the sentence.
-    notes(sentence) {
-      const unknown = this.vocabulary.unknown(sentence);
-      const notes = [];
-      if (unknown.length)
-        notes.push(
-          `The model has never seen: ${unknown.join(", ")}. ` +
-            "It writes something all the same.",
-        );
-      if (this.vocabulary.wordsOf(sentence).length > this.longest)
-        notes.push(
-          "No sentence that it was trained on has more than " +
-            `${this.longest} words and marks.`,
-        );
-      if (!this.ended) notes.push(CUT);
-      return notes;
+    // Say what the translation would be with all heads.
+    compare(text, whole) {
+      const off = [...this.heads.silent].map(nameOf);
+      this.allOn.disabled = !off.length;
+      this.before.replaceChildren();
+      if (!off.length) return;
+      const heads = off.length > 4 ? `${off.length} heads` : off.join("; ");
+      this.before.append(`Without ${heads}. `);
+      if (text === whole) this.before.append("With all heads it is the same.");
+      else {
+        this.before.append("With all heads: ");
+        writeMarked(make(this.before, "span", { lang: "de" }), whole, text);
+      }
     }
 
     // Say what there is to say. The German stands on the page already, so here it is
     // for readers who listen.
-    say(notes, german = "") {
+    say(notes, german) {
       this.status.replaceChildren();
       for (const note of notes) make(this.status, "p", {}, note);
       if (german) make(this.status, "p", { class: "pg-unseen", lang: "de" }, german);
     }
 
-    refuse(why) {
-      this.result.hidden = true;
-      this.say([why]);
-    }
-
-    // The sentence in the pieces that the model reads.
-    writePieces(source) {
+    // Show the pieces, and where the heads look.
+    look({ source, written, ended, looks }, word) {
       this.cut.replaceChildren("The model reads ");
-      for (const piece of this.pieces(source.slice(0, -1)))
+      for (const piece of source.map(forPeople))
         make(this.cut, "span", { class: "pg-piece" }, piece);
-    }
-
-    // Pieces for people: a dot before one that continues a word.
-    pieces(tokens) {
-      return tokens.map((id) => {
-        const piece = id === UNK ? "⁇" : this.vocabulary.pieces[id];
-        if (piece.startsWith("▁")) return piece.slice(1) || "␣";
-        return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
-      });
-    }
-
-    lookAt(source, target) {
-      this.ended = target.at(-1) === EOS;
-      const looks = this.model.attentionOf(source, target);
-      const written = this.pieces(target.filter((id) => id !== EOS));
-      const writes = this.ended ? [...written, "‹end›"] : written;
-      this.heads.show(looks, {
-        source: [...this.pieces(source.slice(0, -1)), "‹end›"],
+      const writes = [...written.map(forPeople), ...(ended ? ["‹end›"] : [])];
+      const sides = {
+        source: [...source.map(forPeople), "‹end›"],
         reads: ["‹start›", ...writes.slice(0, -1)],
         writes,
-      });
+      };
+      this.heads.show(looks, sides, word);
     }
 
     // Leave only these heads off.
-    silence(heads) {
-      this.model.silent.clear();
-      for (const head of heads) this.model.silent.add(head);
-      this.translate(false);
+    silence(heads, word = null) {
+      this.heads.silence(heads);
+      this.translate(false, word);
     }
 
     // Each head off, and it alone: which of them change the translation?
     async tryAll() {
-      const { source, whole, run } = this;
-      const all = Playground.allHeads(this.model);
-      const changed = [];
-      this.found.textContent = TRYING;
-      for (const head of all) {
-        // So that the page can be used meanwhile.
-        await new Promise((resolve) => setTimeout(resolve));
-        if (run !== this.run) return;
-        const text = this.without([head], source);
-        if (text !== whole) changed.push([head, text]);
-      }
-      const [some, rest] = [changed.length, all.length - changed.length];
-      this.found.replaceChildren();
-      const what = some
-        ? `Of ${all.length} heads, ${some} ${some > 1 ? "change" : "changes"} ` +
-          "the translation by being off; " +
-          `any one of the other ${rest} can be missed here.`
-        : `Any one of the ${all.length} heads can be missed here.`;
-      make(this.found, "p", {}, what);
-      const list = make(this.found, "ul");
-      for (const [head, text] of changed) {
-        const item = make(list, "li");
-        button(item, nameOf(head), () => this.silence([head]));
-        item.append(" ");
-        writeMarked(make(item, "span", { lang: "de" }), text, whole);
-      }
+      this.forget();
+      const trial = this.ablations.begin(allHeads(this.model).length);
+      await this.translating;
+      if (!(await this.load()) || trial !== this.ablations.trial) return;
+      const request = { task: "in turn", sentence: this.answer.sentence };
+      this.model.engine.ask(request, ({ head, text, whole }) => {
+        if (text === whole) return this.ablations.tell(head);
+        const word = changed(text, whole);
+        this.heads.tell(head, word);
+        this.ablations.tell(head, [text, whole], () => {
+          this.heads.choose(head);
+          this.silence([head], word);
+        });
+      });
     }
+
+    // What was said of each head in turn no longer holds.
+    forget() {
+      this.ablations.forget();
+      this.heads.tell();
+    }
+  }
+
+  const likeliest = (prefixes) =>
+    prefixes.reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
+
+  const exampleOf = (model, sentence) =>
+    model.answers.find((each) => each.sentence === sentence);
+
+  // A piece for people: a dot before one that continues a word.
+  function forPeople(piece) {
+    if (piece.startsWith("▁")) return piece.slice(1) || "␣";
+    return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
+  }
+
+  for (const place of document.querySelectorAll(".aiayn-playground")) {
+    const models = JSON.parse(place.querySelector("script").textContent);
+    place.replaceChildren();
+    new Page(place, models);
   }
 }

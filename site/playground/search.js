@@ -1,8 +1,7 @@
-// Beam search: aiayn.decoding.beam_search for one sentence. It also keeps what the beam
+// Beam search: aiayn.decoding.beam_search for one sentence. It also tells what the beam
 // held at every step, to look at.
 "use strict";
-globalThis.Playground ??= {};
-{
+Playground.part((Playground) => {
   // The paper's (section 6.1).
   const PAPER = { beam: 4, alpha: 0.6, extraLength: 50, nBest: 1 };
 
@@ -10,8 +9,8 @@ globalThis.Playground ??= {};
 
   // By how much the logits exceed the log probabilities.
   function logSum(logits) {
-    const most = logits.reduce((a, b) => Math.max(a, b));
-    let sum = 0;
+    let [most, sum] = [-Infinity, 0];
+    for (const logit of logits) if (logit > most) most = logit;
     for (const logit of logits) sum += Math.exp(logit - most);
     return most + Math.log(sum);
   }
@@ -33,14 +32,12 @@ globalThis.Playground ??= {};
     return best;
   }
 
-  // Gives { finished, steps }: the finished translations, best first, and for each step
-  // the prefixes in the beam, and what was finished by then. `source` is tokens with
-  // their end.
-  Playground.search = (model, source, options = {}) => {
+  // Yields a step at a time: the prefixes in the beam, and what is finished by then.
+  // Gives the finished translations, best first. `source` is tokens with their end.
+  Playground.searchSteps = function* searchSteps(model, source, options = {}) {
     const { beam: size, alpha, extraLength, nBest } = { ...PAPER, ...options };
     const limit = Math.max(1, source.length - 1 + extraLength);
     const memory = model.encode(source);
-    const steps = [];
     let finished = [];
     let beam = [{ tokens: [], logProbability: 0, past: model.start() }];
 
@@ -56,20 +53,31 @@ globalThis.Playground ??= {};
       finished[nBest - 1].score >= beam[0].logProbability / lengthPenalty(limit, alpha);
 
     for (let length = 1; length <= limit; length++) {
-      for (const prefix of beam) {
-        const last = prefix.tokens.at(-1) ?? Playground.BOS;
-        Object.assign(prefix, model.step(last, prefix.past, memory));
-      }
+      const last = beam.map(({ tokens }) => tokens.at(-1) ?? Playground.BOS);
+      const pasts = beam.map(({ past }) => past);
+      const next = model.step(last, pasts, memory);
+      beam.forEach((prefix, row) => {
+        [prefix.logits, prefix.past] = [next.logits[row], next.pasts[row]];
+      });
       const longer = expand(beam, size > 1 ? 2 * size : 1); // half of them may end here
       const ends = ({ tokens }) => tokens.at(-1) === Playground.EOS;
       longer.filter(ends).forEach(finish);
       beam = longer.filter((prefix) => !ends(prefix)).slice(0, size);
       const held = ({ tokens, logProbability }) => ({ tokens, logProbability });
-      steps.push({ beam: beam.map(held), finished });
+      yield { beam: beam.map(held), finished };
       if (!beam.length || complete()) break;
     }
     // The limit is met with nothing finished: prefixes must do.
     if (!finished.length) beam.forEach(finish);
-    return { finished: finished.slice(0, nBest), steps };
+    return finished.slice(0, nBest);
   };
-}
+
+  // The same without stops: the finished translations.
+  Playground.search = (model, source, options) => {
+    const steps = Playground.searchSteps(model, source, options);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  };
+});

@@ -1,47 +1,17 @@
-// The Transformer in plain JavaScript: aiayn.model.transformer for one sentence, one
-// position at a time.
+// The Transformer in plain JavaScript: aiayn.model.transformer for one sentence.
 //
-// A vector is a Float32Array. A matrix is { shape: [rows, columns], data }, its rows
-// one after another, and its name is that of the book's checkpoints. The model has the
-// paper's form (chapter 3): sums are normalised after each sub-layer, positions are
-// sinusoids, and one matrix serves both languages and the softmax.
+// Tensors have the names of the book's checkpoints. The model has the paper's form
+// (chapter 3): sums are normalised after each sub-layer, positions are sinusoids, and one
+// matrix serves both languages and the softmax.
 "use strict";
-globalThis.Playground ??= {};
-{
+Playground.part((Playground) => {
+  const { linear, vectors, addAndNormalise, softmax } = Playground;
   const range = (n) => Array.from({ length: n }, (_, i) => i);
 
-  // W x, plus a bias where there is one.
-  function linear({ shape: [rows, columns], data }, x, bias) {
-    const y = new Float32Array(rows);
-    for (let row = 0, at = 0; row < rows; row++) {
-      let sum = bias ? bias.data[row] : 0;
-      for (let column = 0; column < columns; column++, at++)
-        sum += data[at] * x[column];
-      y[row] = sum;
-    }
-    return y;
-  }
-
-  const plus = (x, y) => x.map((value, i) => value + y[i]);
-
-  // Mean 0 and variance 1, then a gain and a bias that were learned (section 3.1).
-  function layerNorm({ weight, bias }, x) {
-    const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
-    const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
-    const scale = 1 / Math.sqrt(variance + 1e-5);
-    return x.map((value, i) => (value - mean) * scale * weight.data[i] + bias.data[i]);
-  }
-
-  function softmax(scores) {
-    const most = Math.max(...scores); // so that nothing overflows
-    const exponentials = scores.map((score) => Math.exp(score - most));
-    const sum = exponentials.reduce((a, b) => a + b, 0);
-    return exponentials.map((value) => value / sum);
-  }
-
   // max(0, x W_1 + b_1) W_2 + b_2 (section 3.3).
-  function feedForward({ W_1, W_2 }, x) {
-    const hidden = linear(W_1.weight, x, W_1.bias).map((value) => Math.max(0, value));
+  function feedForward({ W_1, W_2 }, xs) {
+    const hidden = linear(W_1.weight, xs, W_1.bias);
+    for (let i = 0; i < hidden.length; i++) if (hidden[i] < 0) hidden[i] = 0;
     return linear(W_2.weight, hidden, W_2.bias);
   }
 
@@ -54,9 +24,9 @@ globalThis.Playground ??= {};
       const attention = (place, kind, layer) => {
         // W^Q, W^K and W^V, one below the other.
         const { data } = tensors[`${place}.projections.weight`];
-        const [Q, K, V] = range(3).map((third) => ({
+        const [Q, K, V] = vectors(data, d_model ** 2).map((third) => ({
           shape: [d_model, d_model],
-          data: data.subarray(third * d_model ** 2, (third + 1) * d_model ** 2),
+          data: third,
         }));
         return { kind, layer, Q, K, V, O: tensors[`${place}.W_O.weight`] };
       };
@@ -68,7 +38,7 @@ globalThis.Playground ??= {};
             cross:
               stack === "decoder" &&
               attention(`${place}.cross_attention`, "cross", layer),
-            feedForward: {
+            network: {
               W_1: parts(`${place}.feed_forward.W_1`),
               W_2: parts(`${place}.feed_forward.W_2`),
             },
@@ -77,62 +47,98 @@ globalThis.Playground ??= {};
             ),
           };
         });
-      const embeddings = tensors["target_embeddings.weight"];
-      Object.assign(this, { N, h, d_model, embeddings });
+      Object.assign(this, { N, h, d_model, sinusoids: [] });
+      this.embeddings = tensors["target_embeddings.weight"];
       this.encoder = layers("encoder");
       this.decoder = layers("decoder");
       // Heads that are off, as "cross 1 2": kind, layer and head, from 0 on.
       this.silent = new Set();
     }
 
-    // A token's vector times sqrt(d_model), plus its position's sinusoids (sections
-    // 3.4, 3.5).
-    embed(token, position) {
-      const { d_model, embeddings } = this;
-      const vector = embeddings.data.slice(token * d_model, (token + 1) * d_model);
-      return vector.map((value, i) => {
-        const angle = position * 10000 ** (-(i - (i % 2)) / d_model);
-        return value * Math.sqrt(d_model) + (i % 2 ? Math.cos(angle) : Math.sin(angle));
-      });
+    // The sinusoids of a position (section 3.5).
+    sinusoid(position) {
+      return (this.sinusoids[position] ??= Float32Array.from(range(this.d_model), (i) => {
+        const angle = position * 10000 ** (-(i - (i % 2)) / this.d_model);
+        return i % 2 ? Math.cos(angle) : Math.sin(angle);
+      }));
     }
 
-    // Multi-head attention: where one position looks, among those whose keys and values
-    // are given, and what it gets (section 3.2). Of what a silent head gets nothing is
-    // passed on.
-    attend({ kind, layer, Q, O }, x, { keys, values }, record) {
-      const query = linear(Q, x);
-      const d_k = this.d_model / this.h;
-      const heads = new Float32Array(this.d_model); // side by side
-      const looks = range(this.h).map((head) => {
-        const [from, to] = [head * d_k, (head + 1) * d_k];
-        const weights = softmax(
-          keys.map((key) => {
-            let product = 0;
-            for (let i = from; i < to; i++) product += query[i] * key[i];
-            return product / Math.sqrt(d_k);
-          }),
-        );
-        if (!this.silent.has(`${kind} ${layer} ${head}`))
-          for (let i = from; i < to; i++)
-            heads[i] = values.reduce((sum, value, j) => sum + weights[j] * value[i], 0);
-        return weights;
+    // Tokens' vectors times sqrt(d_model), plus their positions' sinusoids (section 3.4).
+    // The first has position `from`, and each next one the next, or all have the same.
+    embed(tokens, from, together = false) {
+      const { d_model, embeddings } = this;
+      const scale = Math.sqrt(d_model);
+      const xs = new Float32Array(tokens.length * d_model);
+      tokens.forEach((token, row) => {
+        const position = this.sinusoid(together ? from : from + row);
+        for (let i = 0; i < d_model; i++)
+          xs[row * d_model + i] =
+            embeddings.data[token * d_model + i] * scale + position[i];
       });
-      record?.(kind, layer, looks);
-      return linear(O, heads);
+      return xs;
+    }
+
+    // Keys and values, one vector for each of xs.
+    project({ K, V }, xs) {
+      return {
+        keys: vectors(linear(K, xs), this.d_model),
+        values: vectors(linear(V, xs), this.d_model),
+      };
+    }
+
+    // Multi-head attention: where each of xs looks, among those whose keys and values it
+    // sees, and what it gets (section 3.2). Of what a silent head gets nothing is passed
+    // on.
+    attend({ kind, layer, Q, O }, xs, seen, record) {
+      const { h, d_model, silent } = this;
+      const d_k = d_model / h;
+      const queries = linear(Q, xs);
+      const results = new Float32Array(xs.length); // of the heads, side by side
+      seen.forEach(({ keys, values }, row) => {
+        const looks = range(h).map((head) => {
+          const [from, at] = [head * d_k, row * d_model + head * d_k];
+          const weights = new Float32Array(keys.length);
+          for (let j = 0; j < keys.length; j++) {
+            let product = 0;
+            for (let i = 0; i < d_k; i++)
+              product += queries[at + i] * keys[j][from + i];
+            weights[j] = product / Math.sqrt(d_k);
+          }
+          softmax(weights);
+          if (!silent.has(`${kind} ${layer} ${head}`))
+            for (let j = 0; j < values.length; j++)
+              for (let i = 0; i < d_k; i++)
+                results[at + i] += weights[j] * values[j][from + i];
+          return weights;
+        });
+        record?.(kind, layer, looks);
+      });
+      return linear(O, results);
     }
 
     // Read the source. What the decoder needs are the memory's keys and values in each
     // layer.
     encode(source, record) {
-      let xs = source.map((token, position) => this.embed(token, position));
-      for (const { own, feedForward: network, norms } of this.encoder) {
-        const all = project(own, xs);
-        xs = xs.map((x) => {
-          const y = layerNorm(norms[0], plus(x, this.attend(own, x, all, record)));
-          return layerNorm(norms[1], plus(y, feedForward(network, y)));
-        });
+      const xs = this.embed(source, 0);
+      for (const { own, network, norms } of this.encoder) {
+        const all = this.project(own, xs);
+        const seen = source.map(() => all);
+        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, record));
+        addAndNormalise(norms[1], xs, feedForward(network, xs));
       }
-      return this.decoder.map(({ cross }) => project(cross, xs));
+      return this.decoder.map(({ cross }) => this.project(cross, xs));
+    }
+
+    // The decoder's layers. `see` says, given the layer and the keys and values of xs,
+    // which ones each of xs may look at.
+    decode(xs, see, memory, record) {
+      this.decoder.forEach(({ own, cross, network, norms }, layer) => {
+        const seen = see(layer, this.project(own, xs));
+        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, record));
+        const source = seen.map(() => memory[layer]);
+        addAndNormalise(norms[1], xs, this.attend(cross, xs, source, record));
+        addAndNormalise(norms[2], xs, feedForward(network, xs));
+      });
     }
 
     // What the decoder knows before its first step: no keys, no values.
@@ -140,23 +146,23 @@ globalThis.Playground ??= {};
       return this.decoder.map(() => ({ keys: [], values: [] }));
     }
 
-    // Take one more target token, and score what may follow. The past is the keys and
-    // values of the target so far. It is not changed but given back longer: prefixes
-    // may share it.
-    step(token, past, memory, record) {
-      let x = this.embed(token, past[0].keys.length);
-      past = this.decoder.map(({ own, cross, feedForward: network, norms }, layer) => {
-        const latest = project(own, [x]);
-        const longer = {
-          keys: [...past[layer].keys, ...latest.keys],
-          values: [...past[layer].values, ...latest.values],
-        };
-        x = layerNorm(norms[0], plus(x, this.attend(own, x, longer, record)));
-        x = layerNorm(norms[1], plus(x, this.attend(cross, x, memory[layer], record)));
-        x = layerNorm(norms[2], plus(x, feedForward(network, x)));
-        return longer;
-      });
-      return { logits: linear(this.embeddings, x), past };
+    // Take one more token for each of several targets of the same length, and score what
+    // may follow. The past of a target is the keys and values of its tokens so far. It is
+    // not changed but given back longer: targets may share it.
+    step(tokens, pasts, memory, record) {
+      const xs = this.embed(tokens, pasts[0][0].keys.length, true);
+      const longer = tokens.map(() => []);
+      const see = (layer, latest) =>
+        pasts.map((past, row) => {
+          const { keys, values } = past[layer];
+          return (longer[row][layer] = {
+            keys: [...keys, latest.keys[row]],
+            values: [...values, latest.values[row]],
+          });
+        });
+      this.decode(xs, see, memory, record);
+      const logits = linear(this.embeddings, xs);
+      return { logits: vectors(logits, this.embeddings.shape[0]), pasts: longer };
     }
 
     // Where every head looks while the model reads a source and writes that target,
@@ -168,15 +174,14 @@ globalThis.Playground ??= {};
       const record = (kind, layer, weights) =>
         (looks[kind][layer] ??= []).push(weights);
       const memory = this.encode(source, record);
-      let past = this.start();
-      for (const token of [Playground.BOS, ...target.slice(0, -1)])
-        ({ past } = this.step(token, past, memory, record));
+      const see = (_, { keys, values }) =>
+        keys.map((_key, row) => ({
+          keys: keys.slice(0, row + 1),
+          values: values.slice(0, row + 1),
+        }));
+      const reads = [Playground.BOS, ...target.slice(0, -1)];
+      this.decode(this.embed(reads, 0), see, memory, record);
       return looks;
     }
   };
-
-  const project = ({ K, V }, xs) => ({
-    keys: xs.map((x) => linear(K, x)),
-    values: xs.map((x) => linear(V, x)),
-  });
-}
+});

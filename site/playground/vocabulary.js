@@ -1,8 +1,7 @@
 // Sentences cut into pieces, and put together again, as sentencepiece does it for
 // aiayn.data.vocabulary.
 "use strict";
-globalThis.Playground ??= {};
-{
+Playground.part((Playground) => {
   const [PAD, UNK, BOS, EOS] = [0, 1, 2, 3];
   const SPACE = "▁"; // sentencepiece writes a space so that it can be seen
   const MARGIN =
@@ -20,11 +19,11 @@ globalThis.Playground ??= {};
 
   Playground.Vocabulary = class Vocabulary {
     // The pieces in the order of their numbers, which is the order in which they were
-    // learned; and the words of the training sentences.
+    // learned; and the words of the training sentences, if these are few.
     constructor(pieces, words) {
       this.pieces = pieces;
       this.ids = new Map(pieces.map((piece, id) => [piece, id]).slice(EOS + 1));
-      this.known = new Set(words);
+      this.known = words && new Set(words);
     }
 
     // Byte-pair encoding: begin with single characters, and join what was learned
@@ -64,10 +63,16 @@ globalThis.Playground ??= {};
       return sentence.match(WORD) ?? [];
     }
 
-    // The words of a sentence that no training sentence has.
-    unknown(sentence) {
-      const words = new Set(this.wordsOf(sentence));
+    // The words of a sentence that no training sentence has, if those are listed.
+    unknownWords(sentence) {
+      const words = new Set(this.known && this.wordsOf(sentence));
       return [...words].filter((word) => !this.known.has(word));
+    }
+
+    // The characters of a sentence that are no piece: each is read as the unknown one.
+    unknownCharacters(sentence) {
+      const characters = new Set(normalise(sentence, this.ids));
+      return [...characters].filter((character) => !this.ids.has(character));
     }
   };
 
@@ -88,4 +93,4 @@ globalThis.Playground ??= {};
   }
 
   Object.assign(Playground, { PAD, UNK, BOS, EOS });
-}
+});

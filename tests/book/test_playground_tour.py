@@ -10,6 +10,7 @@ from aiayn.analysis.attention_maps import Head
 from aiayn.analysis.pruning import all_heads, zero_ablation
 from aiayn.model.transformer import Transformer
 from aiayn.shipped import pretrained
+from aiayn.training.trained_run import SHIPPED
 from aiayn.translation import Translator
 
 PAGE = Path(__file__).parents[2] / "book" / "0-start" / "2-playground.md"
@@ -82,9 +83,74 @@ def test_where_a_head_looks(
     assert english.words[int(row.argmax())] == noun and row.max() > 0.9
 
 
+def page() -> str:
+    return re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+
+
 def test_the_page_has_these_sentences_and_the_size(model: Transformer) -> None:
-    page = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
-    assert all(SENTENCE.format(adjective) in page for adjective in RIGHT)
-    assert RIGHT["tired"].removesuffix(".") in page
+    assert all(SENTENCE.format(adjective) in page() for adjective in RIGHT)
+    assert RIGHT["tired"].removesuffix(".") in page()
     size = sum(weight.numel() for weight in model.parameters())
-    assert f"{round(size, -4):,} parameters" in page
+    assert f"{round(size, -4):,} parameters" in page()
+
+
+EVERYDAY = {
+    "He couldn't answer the question because he hadn't read the text.": (
+        "Er konnte die Frage nicht beantworten, weil er den Text nicht gelesen hatte."
+    ),
+    SENTENCE.format("wide"): "Das Tier war nicht überquert, weil es zu breit war.",
+    "I like the bag, but it is too expensive.": (
+        "Ich mag die Tasche, aber es ist zu teuer."
+    ),
+    "The window is dirty and needs to be cleaned.": (
+        "Das Fenster ist schmutzig und muss aufgeräumt werden."
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def everyday() -> Translator:
+    return Translator(*pretrained("en-de"))
+
+
+def test_everyday_sentences(everyday: Translator) -> None:
+    assert everyday(list(EVERYDAY)) == list(EVERYDAY.values())
+    for english, german in EVERYDAY.items():
+        assert english in page() and german.removesuffix(".") in page()
+    size = sum(weight.numel() for weight in everyday.model.parameters())
+    assert f"{size / 1e6:.1f} million parameters" in page()
+
+
+def test_the_everyday_model_writes_es_for_every_it(everyday: Translator) -> None:
+    for noun in ("bag", "table"):
+        assert " es ist " in everyday(f"I like the {noun}, but it is too expensive.")
+    assert " es ist " in everyday("The soup is good, but it is too hot.")
+
+
+def test_three_everyday_heads_matter(everyday: Translator) -> None:
+    sentence, changed = next(iter(EVERYDAY)), {}
+    assert isinstance(everyday.model, Transformer)
+    for head in all_heads(everyday.model):
+        with zero_ablation(everyday.model, [head]):
+            text = everyday(sentence)
+        if text != EVERYDAY[sentence]:
+            changed[head] = text
+    without = EVERYDAY[sentence].replace(" nicht gelesen", " gelesen")
+    assert changed == {
+        Head("cross", 0, 0): "Er konnte die Frage nicht beantworten.",
+        Head("cross", 1, 0): without,
+        Head("cross", 2, 2): without,
+    }
+
+
+def test_the_card_has_the_numbers() -> None:
+    card = (SHIPPED / "en-de" / "README.md").read_text(encoding="utf-8")
+    for number in ("79 minutes", "34.7", "17,565"):
+        assert number in card and number in page()
+
+
+def test_where_an_everyday_head_looks(everyday: Translator) -> None:
+    attention = attention_of(everyday, next(iter(EVERYDAY)))
+    german, english = attention.sides("cross")
+    row = attention.words("cross")[2, 1][german.words.index("er")]
+    assert int(row.argmax()) == english.words.index("he") and row.max() > 0.9

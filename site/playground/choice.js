@@ -1,0 +1,20 @@
+// The choice between the models.
+"use strict";
+{
+  const { make } = aiayn;
+
+  // `choose` is called with the model that a reader takes; the first one is taken.
+  Playground.offerChoice = (place, models, choose) => {
+    const choices = make(place, "fieldset", { class: "pg-models" });
+    make(choices, "legend", {}, "A model that knows");
+    models.forEach((model, i) => {
+      const label = make(choices, "label");
+      const radio = { type: "radio", name: "pg-model", value: model.name };
+      const node = make(label, "input", i ? radio : { ...radio, checked: "" });
+      node.onchange = () => choose(model);
+      label.append(" ");
+      make(label, "strong", {}, model.label);
+      make(label, "span", {}, model.about);
+    });
+  };
+}
