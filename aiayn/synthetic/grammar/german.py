@@ -185,7 +185,7 @@ def adjective_words(clause: Clause) -> Words:
     """A predicate has no ending in German."""
     atoms: Atoms = ((clause, "predicate"),)
     if clause.comparative:
-        return [Word(COMPARATIVES[clause.comparative], "", atoms)]
+        return [Word(COMPARATIVES[clause.comparative].german, "", atoms)]
     if not clause.predicate:
         return []
     predicate = Word(clause.predicate.german, "", atoms)
