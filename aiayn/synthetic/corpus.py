@@ -1,8 +1,7 @@
 """Sentence pairs with known alignments, trees and antecedents.
 
-From "The corpus":
+Made by `make export` from "The corpus":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell imports
@@ -87,7 +86,6 @@ class Draft:
     def __init__(self, clause: Clause) -> None:
         self.clause, self.notes = clause, Notes()
         tree = english.sentence(clause, self.notes)
-        assert not isinstance(tree, Word)
         self.words = finish_sentence(leaves(tree), "?" if clause.asks else ".")
         self.tree = (*tree, self.words[-1])
         self.text = detokenize(self.words)

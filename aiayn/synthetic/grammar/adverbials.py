@@ -1,8 +1,7 @@
 """Adverbials of place, time and manner.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell adverbials-imports

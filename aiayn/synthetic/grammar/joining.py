@@ -1,8 +1,7 @@
 """Joins two clauses into one sentence.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell joining-imports
@@ -26,10 +25,7 @@ from aiayn.synthetic.grammar.things import (
 # book/4-synthetic-corpus/3-sentences.ipynb, cell reference
 def things_in(clause: Clause) -> list[Thing]:
     """The noun phrases of a clause that a pronoun could be taken to mean."""
-    phrases = (clause.place, clause.manner, clause.time)
-    around = [phrase.thing for phrase in phrases if isinstance(phrase, Place)]
-    things = (clause.subject, clause.object, clause.recipient, *around)
-    found = [thing for thing in things if thing]
+    found = clause.things()
     for whole in tuple(found):
         parts = (whole.owner, whole.place and whole.place.thing, *whole.members)
         found += [part for part in parts if part]

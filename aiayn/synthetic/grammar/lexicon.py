@@ -1,8 +1,7 @@
 """Nouns, names and adjectives in both languages.
 
-From "Lexicon":
+Made by `make export` from "Lexicon":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/1-lexicon.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/1-lexicon.ipynb, cell lexicon-imports

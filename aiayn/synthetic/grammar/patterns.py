@@ -1,8 +1,7 @@
 """Sentences in which the antecedent of a pronoun depends on an adjective.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell patterns-imports

@@ -1,8 +1,7 @@
 """Events: what happens, and who takes part.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell scenes-imports
@@ -19,6 +18,7 @@ from aiayn.synthetic.grammar.circumstances import (
 from aiayn.synthetic.grammar.lexicon import CITIES, COMPARATIVES, Noun, select
 from aiayn.synthetic.grammar.meaning import Clause, Place, Thing
 from aiayn.synthetic.grammar.things import (
+    WILLING,
     choose_tense,
     determined,
     name,
@@ -233,7 +233,7 @@ def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
         choose_tense(draw, clause, tenses, 0.35 * extras * passing)
     else:
         choose_tense(draw, clause, None, 0.35 * extras)
-    if clause.subject.kind in ("person", "infant", "animal", "bird"):
+    if clause.subject.kind in WILLING:
         add_circumstances(draw, clause, extras)
     happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
     if happens and not clause.time and draw.chance(0.05 * extras):

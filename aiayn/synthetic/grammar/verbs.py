@@ -1,8 +1,7 @@
 """Verbs in both languages, with all their forms.
 
-From "Lexicon":
+Made by `make export` from "Lexicon":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/1-lexicon.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/1-lexicon.ipynb, cell verbs-imports
@@ -45,13 +44,17 @@ class Verb(BaseConfig):
         """The form that agrees with the subject."""
         infinitive, first, third, imperfect, _ = self.german
         if not past:
-            return infinitive if plural else first if person == 1 else third
+            many = "sind" if infinitive == "sein" else infinitive
+            return many if plural else first if person == 1 else third
         ending = "n" if imperfect.endswith("e") else "en"
         return imperfect + ending if plural else imperfect
 
     def english_finite(self, person: int, plural: bool, past: bool) -> str:
         """The form that agrees with the subject."""
         base, third, imperfect, _, _ = self.english
+        if base == "be" and (plural or person == 1):
+            present = "are" if plural else "am"
+            return present if not past else "were" if plural else imperfect
         return imperfect if past else base if plural or person == 1 else third
 
 
@@ -87,7 +90,8 @@ PARTICLE, DITRANSITIVE = VERBS["particle"], VERBS["ditransitive"]
 MOTION, POSITION, PLACING = VERBS["motion"], VERBS["position"], VERBS["placing"]
 SAYING = VERBS["saying"]
 MAKE, FIT = find_verb("machen"), find_verb("passen")
-BE, HAVE, WILL = find_verb("sein"), find_verb("haben"), find_verb("werden")
+BE, HAVE = find_verb("sein"), find_verb("haben")
+DO, WILL = find_verb("tun"), find_verb("werden")
 MODALS = {
     "can": find_verb("können"),
     "must": find_verb("müssen"),
