@@ -48,7 +48,7 @@ book: _build/html/index.html ## Run every chapter that changed and build the sit
 # as an author or nbval would run it; what ran goes to the stage, so no tracked file changes. Which ones are due is
 # written down, and one process runs them: it imports once what all of them import.
 $(RAN): $(STAGE)/%: % $(READY) tools/execute_notebooks.py tools/kernel_pool.py book/data/claims.yml \
-    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/visualization/static/* aiayn/weights/*/* book/runs/*) | stage
+    $(wildcard aiayn/*.py aiayn/*/*.py aiayn/*/*/*.py aiayn/synthetic/grammar/*.tsv aiayn/visualization/static/* aiayn/weights/*/* book/runs/*) | stage
 	@rm -f $@ && echo $< >> $(STAGE)/due
 
 # The stage is the book with the chapters that ran in place of the tracked ones; all else in it is a link.

@@ -11,9 +11,8 @@
 `Transformer("base")` is the paper's model. Everything comes from a chapter of the book,
 which explains it; the command `aiayn --help` does the same from a shell.
 
-From "Conclusion" (paper, section 7):
+Made by `make export` from "Conclusion" (paper, section 7):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/7-conclusion.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

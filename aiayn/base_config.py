@@ -1,8 +1,7 @@
 """Typed configurations in parts: fields that are checked, and JSON that reads back.
 
-From "Attention scores" (paper, section 3.2):
+Made by `make export` from "Attention scores" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports

@@ -1,8 +1,7 @@
 """The models that ship with the package; others of the synthetic corpus, trained once.
 
-From "The corpus":
+Made by `make export` from "The corpus":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell model-imports

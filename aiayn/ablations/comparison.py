@@ -1,8 +1,7 @@
 """Whether one row of a record is better than another, given the spread of its seeds.
 
-From "Ablations and statistics" (paper, section 6.2):
+Made by `make export` from "Ablations and statistics" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell comparison-imports
@@ -23,10 +22,7 @@ EQUIVALENCE_MARGIN = 0.5  # BLEU; two rows that are closer are nearly identical
 # The mean perplexity of base's last five validations must be lower by less than this
 # share than that of the five before.
 MAX_FALL, VALIDATIONS = 0.01, 5
-MIN_BLEU = {
-    "synthetic": 90.0,
-    "multi30k": 36.0,
-}  # BLEU that base must reach, by corpus
+MIN_BLEU = {"synthetic": 90.0, "multi30k": 36.0}  # that base must reach, by corpus
 
 
 def validity_check(record: dict[str, Any]) -> str:

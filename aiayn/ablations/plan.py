@@ -1,8 +1,7 @@
 """How each row of a sweep is trained, and what is left to train.
 
-From "Ablations and statistics" (paper, section 6.2):
+Made by `make export` from "Ablations and statistics" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell plan-imports

@@ -1,8 +1,7 @@
 """The rows of Table 3 as configurations.
 
-From "Model variations" (paper, section 6.2):
+Made by `make export` from "Model variations" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/6-2-model-variations.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/6-2-model-variations.ipynb, cell imports

@@ -1,8 +1,7 @@
 """What each head does beyond what distance and part of speech explain.
 
-From "Attention visualizations":
+Made by `make export` from "Attention visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/8-attention-visualizations.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/8-attention-visualizations.ipynb, cell tasks-imports

@@ -1,8 +1,7 @@
 """Questions to attention heads, such as who finds the subject, and how often.
 
-From "Attention visualizations":
+Made by `make export` from "Attention visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/8-attention-visualizations.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/8-attention-visualizations.ipynb, cell heads-imports

@@ -1,8 +1,7 @@
 """What chapters import to check claims and to go on with a class.
 
-From "The exporter":
+Made by `make export` from "The exporter":
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

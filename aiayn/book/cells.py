@@ -1,8 +1,7 @@
 """Reads the exported cells of a chapter.
 
-From "The exporter":
+Made by `make export` from "The exporter":
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/01-exporter.ipynb, cell cells-imports

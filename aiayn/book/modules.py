@@ -1,8 +1,7 @@
 """Puts the text of a module together from its exported cells.
 
-From "The exporter":
+Made by `make export` from "The exporter":
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/01-exporter.ipynb, cell modules-imports
@@ -53,7 +52,7 @@ def blank_lines(before: str, after: str) -> int:
 
 
 # book/3-workshop/01-exporter.ipynb, cell opening
-GENERATED = "Generated from a chapter of the book: edit that, then run `make export`."
+GENERATED = "Made by `make export` from"
 DESCRIPTION = Path("book", "data", "package.toml")
 
 
@@ -125,7 +124,7 @@ def module_source(root: Path, module: list[ExportedCell]) -> str:
     names = public_names(module) if module[0].module.endswith("__init__") else []
     about, module = split_docstring(module)
     about = about or module_sentence(root, module)
-    text = f'"""{about}\n\nFrom {chapter}:\n{address}\n{GENERATED}\n"""\n'
+    text = f'"""{about}\n\n{GENERATED} {chapter}:\n{address}\n"""\n'
     if names:
         text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
     for exported in module:

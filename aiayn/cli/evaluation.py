@@ -1,8 +1,7 @@
 """Scores a run on a test set, and writes the record of it.
 
-From "Launch" (paper, section 6.1):
+Made by `make export` from "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/5-launch/1-launch.ipynb, cell evaluation-imports

@@ -1,8 +1,7 @@
 """Starts the workers of a training run, watches them and restarts them.
 
-From "Launch" (paper, section 6.1):
+Made by `make export` from "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/5-launch/1-launch.ipynb, cell launch-imports
@@ -101,9 +100,8 @@ def rendezvous_id(out: Path) -> str:
 # book/5-launch/1-launch.ipynb, cell reason
 FAILURE = re.compile(r"rank +: (\d+) \(local_rank: \d+\)\s+exitcode +: (-?\d+) ")
 REFUSED = re.compile(r"failed \(exitcode: 2\) local_rank")  # before a restart
-EXIT_WORKER_LOST = (
-    75  # the exit code of a worker that misses another one: a restart may help
-)
+# The exit code of a worker that misses another one: a restart may help.
+EXIT_WORKER_LOST = 75
 
 
 def first_failure(output: str) -> tuple[int, str] | None:

@@ -1,8 +1,7 @@
 """What a layer and a training run cost.
 
-From "Why self-attention" (paper, section 4):
+Made by `make export` from "Why self-attention" (paper, section 4):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/4-why-self-attention.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

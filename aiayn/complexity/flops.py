@@ -1,8 +1,7 @@
 """FLOPs, time, energy and utilisation of a training run.
 
-From "Hardware and schedule" (paper, section 5.2):
+Made by `make export` from "Hardware and schedule" (paper, section 5.2):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-2-hardware-and-schedule.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/5-2-hardware-and-schedule.ipynb, cell imports

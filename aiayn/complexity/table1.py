@@ -1,8 +1,7 @@
 """Table 1 by measurement: operations, sequential steps and path lengths of each layer.
 
-From "Why self-attention" (paper, section 4):
+Made by `make export` from "Why self-attention" (paper, section 4):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/4-why-self-attention.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/4-why-self-attention.ipynb, cell imports
@@ -215,20 +214,18 @@ def sequential_operations(layer: Callable[[Tensor], object], x: Tensor) -> int:
 
 
 # book/1-paper/4-why-self-attention.ipynb, cell links
-def links(
-    step: Callable[[Tensor], Tensor], n: int, d: int = 4, seed: int = 0
-) -> Bool[Tensor, "outputs inputs"]:
+def links(step: Callable[[Tensor], Tensor], n: int) -> Bool[Tensor, "outputs inputs"]:
     """Which of `n` positions depend on which after one step, found by gradients.
 
     Parameters
     ----------
     step : callable
-        From (1, n, d) to (1, n, d): a layer, or several.
-    n, d, seed : int
-        Positions, their width, and the seed of the random point that is the input.
+        From (1, n, 4) to (1, n, 4): a layer, or several.
+    n : int
+        Positions.
     """
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(1, n, d, generator=generator).requires_grad_()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1, n, 4, generator=generator).requires_grad_()
     gradients = [
         torch.autograd.grad(output.sum(), x, retain_graph=True)[0]
         for output in step(x)[0]

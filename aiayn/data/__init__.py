@@ -1,8 +1,7 @@
 """Corpora, vocabularies and batches.
 
-From "Training data and batching" (paper, section 5.1):
+Made by `make export` from "Training data and batching" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,8 +1,7 @@
 """What happens to text before it is tokenized: nothing, or lower case.
 
-From "Low-resource training" (paper, section 5):
+Made by `make export` from "Low-resource training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/06-low-resource.ipynb, cell normalization

@@ -1,8 +1,7 @@
 """A tokenized corpus that is kept in the cache and mapped into memory.
 
-From "Tokenized data" (paper, section 5.1):
+Made by `make export` from "Tokenized data" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/03-tokenized-data.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/03-tokenized-data.ipynb, cell encoding-imports

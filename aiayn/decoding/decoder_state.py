@@ -1,8 +1,7 @@
 """The key-value caches of a fast decoder, shared by the beams of a sentence.
 
-From "Fast decoding" (paper, section 6.1):
+Made by `make export` from "Fast decoding" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/09-fast-decoding.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/09-fast-decoding.ipynb, cell beams-imports

@@ -1,8 +1,7 @@
 """A fast decoder for the Transformer, in which beams share what they have in common.
 
-From "Fast decoding" (paper, section 6.1):
+Made by `make export` from "Fast decoding" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/09-fast-decoding.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/09-fast-decoding.ipynb, cell imports

@@ -1,8 +1,7 @@
 """BLEU and chrF, with bootstrap confidence intervals.
 
-From "Beam search and BLEU" (paper, section 6.1):
+Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell bleu-imports

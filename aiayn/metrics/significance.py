@@ -1,8 +1,7 @@
 """What a few noisy runs can tell: differences, intervals, and what they decide.
 
-From "Ablations and statistics" (paper, section 6.2):
+Made by `make export` from "Ablations and statistics" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell evidence-imports

@@ -1,8 +1,7 @@
 """Two whole models on a page each: the paper's, and one of today.
 
-From "Since 2017" (paper, section 7):
+Made by `make export` from "Since 2017" (paper, section 7):
 https://github.com/OWNER/aiayn/blob/main/book/2-since-2017/1-since-2017.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/2-since-2017/1-since-2017.ipynb, cell minimal-front

@@ -1,8 +1,7 @@
 """The whole model of the paper in plain PyTorch, with training and greedy decoding.
 
-From "The Transformer on one page" (paper, section 3):
+Made by `make export` from "The Transformer on one page" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/0-start/1-one-page.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/0-start/1-one-page.ipynb, cell imports

@@ -1,8 +1,7 @@
 """Dropout that is fast on a CPU.
 
-From "Regularization" (paper, section 5.4):
+Made by `make export` from "Regularization" (paper, section 5.4):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/5-4-regularization.ipynb, cell dropout

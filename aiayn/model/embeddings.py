@@ -1,8 +1,7 @@
 """Token embeddings that share one matrix with the output projection.
 
-From "Embeddings and softmax" (paper, section 3.4):
+Made by `make export` from "Embeddings and softmax" (paper, section 3.4):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-4-embeddings-and-softmax.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-4-embeddings-and-softmax.ipynb, cell embeddings

@@ -1,8 +1,7 @@
 """The position-wise feed-forward network.
 
-From "Position-wise feed-forward networks" (paper, section 3.3):
+Made by `make export` from "Position-wise feed-forward networks" (paper, section 3.3):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-3-feed-forward.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-3-feed-forward.ipynb, cell feed-forward

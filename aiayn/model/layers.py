@@ -1,8 +1,7 @@
 """Encoder and decoder layers with their residual connections and layer norms.
 
-From "Encoder and decoder stacks" (paper, section 3.1):
+Made by `make export` from "Encoder and decoder stacks" (paper, section 3.1):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-1-encoder-and-decoder-stacks.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-1-encoder-and-decoder-stacks.ipynb, cell imports

@@ -1,8 +1,7 @@
 """Sinusoidal, learned and relative positions, and none.
 
-From "Positional encoding" (paper, section 3.5):
+Made by `make export` from "Positional encoding" (paper, section 3.5):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-5-positional-encoding.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-5-positional-encoding.ipynb, cell no-positions

@@ -1,8 +1,7 @@
 """Queries, keys and values of all heads from one matrix product.
 
-From "Attention" (paper, section 3.2):
+Made by `make export` from "Attention" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-2-attention.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-2-attention.ipynb, cell head-projections

@@ -1,8 +1,7 @@
 """Attention wrapped, to record its weights or to change what it computes.
 
-From "Attention scores" (paper, section 3.2):
+Made by `make export` from "Attention scores" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/10-attention-scores.ipynb, cell recording-imports

@@ -1,8 +1,7 @@
 """Additive and other scores in place of the scaled dot product.
 
-From "Attention scores" (paper, section 3.2):
+Made by `make export` from "Attention scores" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/10-attention-scores.ipynb, cell scores-imports

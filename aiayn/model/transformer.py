@@ -1,8 +1,7 @@
 """The Transformer, and its decoding one step at a time.
 
-From "Model architecture" (paper, section 3):
+Made by `make export` from "Model architecture" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/3-0-model-architecture.ipynb, cell imports

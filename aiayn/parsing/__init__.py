@@ -1,8 +1,7 @@
 """Constituency parsing with a Transformer, and its score.
 
-From "Trees and parsing" (paper, section 6.3):
+Made by `make export` from "Trees and parsing" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,8 +1,7 @@
 """A trained model as a constituency parser.
 
-From "Trees and parsing" (paper, section 6.3):
+Made by `make export` from "Trees and parsing" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell imports

@@ -1,8 +1,7 @@
 """Restricts the beam search to prefixes of well-formed trees.
 
-From "Trees and parsing" (paper, section 6.3):
+Made by `make export` from "Trees and parsing" (paper, section 6.3):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell well-formed-imports
@@ -36,10 +35,9 @@ class TreeVocabulary:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         pieces = vocabulary.pieces(list(range(len(vocabulary))))
-        tokens = {piece.removeprefix("▁"): token for token, piece in enumerate(pieces)}
         tokens = {
-            piece: token
-            for piece, token in tokens.items()
+            piece.removeprefix("▁"): token
+            for token, piece in enumerate(pieces)
             if LEFT in piece or RIGHT in piece
         }
         self.size = len(vocabulary)

@@ -1,8 +1,7 @@
 """The synthetic English-German corpus, made by two grammars.
 
-From "The corpus":
+Made by `make export` from "The corpus":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

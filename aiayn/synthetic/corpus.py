@@ -1,8 +1,7 @@
 """Sentence pairs with known alignments, trees and antecedents.
 
-From "The corpus":
+Made by `make export` from "The corpus":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell imports
@@ -87,7 +86,6 @@ class Draft:
     def __init__(self, clause: Clause) -> None:
         self.clause, self.notes = clause, Notes()
         tree = english.sentence(clause, self.notes)
-        assert not isinstance(tree, Word)
         self.words = finish_sentence(leaves(tree), "?" if clause.asks else ".")
         self.tree = (*tree, self.words[-1])
         self.text = detokenize(self.words)
@@ -140,9 +138,7 @@ def split_of(draft: Draft) -> str:
     held_out = any(
         zlib.crc32(words.encode()) % 16 == 0 for words in draft.notes.combinations
     )
-    nouns = [
-        word.text.lower() for word in draft.words if word.tag in ("NN", "NNS", "NNP")
-    ]
+    nouns = [word.text.lower() for word in draft.words if word.tag.startswith("NN")]
     if len(nouns) > len(set(nouns)):  # Jan helped Jan: one of them, or two?
         return ""
     if len(draft.words) > MAX_TRAIN_TOKENS:
@@ -157,16 +153,23 @@ def split_of(draft: Draft) -> str:
 
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell compose
-def compose(draw: Draw, long: bool) -> Clause:
-    """A meaning: a pronoun to resolve, a question, something said or something done."""
+def compose(draw: Draw, long: bool, span: int | None = None) -> Clause:
+    """A meaning: a pronoun to resolve, a question, something said or something done.
+
+    With a `span`, so many words stand between a verb and its particle or complement.
+    """
+    if span:
+        clause = dependency(draw, span)
+        if long:
+            join(draw, clause, 3.0)
+        return clause
     if not long and draw.chance(0.25):
         return pronoun_sentence(draw, draw.chance(0.5))
     kind = draw.random()
     if kind < 0.09:
         return question_clause(draw)
-    clause = (
-        reported_speech(draw) if kind < 0.17 else action(draw, 2.5 if long else 1.0)
-    )
+    said, rich = kind < 0.17, 2.5 if long else 1.0
+    clause = reported_speech(draw) if said else action(draw, rich)
     if not clause.content and draw.chance(0.9 if long else 0.16):
         join(draw, clause, 3.0 if long else 1.0)
     return clause
@@ -175,18 +178,7 @@ def compose(draw: Draw, long: bool) -> Clause:
 def pronoun_pair(draw: Draw) -> list[Draft]:
     """The two readings of one sentence."""
     seed = str(draw.random())
-    return [
-        Draft(pronoun_sentence(Draw(seed), means_second))
-        for means_second in (False, True)
-    ]
-
-
-def long_dependency(draw: Draw, span: int, long: bool) -> Clause:
-    """A sentence with `span` words between a verb and its particle or complement."""
-    clause = dependency(draw, span)
-    if long:
-        join(draw, clause, 3.0)
-    return clause
+    return [Draft(pronoun_sentence(Draw(seed), second)) for second in (False, True)]
 
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell draws
@@ -197,11 +189,7 @@ def generate_pairs(seed: int, split: str, span: int | None) -> Iterator[Pair]:
         if split == "pronouns":
             drafts = pronoun_pair(draw)
         else:
-            drafts = [
-                Draft(
-                    long_dependency(draw, span, long) if span else compose(draw, long)
-                )
-            ]
+            drafts = [Draft(compose(draw, long, span))]
         if all(split_of(draft) == split for draft in drafts):
             for draft in drafts:
                 yield draft.pair()

@@ -1,8 +1,7 @@
 """Saving, loading and averaging checkpoints.
 
-From "Checkpoints and resuming" (paper, section 5):
+Made by `make export` from "Checkpoints and resuming" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell checkpoint-imports

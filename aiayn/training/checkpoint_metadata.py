@@ -1,8 +1,7 @@
 """The metadata of a checkpoint: its model and its training, checked and typed.
 
-From "Checkpoints and resuming" (paper, section 5):
+Made by `make export` from "Checkpoints and resuming" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell description-imports

@@ -1,8 +1,7 @@
 """Loads the batches of coming steps while the current one is computed.
 
-From "Distributed training" (paper, section 5):
+Made by `make export` from "Distributed training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/05-distributed-training.ipynb, cell supply-imports
@@ -72,8 +71,6 @@ def prefetch(
     with ThreadPoolExecutor(1) as pool:
         pending = pool.submit(load, first)
         for step in range(first, last + 1):
-            global_batch, pending = (
-                pending.result(),
-                pool.submit(load, min(step + 1, last)),
-            )
+            global_batch = pending.result()
+            pending = pool.submit(load, min(step + 1, last))
             yield step, global_batch

@@ -1,8 +1,7 @@
 """Cross-entropy with label smoothing, and a form that saves memory on the projection.
 
-From "Regularization" (paper, section 5.4):
+Made by `make export` from "Regularization" (paper, section 5.4):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/5-4-regularization.ipynb, cell label-smoothed-loss

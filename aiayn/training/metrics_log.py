@@ -1,8 +1,7 @@
 """The log of losses and speeds, and early stopping.
 
-From "Checkpoints and resuming" (paper, section 5):
+Made by `make export` from "Checkpoints and resuming" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell metrics-imports
@@ -42,11 +41,11 @@ def tensorboard_writer(folder: Path) -> Any:
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-lines
-def is_number(value: Any, least: float = 0, whole: bool = False) -> bool:
-    """Whether what JSON gave is a finite number from `least` on; true is no number."""
+def is_number(value: Any, whole: bool = False) -> bool:
+    """Whether what JSON gave is a finite number from 0 on; true is no number."""
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
         return False
-    return least <= value <= sys.float_info.max
+    return 0 <= value <= sys.float_info.max
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 """Muon for the weight matrices of the layers, and Adam for everything else.
 
-From "Low-resource training" (paper, section 5):
+Made by `make export` from "Low-resource training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/06-low-resource.ipynb, cell muon-imports

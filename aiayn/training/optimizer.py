@@ -1,8 +1,7 @@
 """Adam, and the learning-rate schedule with its warm-up.
 
-From "Optimizer" (paper, section 5.3):
+Made by `make export` from "Optimizer" (paper, section 5.3):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-3-optimizer.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/5-3-optimizer.ipynb, cell make-optimizer

@@ -1,8 +1,7 @@
 """What happens once before the first step: the vocabulary and the tokenized data.
 
-From "Distributed training" (paper, section 5):
+Made by `make export` from "Distributed training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/05-distributed-training.ipynb, cell preparation-imports

@@ -1,8 +1,7 @@
 """The progress bar of a training run, and a line for each checkpoint.
 
-From "The training API" (paper, section 5):
+Made by `make export` from "The training API" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/13-training-api.ipynb, cell progress-imports

@@ -1,8 +1,7 @@
 """The folder of a training run, and what it holds after an interruption.
 
-From "Checkpoints and resuming" (paper, section 5):
+Made by `make export` from "Checkpoints and resuming" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run-imports
@@ -110,8 +109,14 @@ def check_folder(folder: Path, resume: bool = False) -> None:
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run-folder
-class RunFolder(contextlib.ExitStack):
-    """The folder of a run; until it is closed, nobody else can train into it."""
+class Run(contextlib.ExitStack):
+    """A folder that a run leaves behind: `metrics.jsonl` and `checkpoints/`.
+
+    With `resume` it goes on with the run that is there, if there is one. `tensorboard`
+    and `writes` are as for `aiayn.training.metrics_log.Metrics`. Until it is closed,
+    as at the end of a `with` statement, nobody else can train into the folder. Errors
+    are `check_folder`'s.
+    """
 
     step, minutes = 0, 0.0  # how far the run is
     due = True  # whether the checkpoint from which it goes on was written at its time
@@ -138,16 +143,7 @@ class RunFolder(contextlib.ExitStack):
             self.close()
             raise
 
-
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run
-class Run(RunFolder):
-    """A folder that a run leaves behind: `metrics.jsonl` and `checkpoints/`.
-
-    With `resume` it goes on with the run that is there, if there is one. `tensorboard`
-    and `writes` are as for `aiayn.training.metrics_log.Metrics`. It is to be used in a
-    `with` statement. Errors are `check_folder`'s.
-    """
-
+    # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run
     def begin(
         self,
         model: EncoderDecoder,

@@ -1,8 +1,7 @@
 """One training step with mixed precision, and the validation loss.
 
-From "Training" (paper, section 5):
+Made by `make export` from "Training" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-0-training.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/5-0-training.ipynb, cell step-imports
@@ -159,10 +158,8 @@ def validation_loss(
     Workers share the batches; `dtype` is what the training multiplies in.
     """
     model.eval()
-    own_batches, mixed = (
-        batches[workers.rank :: workers.world_size],
-        dtype != torch.float32,
-    )
+    own_batches = batches[workers.rank :: workers.world_size]
+    mixed = dtype != torch.float32
     with torch.autocast(workers.device.type, dtype, enabled=mixed):
         losses = [batch_loss(model, batch, 0.0)[1] for batch in own_batches]
     counts = sum((batch.labels != PAD_ID).sum() for batch in own_batches)

@@ -1,8 +1,7 @@
 """Trains a translator on given sentence pairs; saves and loads models.
 
-From "The training API" (paper, section 5):
+Made by `make export` from "The training API" (paper, section 5):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/13-training-api.ipynb, cell imports

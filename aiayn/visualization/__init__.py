@@ -1,8 +1,7 @@
 """Pictures of attention, in a notebook or on a page.
 
-From "Visualizations":
+Made by `make export` from "Visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

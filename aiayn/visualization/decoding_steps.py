@@ -1,8 +1,7 @@
 """Greedy decoding step by step, one pass through the decoder for each token.
 
-From "Visualizations":
+Made by `make export` from "Visualizations":
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/12-visualizations.ipynb, cell film-imports

@@ -267,11 +267,12 @@ def test_the_wheel_brings_the_package_its_types_and_the_results_that_chapters_re
         if path.is_file()
     }
     assert len(models) == 12  # of each of three: weights, settings, vocabulary, card
-    scripts = {
-        path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob("static/*")
-    }
-    assert scripts
-    assert names == modules | results | models | scripts | {"aiayn/py.typed"}
+    scripts, tables = (
+        {path.relative_to(ROOT).as_posix() for path in (ROOT / "aiayn").rglob(pattern)}
+        for pattern in ("static/*", "*.tsv")
+    )
+    assert scripts and tables
+    assert names == modules | results | models | scripts | tables | {"aiayn/py.typed"}
 
 
 # One of each sort, of those that do not train for long; nightly, all.

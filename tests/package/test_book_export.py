@@ -118,9 +118,8 @@ def test_a_module_says_where_it_comes_from(root: Path, write: Write) -> None:
     assert export_book(root) == ["aiayn/greeting.py"]
     assert (root / "aiayn" / "greeting.py").read_text() == (
         '"""What greeting is for.\n\n'
-        'From "A greeting" (paper, section 3.2):\n'
+        'Made by `make export` from "A greeting" (paper, section 3.2):\n'
         "https://example.org/hello/blob/main/book/01-greeting.ipynb\n"
-        "Generated from a chapter of the book: edit that, then run `make export`.\n"
         '"""\n\n\n'
         f"# book/01-greeting.ipynb, cell greet\n{GREET}\n"
     )
@@ -136,7 +135,7 @@ def test_a_module_may_say_what_it_is_for(root: Path, write: Write) -> None:
     text = (root / "aiayn" / "greeting.py").read_text()
     about = str(ast.get_docstring(ast.parse(text)))
     assert about.startswith(
-        'Greets people.\n\n    greet("Ada")\n\nThat is all.\n\nFrom "A greeting" (p'
+        'Greets people.\n\n    greet("Ada")\n\nThat is all.\n\nMade by `make export` f'
     )
     assert text.count("Greets people") == 1
     assert f"# book/01-greeting.ipynb, cell greet\n{GREET}\n" in text

@@ -145,8 +145,8 @@ def declined(noun: Noun) -> dict[str, set[Reading]]:
     table: dict[str, set[Reading]] = {}
     for case, form in zip(CASES, singular, strict=True):
         table.setdefault(form, set()).add((case, noun.gender))
-    if noun.plurals:
-        plural = noun.plurals[1]
+    if noun.plural:
+        plural = noun.german_plural
         for case in CASES:
             form = plural + "n" * (case == "dat" and not plural.endswith(("n", "s")))
             table.setdefault(form, set()).add((case, "p"))

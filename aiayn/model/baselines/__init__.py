@@ -1,8 +1,7 @@
 """The models that the paper compares itself with.
 
-From "Attention scores" (paper, section 3.2):
+Made by `make export` from "Attention scores" (paper, section 3.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 __all__ = [

@@ -1,8 +1,7 @@
 """A convolutional encoder-decoder, after ConvS2S.
 
-From "Background" (paper, section 2):
+Made by `make export` from "Background" (paper, section 2):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/2-background.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/2-background.ipynb, cell model-imports

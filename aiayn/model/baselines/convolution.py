@@ -1,8 +1,7 @@
 """Dilated, causal, separable and gated convolutions over sequences.
 
-From "Background" (paper, section 2):
+Made by `make export` from "Background" (paper, section 2):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/2-background.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/2-background.ipynb, cell imports

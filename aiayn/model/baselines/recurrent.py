@@ -1,8 +1,7 @@
 """Recurrent encoder-decoders: without attention, with Bahdanau's, and with Luong's.
 
-From "Introduction" (paper, section 1):
+Made by `make export` from "Introduction" (paper, section 1):
 https://github.com/OWNER/aiayn/blob/main/book/1-paper/1-introduction.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/1-paper/1-introduction.ipynb, cell imports

@@ -1,8 +1,7 @@
 """Adverbials of place, time and manner.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell adverbials-imports
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
-from aiayn.synthetic.grammar.lexicon import NOUNS, select
+from aiayn.synthetic.grammar.lexicon import NOUNS, grouped, read_table, select
 from aiayn.synthetic.grammar.meaning import Adverb, Preposition
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell draw
@@ -44,79 +43,38 @@ class Draw:
         return items[-1]
 
 
+# book/4-synthetic-corpus/3-sentences.ipynb, cell weights
+def read_weight(table: str, choice: str, weight: str) -> tuple[str, tuple[str, float]]:
+    """A row of the file, with the table to which it belongs."""
+    return table, (choice, float(weight))
+
+
+WEIGHTS = {
+    table: dict(choices)
+    for table, choices in grouped(read_table("weights.tsv", read_weight)).items()
+}
+
+
 # book/4-synthetic-corpus/3-sentences.ipynb, cell adverbs
-def adverb(entry: str) -> Adverb:
-    """Read `next/JJ week/NN = nächste Woche`."""
-    english, german = entry.split(" = ")
+def read_adverb(group: str, english: str, german: str) -> tuple[str, Adverb]:
+    """A row of the table, such as next/JJ week/NN and nächste Woche, with its group."""
     words = (word.split("/") for word in english.split())
-    return Adverb(tuple((text, tag) for text, tag in words), tuple(german.split()))
+    return group, Adverb(tuple((text, tag) for text, tag in words), (*german.split(),))
 
 
-def adverbs(table: str) -> tuple[Adverb, ...]:
-    """Several, one in a line."""
-    return tuple(adverb(line) for line in table.strip().splitlines())
-
-
-PAST = adverbs("""
-    yesterday/NN = gestern
-    last/JJ week/NN = letzte Woche
-    last/JJ month/NN = letzten Monat
-    last/JJ year/NN = letztes Jahr
-""")
-FUTURE = adverbs("""
-    tomorrow/NN = morgen
-    soon/RB = bald
-    next/JJ week/NN = nächste Woche
-    next/JJ year/NN = nächstes Jahr
-""")
-SOON = FUTURE[1]
-PARTS = adverbs("""
-    in/IN the/DT morning/NN = am Morgen
-    in/IN the/DT evening/NN = am Abend
-    at/IN night/NN = nachts
-""")
+ADVERBS = grouped(read_table("adverbs.tsv", read_adverb))
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell times
-DAYS = {
-    "Monday": "Montag",
-    "Tuesday": "Dienstag",
-    "Wednesday": "Mittwoch",
-    "Thursday": "Donnerstag",
-    "Friday": "Freitag",
-    "Saturday": "Samstag",
-    "Sunday": "Sonntag",
+PAST, PRESENT, FUTURE = ADVERBS["past"], ADVERBS["present"], ADVERBS["future"]
+HABIT, OFTEN, MANNER = ADVERBS["habit"], ADVERBS["often"], ADVERBS["manner"]
+SOON = FUTURE[1]
+(ALREADY,) = ADVERBS["already"]
+TIMES = {
+    "past": PAST + ADVERBS["day"] + ADVERBS["part"],
+    "present": PRESENT,
+    "future": FUTURE + ADVERBS["day"],
 }
-ON_DAY = tuple(
-    adverb(f"on/IN {english}/NNP = am {german}") for english, german in DAYS.items()
-)
-PRESENT = adverbs("""
-    today/NN = heute
-    now/RB = jetzt
-    this/DT morning/NN = heute Morgen
-""")
-HABIT = adverbs("""
-    every/DT day/NN = jeden Tag
-    every/DT morning/NN = jeden Morgen
-    every/DT week/NN = jede Woche
-    every/DT year/NN = jedes Jahr
-""")
-TIMES = {"past": PAST + ON_DAY + PARTS, "present": PRESENT, "future": FUTURE + ON_DAY}
-OFTEN = adverbs("""
-    often/RB = oft
-    always/RB = immer
-    sometimes/RB = manchmal
-    never/RB = nie
-    rarely/RB = selten
-""")
-ALREADY = adverb("already/RB = schon")
-MANNER = adverbs("""
-    quietly/RB = leise
-    slowly/RB = langsam
-    quickly/RB = schnell
-    carefully/RB = vorsichtig
-    secretly/RB = heimlich
-""")
 # what can be done quietly, slowly, quickly, carefully or secretly
 MANNERED = set(
     """eat read write carry wash clean repair draw open close cook bake push pull walk
@@ -125,50 +83,32 @@ MANNERED = set(
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell prepositions
-def prepositions(table: str) -> tuple[Preposition, ...]:
-    """Read `in front of = vor dat`, one in a line."""
-    sides = (line.strip().split(" = ") for line in table.strip().splitlines())
-    return tuple(Preposition(english, *german.split()) for english, german in sides)
-
-
 # nine German prepositions take the dative for rest and the accusative for motion; six
 # of them are here
-IN, ON, UNDER, BEHIND, NEXT_TO, IN_FRONT_OF = prepositions("""
-    in = in dat
-    on = auf dat
-    under = unter dat
-    behind = hinter dat
-    next to = neben dat
-    in front of = vor dat
-""")
-INTO, ONTO, PUT_ON, PUT_UNDER = prepositions("""
-    into = in acc
-    onto = auf acc
-    on = auf acc
-    under = unter acc
-""")
-TO, TO_CITY, OUT_OF, THROUGH, WITH, WITHOUT, BECAUSE_OF, DURING = prepositions("""
-    to = zu dat
-    to = nach dat
-    out of = aus dat
-    through = durch acc
-    with = mit dat
-    without = ohne acc
-    because of = wegen gen
-    during = während gen
-""")
+IN = Preposition("in", "in", "dat")
+ON = Preposition("on", "auf", "dat")
+UNDER = Preposition("under", "unter", "dat")
+BEHIND = Preposition("behind", "hinter", "dat")
+NEXT_TO = Preposition("next to", "neben", "dat")
+IN_FRONT_OF = Preposition("in front of", "vor", "dat")
+INTO = Preposition("into", "in", "acc")
+ONTO = Preposition("onto", "auf", "acc")
+PUT_ON = Preposition("on", "auf", "acc")
+PUT_UNDER = Preposition("under", "unter", "acc")
+TO = Preposition("to", "zu", "dat")
+TO_CITY = Preposition("to", "nach", "dat")
+OUT_OF = Preposition("out of", "aus", "dat")
+THROUGH = Preposition("through", "durch", "acc")
+WITH = Preposition("with", "mit", "dat")
+WITHOUT = Preposition("without", "ohne", "acc")
+BECAUSE_OF = Preposition("because of", "wegen", "gen")
+DURING = Preposition("during", "während", "gen")
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell places
-FIELD, STATION, RIVER = prepositions("""
-    in = auf dat
-    at = an dat
-    by = an dat
-""")
-MARKET, BEACH = prepositions("""
-    at = auf dat
-    on = an dat
-""")
+FIELD, STATION = Preposition("in", "auf", "dat"), Preposition("at", "an", "dat")
+RIVER, BEACH = Preposition("by", "an", "dat"), Preposition("on", "an", "dat")
+MARKET = Preposition("at", "auf", "dat")
 # where German does not say in as one does of a room
 AT_SPOT = {
     **dict.fromkeys(select("street bridge island"), ON),

@@ -1,8 +1,7 @@
 """Manner, company, reason and negation of an event.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell circumstances-imports
@@ -70,13 +69,9 @@ def may_be_negated(clause: Clause) -> bool:
     mannered = clause.manner and not isinstance(clause.manner, Place)
     if mannered or clause.time in (*adverbials.HABIT, adverbials.SOON):
         return False
-    phrases = (clause.place, clause.manner)
-    around = [phrase.thing for phrase in phrases if isinstance(phrase, Place)]
-    things = (clause.subject, clause.object, clause.recipient, *around)
     return not any(
         thing.determiner in QUANTIFIED or thing.count or thing.relative
-        for thing in things
-        if thing
+        for thing in clause.things()
     )
 
 

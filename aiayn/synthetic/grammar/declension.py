@@ -1,8 +1,7 @@
 """German endings, articles and pronouns, by case and gender.
 
-From "Two grammars":
+Made by `make export` from "Two grammars":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell declension-imports
@@ -11,48 +10,28 @@ from aiayn.synthetic.grammar.meaning import Thing, pronoun_of
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell endings
 CASES = ("nom", "acc", "dat", "gen")
 GENDERS = "mfnp"
-# Each row: masculine, feminine, neuter, plural.
-ARTICLE = {
-    "nom": "der die das die",
-    "acc": "den die das die",
-    "dat": "dem der dem den",
-    "gen": "des der des der",
-}
-STRONG = {
-    "nom": "er e es e",
-    "acc": "en e es e",
-    "dat": "em er em en",
-    "gen": "es er es er",
-}
-MIXED = {
-    "nom": "- e - e",
-    "acc": "en e - e",
-    "dat": "em er em en",
-    "gen": "es er es er",
-}
-ADJECTIVE_WEAK = {
-    "nom": "e e e en",
-    "acc": "en e e en",
-    "dat": "en en en en",
-    "gen": "en en en en",
-}
-ADJECTIVE_MIXED = {
-    "nom": "er e es en",
-    "acc": "en e es en",
-    "dat": "en en en en",
-    "gen": "en en en en",
-}
-ADJECTIVE_STRONG = {
-    "nom": "er e es e",
-    "acc": "en e es e",
-    "dat": "em er em en",
-    "gen": "en er en er",
-}
 
 
-def ending(table: dict[str, str], case: str, gender: str) -> str:
+Endings = dict[str, list[str]]  # by case
+
+
+def by_case(table: str) -> Endings:
+    """Four rows, one a case; in each masculine, feminine, neuter and plural."""
+    rows = (row.split() for row in table.split(","))
+    return dict(zip(CASES, rows, strict=True))
+
+
+ARTICLE = by_case("der die das die, den die das die, dem der dem den, des der des der")
+STRONG = by_case("er e es e, en e es e, em er em en, es er es er")
+MIXED = by_case("- e - e, en e - e, em er em en, es er es er")
+ADJECTIVE_WEAK = by_case("e e e en, en e e en, en en en en, en en en en")
+ADJECTIVE_MIXED = by_case("er e es en, en e es en, en en en en, en en en en")
+ADJECTIVE_STRONG = by_case("er e es e, en e es e, em er em en, en er en er")
+
+
+def ending(table: Endings, case: str, gender: str) -> str:
     """The cell of a table for a case, and m, f, n, or p for plural."""
-    return table[case].split()[GENDERS.index(gender)].strip("-")
+    return table[case][GENDERS.index(gender)].strip("-")
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell determiners
@@ -67,19 +46,13 @@ PRONOUNS = {  # nominative, accusative, dative
     "n": ("es", "es", "ihm"),
 }
 RELATIVE_DATIVE_PLURAL = "denen"
-NUMBERS = {
-    "two": "zwei",
-    "three": "drei",
-    "four": "vier",
-    "five": "fünf",
-    "six": "sechs",
-    "seven": "sieben",
-    "eight": "acht",
-    "nine": "neun",
-    "ten": "zehn",
-    "eleven": "elf",
-    "twelve": "zwölf",
-}
+NUMBERS = dict(
+    zip(
+        "two three four five six seven eight nine ten eleven twelve".split(),
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
+        strict=True,
+    )
+)
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell determiner
@@ -88,7 +61,7 @@ def gender_of(thing: Thing) -> str:
     return "p" if thing.many else thing.german_gender
 
 
-def determiner(thing: Thing, case: str, negated: bool) -> tuple[str, dict[str, str]]:
+def determiner(thing: Thing, case: str, negated: bool) -> tuple[str, Endings]:
     """The determiner's form, and the table of the adjective endings that go with it."""
     gender, owner = gender_of(thing), thing.owner
     if owner and owner.name:

@@ -1,8 +1,7 @@
 """English sentences from a meaning, with their trees.
 
-From "Two grammars":
+Made by `make export` from "Two grammars":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-imports
@@ -17,30 +16,19 @@ from aiayn.synthetic.grammar.meaning import (
     Word,
     pronoun_of,
 )
-from aiayn.synthetic.grammar.verbs import BE, HAVE, MODALS, WILL, Verb
+from aiayn.synthetic.grammar.verbs import BE, DO, HAVE, MODALS, WILL
 
-Tree = Word | tuple[Any, ...]  # a word, or a label and its parts
-
-
-# book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-pronouns
-PRONOUNS = {
-    "I": ("I", "me", "my"),
-    "we": ("we", "us", "our"),
-    "he": ("he", "him", "his"),
-    "she": ("she", "her", "her"),
-    "it": ("it", "it", "its"),
-    "they": ("they", "them", "their"),
-}
+Phrase = tuple[Any, ...]  # a label and its parts, words and other phrases
+Tree = Word | Phrase
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-noun-phrase
-def noun_phrase(thing: Thing, notes: Notes, role: int = 0) -> Tree:
+def noun_phrase(thing: Thing, notes: Notes, role: int = 0) -> Phrase:
     """A noun phrase; `role` is 0 for a subject, 1 for an object, 2 for an owner."""
     if thing.members:
         first, second = (noun_phrase(member, notes, role) for member in thing.members)
-        notes.heads[id(thing)] = [
-            word for part in thing.members for word in notes.heads[id(part)]
-        ]
+        one, other = (notes.heads[id(member)] for member in thing.members)
+        notes.heads[id(thing)] = one + other
         return ("NP", first, Word("and", "CC", ((thing, "and"),)), second)
     if thing.pronoun:
         word = pronoun(thing, notes, role)
@@ -58,11 +46,22 @@ def noun_phrase(thing: Thing, notes: Notes, role: int = 0) -> Tree:
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-pronoun
+PRONOUNS = {
+    "I": ("I", "me", "my"),
+    "we": ("we", "us", "our"),
+    "he": ("he", "him", "his"),
+    "she": ("she", "her", "her"),
+    "it": ("it", "it", "its"),
+    "they": ("they", "them", "their"),
+}
+
+
 def pronoun(thing: Thing, notes: Notes, role: int) -> Word:
     """A personal, possessive, relative or question pronoun."""
+    kind = thing.antecedent.kind if thing.antecedent else "person"
     if thing.pronoun == "personal":
         text, tag = PRONOUNS[pronoun_of(thing)][role], "PRP$" if role == 2 else "PRP"
-    elif thing.pronoun == "relative" and not is_person(thing):
+    elif thing.pronoun == "relative" and kind not in ("person", "infant"):
         text, tag = "which", "WDT"
     elif thing.pronoun == "what":
         text, tag = "what", "WP"
@@ -75,13 +74,8 @@ def pronoun(thing: Thing, notes: Notes, role: int) -> Word:
     return word
 
 
-def is_person(pronoun: Thing) -> bool:
-    """Whether a relative pronoun is who rather than which."""
-    return bool(pronoun.antecedent and pronoun.antecedent.kind in ("person", "infant"))
-
-
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-plain
-def plain_noun_phrase(thing: Thing, notes: Notes) -> Tree:
+def plain_noun_phrase(thing: Thing, notes: Notes) -> Phrase:
     """Determiner, number, adjectives and noun."""
     assert thing.noun
     text, tag = thing.noun.english(thing.plural), "NNS" if thing.plural else "NN"
@@ -106,12 +100,10 @@ def determiner(thing: Thing, head: Word, following: str, notes: Notes) -> list[T
         word = notes.heads[id(thing.owner)][0]
         notes.relations.append(("owner", head, word))
         ending = "'" if thing.owner.plural and word.text.endswith("s") else "'s"
-        return [("NP", *branches(owner), Word(ending, "POS", ((thing, "determiner"),)))]
+        return [("NP", *owner[1:], Word(ending, "POS", ((thing, "determiner"),)))]
     elif thing.determiner:
-        forms = {
-            "this": "these" if thing.plural else "this",
-            "a": "an" if following[0] in "aeiou" else "a",
-        }
+        article = "an" if following[0] in "aeiou" else "a"
+        forms = {"a": article, "this": "these" if thing.plural else "this"}
         tag = "PRP$" if thing.determiner in ("my", "our") else "DT"
         text = forms.get(thing.determiner, thing.determiner)
         word = Word(text, tag, ((thing, "determiner"),))
@@ -121,19 +113,13 @@ def determiner(thing: Thing, head: Word, following: str, notes: Notes) -> list[T
     return [word]
 
 
-def branches(tree: Tree) -> tuple[Tree, ...]:
-    """The parts of a tree, without its label."""
-    return () if isinstance(tree, Word) else tree[1:]
-
-
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-phrases
-def prepositional_phrase(place: Place, notes: Notes) -> Tree:
+def prepositional_phrase(place: Place, notes: Notes) -> Phrase:
     """Preposition and noun phrase; all words of in front of are the one German vor."""
     atoms = ((place, "preposition"),)
     words = [Word(text, "IN", atoms) for text in place.preposition.english.split()]
     phrase = noun_phrase(place.thing, notes, 1)
-    heads = notes.heads[id(place.thing)]
-    notes.relations.extend(("preposition", words[-1], head) for head in heads)
+    notes.relate("preposition", words[-1], place.thing)
     return ("PP", *words, phrase)
 
 
@@ -141,63 +127,50 @@ def adverbial(adverb: Adverb | Place, clause: Clause, slot: str, notes: Notes) -
     """Where, how or when."""
     if isinstance(adverb, Place):
         return prepositional_phrase(adverb, notes)
-    extra = len(adverb.english) - len(adverb.german)
+    extra = max(len(adverb.english) - len(adverb.german), 0)
     words = [
-        Word(text, tag, ((clause, f"{slot}{max(k - max(extra, 0), 0)}"),))
+        Word(text, tag, ((clause, f"{slot}{max(k - extra, 0)}"),))
         for k, (text, tag) in enumerate(adverb.english)
     ]
     label = {"IN": "PP", "RB": "ADVP"}.get(words[0].tag, "NP")
     return ("PP", words[0], ("NP", *words[1:])) if label == "PP" else (label, *words)
 
 
-def relative_clause(clause: Clause, notes: Notes) -> Tree:
+def relative_clause(clause: Clause, notes: Notes) -> Phrase:
     """A relative pronoun, then the clause without what the pronoun stands for."""
     missing = clause.subject if clause.subject.pronoun == "relative" else clause.object
     assert missing
     pronoun = noun_phrase(missing, notes, int(missing is clause.object))
-    parts: list[Tree] = []
-    if missing is not clause.subject:
-        parts.append(noun_phrase(clause.subject, notes))
-    return ("SBAR", pronoun, ("S", *parts, verb_phrase(clause, notes, missing)))
+    others = () if missing is clause.subject else (noun_phrase(clause.subject, notes),)
+    return ("SBAR", pronoun, ("S", *others, verb_phrase(clause, notes, missing)))
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-verbs
 def verb_words(clause: Clause) -> list[Word]:
     """The finite verb first, then what depends on it, the full verb last."""
     verb, subject = clause.verb, clause.subject
-    person, plural = subject.person, subject.many
-    third, past = person == 3 and not plural, clause.tense in ("past", "pluperfect")
-    own, auxiliary = ((clause, "verb"),), ((clause, "auxiliary"),)
-
-    def finite(
-        of: Verb, atoms: tuple[tuple[object, str], ...], modal: bool = False
-    ) -> list[Word]:
-        form = of.english_finite(person, plural, past)
-        if of is BE and past:
-            form = "were" if plural else "was"
-        elif of is BE:
-            form = "are" if plural else "am" if person == 1 else "is"
-        tag = "MD" if modal else "VBD" if past else "VBZ" if third else "VBP"
-        first, _, rest = form.partition("_")
-        words = [Word(first, "VBD" if first in ("had", "wanted") else tag, atoms)]
-        return [*words, Word(rest, "TO", atoms)] if rest else words
-
+    third = subject.person == 3 and not subject.many
+    past = clause.tense in ("past", "pluperfect")
     base, _, _, participle, ing = verb.english
+    full = [(base, "VB", "verb")]
     if clause.modal:
-        atoms = ((clause, "modal"),)
-        words = finite(MODALS[clause.modal], atoms, modal=clause.modal != "want")
-        return [*words, Word(base, "VB", own)]
-    if clause.tense == "future":
-        return [*finite(WILL, auxiliary, True), Word(base, "VB", own)]
-    if clause.tense in ("perfect", "pluperfect"):
-        return [*finite(HAVE, auxiliary), Word(participle, "VBN", own)]
-    if clause.progressive:
-        return [*finite(BE, own), Word(ing, "VBG", own)]
-    if verb is not BE and (clause.negated or clause.asks not in ("", "who")):
-        did, tag = ("does", "VBZ") if third else ("do", "VBP")
-        did, tag = ("did", "VBD") if past else (did, tag)
-        return [Word(did, tag, own), Word(base, "VB", own)]
-    return finite(verb, own)
+        helper, role = MODALS[clause.modal], "modal"
+    elif clause.tense == "future":
+        helper, role = WILL, "auxiliary"
+    elif clause.tense in ("perfect", "pluperfect"):
+        helper, role, full = HAVE, "auxiliary", [(participle, "VBN", "verb")]
+    elif clause.progressive:
+        helper, role, full = BE, "verb", [(ing, "VBG", "verb")]
+    elif verb is not BE and (clause.negated or clause.asks not in ("", "who")):
+        helper, role = DO, "verb"
+    else:
+        helper, role, full = verb, "verb", []
+    form = helper.english_finite(subject.person, subject.many, past)
+    finite, _, to = form.partition("_")
+    modal = helper.english[-1] == "-" and not to  # no -ing form: can, but not want to
+    tag = "MD" if modal else "VBD" if past else "VBZ" if third else "VBP"
+    words = [(finite, tag, role), *([(to, "TO", role)] if to else []), *full]
+    return [Word(text, tag, ((clause, role),)) for text, tag, role in words]
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-verb-phrase
@@ -206,27 +179,24 @@ def verb_phrase(
     notes: Notes,
     missing: Thing | None = None,
     inverted: list[Word] | None = None,
-) -> Tree:
+) -> Phrase:
     """The verb with what follows; `missing` and `inverted` words stand further left."""
-    words = verb_words(clause) if inverted is None else inverted
+    words = inverted or verb_words(clause)
     head, verb, parts = words[-1], clause.verb, list[Tree]()
-    subject_heads = notes.heads[id(clause.subject)]
-    notes.relations.extend(("subject", head, word) for word in subject_heads)
-    objects = ((clause.recipient, "indirect object"), (clause.object, "object"))
-    for thing, label in objects:
-        if thing and thing is not missing:
-            phrase = noun_phrase(thing, notes, 1)
-            if verb.preposition and label == "object":
-                word = Word(verb.preposition, "IN", ((clause, "verb"),))
-                phrase = ("PP", word, phrase)
-            parts.append(phrase)
-        if thing:
-            heads = notes.heads[id(thing)]
-            notes.relations.extend((label, head, word) for word in heads)
-    if clause.object and clause.object.noun:
-        notes.combinations.append(f"{verb.english[0]} {clause.object.noun.singular}")
-    if missing and verb.preposition and missing is clause.object:
-        parts.append(("PP", Word(verb.preposition, "IN", ((clause, "verb"),))))
+    notes.relate("subject", head, clause.subject)
+    if clause.recipient:
+        parts.append(noun_phrase(clause.recipient, notes, 1))
+        notes.relate("indirect object", head, clause.recipient)
+    if clause.object:
+        absent = clause.object is missing
+        phrase = [] if absent else [noun_phrase(clause.object, notes, 1)]
+        if verb.preposition:
+            word = Word(verb.preposition, "IN", ((clause, "verb"),))
+            phrase = [("PP", word, *phrase)]
+        parts += phrase
+        notes.relate("object", head, clause.object)
+        if noun := clause.object.noun:
+            notes.combinations.append(f"{verb.english[0]} {noun.singular}")
     if verb.particle:
         parts.append(("PRT", word := Word(verb.particle, "RP", ((clause, "verb"),))))
         notes.relations.append(("particle", head, word))
@@ -247,77 +217,70 @@ def verb_phrase(
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell nest
 def nested_verb_phrase(
     clause: Clause, words: list[Word], parts: list[Tree], inverted: bool
-) -> Tree:
+) -> Phrase:
     """Each auxiliary opens a VP around the next; not and often come after the first."""
-    tree: Tree = ("VP", words[-1], *parts)
     middle = [Word("not", "RB", ((clause, "not"),))] if clause.negated else []
     if clause.often:
         middle.append(Word(clause.often.english[0][0], "RB", ((clause, "often0"),)))
-    if len(words) == 1 and not inverted:
-        if clause.verb is BE:  # is not, but often eats
-            return ("VP", words[0], *middle, *parts)
-        return ("VP", *[("ADVP", word) for word in middle], words[-1], *parts)
-    rest = words[1:-1] if inverted else words[:-1]
+    inner = ("VP", words[-1], *parts)
+    if inverted and len(words) < 3:
+        return ("VP", *middle, *words[1:], *parts)
     if inverted:
-        if len(words) == 1:
-            return ("VP", *middle, *parts)
-        inner = (*rest, tree) if rest else branches(tree)
-        return ("VP", *middle, *inner)
-    # The one pair that English writes as one word.
-    if rest[0].text == "can" and clause.negated:
-        rest[0] = Word("cannot", "MD", rest[0].atoms + middle[0].atoms)
-        middle = middle[1:]
-    return ("VP", rest[0], *middle, *rest[1:], tree)
+        return ("VP", *middle, *words[1:-1], inner)
+    if len(words) == 1 and clause.verb is BE:  # is not, but often eats
+        return ("VP", words[0], *middle, *parts)
+    if len(words) == 1:
+        return ("VP", *[("ADVP", word) for word in middle], words[0], *parts)
+    first, *rest = words[:-1]
+    if first.text == "can" and clause.negated:  # the one pair written as one word
+        first = Word("cannot", "MD", first.atoms + middle.pop(0).atoms)
+    return ("VP", first, *middle, *rest, inner)
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-adjective
-def adjective_phrase(clause: Clause, head: Word, notes: Notes) -> Tree:
+def adjective_phrase(clause: Clause, head: Word, notes: Notes) -> Phrase:
     """What the subject is (very tired), or what the object is made (more difficult)."""
+    atoms = ((clause, "predicate"),)
     if clause.comparative:
         texts = clause.comparative.split()
         tags = ("RBR", "JJ") if len(texts) > 1 else ("JJR",)  # more difficult, easier
-        words = [
-            Word(text, tag, ((clause, "predicate"),))
-            for text, tag in zip(texts, tags, strict=True)
-        ]
-        notes.relations.append(("complement", head, words[-1]))
-        return ("ADJP", *words)
-    assert clause.predicate
-    words = [Word(clause.degree, "RB", ((clause, "degree"),))] if clause.degree else []
-    words.append(Word(clause.predicate.english, "JJ", ((clause, "predicate"),)))
+        words = [Word(text, tag, atoms) for text, tag in zip(texts, tags, strict=True)]
+    else:
+        assert clause.predicate
+        degree = [Word(clause.degree, "RB", ((clause, "degree"),))]
+        words = degree if clause.degree else []
+        words.append(Word(clause.predicate.english, "JJ", atoms))
     notes.relations.append(("complement", head, words[-1]))
     return ("ADJP", *words)
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-sentence
-def sentence(clause: Clause, notes: Notes) -> Tree:
+def sentence(clause: Clause, notes: Notes) -> Phrase:
     """A clause with what is joined to it, without the final mark."""
     tree = question(clause, notes) if clause.asks else statement(clause, notes)
     if not clause.joined:
         return tree
     conjunction, other = clause.joined
-    if conjunction in ("and", "but"):
-        word = Word(conjunction, "CC", ((other, "conjunction"),))
-        return ("S", tree, Word(",", ",", ()), word, sentence(other, notes))
-    tag = "WRB" if conjunction == "when" else "IN"
+    tag = {"and": "CC", "but": "CC", "when": "WRB"}.get(conjunction, "IN")
     word = Word(conjunction, tag, ((other, "conjunction"),))
+    if tag == "CC":
+        return ("S", tree, Word(",", ",", ()), word, sentence(other, notes))
     bar = ("SBAR", word, sentence(other, notes))
     if clause.before:
-        return ("S", bar, Word(",", ",", ()), *branches(tree))
-    *rest, last = branches(tree)
-    return ("S", *rest, ("VP", *branches(last), bar))
+        return ("S", bar, Word(",", ",", ()), *tree[1:])
+    *rest, last = tree
+    return (*rest, (*last, bar))
 
 
-def statement(clause: Clause, notes: Notes) -> Tree:
+def statement(clause: Clause, notes: Notes) -> Phrase:
     """Subject and verb phrase, a time in front of them if it is fronted."""
     subject = noun_phrase(clause.subject, notes)
-    front: list[Tree] = []
-    if clause.fronted and clause.time:
-        front.append(adverbial(clause.time, clause, "time", notes))
+    time = clause.time if clause.fronted else None
+    front = [adverbial(time, clause, "time", notes)] if time else []
     return ("S", *front, subject, verb_phrase(clause, notes))
 
 
-def question(clause: Clause, notes: Notes) -> Tree:
+def question(clause: Clause, notes: Notes) -> Phrase:
     """The finite verb before the subject, and a question word before that."""
     if clause.asks == "who":
         who = noun_phrase(clause.subject, notes)

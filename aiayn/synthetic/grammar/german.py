@@ -1,8 +1,7 @@
 """German sentences from a meaning, with their word order.
 
-From "Two grammars":
+Made by `make export` from "Two grammars":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell german-imports
@@ -14,11 +13,10 @@ from aiayn.synthetic.grammar.declension import (
     pronoun,
 )
 from aiayn.synthetic.grammar.lexicon import COMPARATIVES
-from aiayn.synthetic.grammar.meaning import Adverb, Clause, Place, Thing, Word
-from aiayn.synthetic.grammar.verbs import AUXILIARIES, BE, MODALS, WILL, Verb
+from aiayn.synthetic.grammar.meaning import Adverb, Atoms, Clause, Place, Thing, Word
+from aiayn.synthetic.grammar.verbs import AUXILIARIES, MODALS, WILL
 
 Words = list[Word]
-Atoms = tuple[tuple[object, str], ...]
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell german-noun-phrase
@@ -115,34 +113,25 @@ def relative_clause(clause: Clause) -> Words:
 def verb_words(clause: Clause, last: bool) -> tuple[Word, Words]:
     """The finite verb, and what stands at the end; a `last` verb keeps its prefix."""
     verb, subject = clause.verb, clause.subject
-    plural = subject.many
-    agreement = (subject.person, plural, clause.tense in ("past", "pluperfect"))
+    past = clause.tense in ("past", "pluperfect")
+    agreement = (subject.person, subject.many, past)
     infinitive, _, _, _, participle = verb.german
     own: Atoms = ((clause, "verb"),)
-    auxiliary: Atoms = ((clause, "auxiliary"),)
     if clause.modal:
         forbidden = clause.modal == "must" and clause.negated
-        modal = MODALS["not-must" if forbidden else clause.modal]
-        finite = Word(modal.german_finite(*agreement), "", ((clause, "modal"),))
-        return finite, [Word(verb.prefix + infinitive, "", own)]
-    if clause.tense == "future":
-        finite = Word(WILL.german_finite(*agreement), "", auxiliary)
-        return finite, [Word(verb.prefix + infinitive, "", own)]
-    if clause.tense in ("perfect", "pluperfect"):
-        helper = BE if verb is BE else AUXILIARIES[verb.auxiliary]
-        finite = Word(finite_form(helper, *agreement), "", auxiliary)
-        return finite, [Word(verb.prefix + participle, "", own)]
-    form = finite_form(verb, *agreement)
-    if verb.prefix and last:
-        return Word(verb.prefix + form, "", own), []
-    return Word(form, "", own), [Word(verb.prefix, "", own)] if verb.prefix else []
-
-
-def finite_form(verb: Verb, person: int, plural: bool, past: bool) -> str:
-    """The form that agrees with the subject; sein has a plural of its own, sind."""
-    if verb is BE and plural and not past:
-        return "sind"
-    return verb.german_finite(person, plural, past)
+        helper = MODALS["not-must" if forbidden else clause.modal]
+        role, rest = "modal", infinitive
+    elif clause.tense == "future":
+        helper, role, rest = WILL, "auxiliary", infinitive
+    elif clause.tense in ("perfect", "pluperfect"):
+        helper, role, rest = AUXILIARIES[verb.auxiliary], "auxiliary", participle
+    else:
+        form = verb.german_finite(*agreement)
+        if last:
+            return Word(verb.prefix + form, "", own), []
+        return Word(form, "", own), [Word(verb.prefix, "", own)] if verb.prefix else []
+    finite = Word(helper.german_finite(*agreement), "", ((clause, role),))
+    return finite, [Word(verb.prefix + rest, "", own)]
 
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell middle
@@ -185,7 +174,7 @@ def adjective_words(clause: Clause) -> Words:
     """A predicate has no ending in German."""
     atoms: Atoms = ((clause, "predicate"),)
     if clause.comparative:
-        return [Word(COMPARATIVES[clause.comparative], "", atoms)]
+        return [Word(COMPARATIVES[clause.comparative].german, "", atoms)]
     if not clause.predicate:
         return []
     predicate = Word(clause.predicate.german, "", atoms)

@@ -1,13 +1,12 @@
 """Joins two clauses into one sentence.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell joining-imports
 from aiayn.synthetic.grammar import verbs
-from aiayn.synthetic.grammar.adverbials import ALREADY, Draw
+from aiayn.synthetic.grammar.adverbials import ALREADY, WEIGHTS, Draw
 from aiayn.synthetic.grammar.circumstances import may_be_negated, pronoun_for
 from aiayn.synthetic.grammar.lexicon import CITIES, Adjective
 from aiayn.synthetic.grammar.meaning import Clause, Place, Thing, pronoun_of
@@ -26,10 +25,7 @@ from aiayn.synthetic.grammar.things import (
 # book/4-synthetic-corpus/3-sentences.ipynb, cell reference
 def things_in(clause: Clause) -> list[Thing]:
     """The noun phrases of a clause that a pronoun could be taken to mean."""
-    phrases = (clause.place, clause.manner, clause.time)
-    around = [phrase.thing for phrase in phrases if isinstance(phrase, Place)]
-    things = (clause.subject, clause.object, clause.recipient, *around)
-    found = [thing for thing in things if thing]
+    found = clause.things()
     for whole in tuple(found):
         parts = (whole.owner, whole.place and whole.place.thing, *whole.members)
         found += [part for part in parts if part]
@@ -41,7 +37,7 @@ def unmistakable(clause: Clause, candidate: Thing) -> bool:
     vague = candidate.determiner in QUANTIFIED or candidate.relative
     if vague or candidate.pronoun or candidate.name in CITIES:
         return False
-    if candidate.noun and not candidate.noun.plurals:
+    if candidate.noun and not candidate.noun.plural:
         return False
     ours = reference_forms(candidate)
     others = (thing for thing in things_in(clause) if thing is not candidate)
@@ -74,16 +70,6 @@ def state_of(
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell join
-JOINING = {
-    "because": 0.3,
-    "although": 0.15,
-    "when": 0.15,
-    "if": 0.08,
-    "and": 0.2,
-    "but": 0.12,
-}
-
-
 def join(draw: Draw, clause: Clause, rich: float = 1.0) -> None:
     """Add a clause with because, although, when, if, and or but."""
     tense = "past" if clause.tense in ("past", "pluperfect") else "present"
@@ -91,7 +77,7 @@ def join(draw: Draw, clause: Clause, rich: float = 1.0) -> None:
     if isinstance(clause.time, Place):  # one reason is enough
         clause.time = None
     candidates = [thing for thing in things_in(clause) if unmistakable(clause, thing)]
-    word = draw.weighted(JOINING)
+    word = draw.weighted(WEIGHTS["joining"])
     other = None
     if word in ("and", "but") and clause.object in candidates and draw.chance(0.5):
         other = continuation(draw, clause, tense)
@@ -178,14 +164,6 @@ WHAT = set(
     """eat drink write read buy sell find lose carry wash clean repair draw see hear
     explain forget understand need hide steal build bake cook cut open close""".split()
 )
-ASKING = {
-    "whether": 0.3,
-    "why": 0.17,
-    "when": 0.14,
-    "where": 0.14,
-    "who": 0.13,
-    "what": 0.12,
-}
 
 
 def question_clause(draw: Draw) -> Clause:
@@ -197,7 +175,7 @@ def question_clause(draw: Draw) -> Clause:
         clause.modal, clause.time = "can", None
     if clause.subject.determiner == "no":
         clause.subject.determiner = "a"
-    wanted = draw.weighted(ASKING)
+    wanted = draw.weighted(WEIGHTS["asking"])
     clause.asks = wanted if wanted in askable(clause) else "whether"
     if clause.asks == "where":
         clause.place = None

@@ -1,8 +1,7 @@
 """Things, places, times and clauses, before they become words.
 
-From "Two grammars":
+Made by `make export` from "Two grammars":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell meaning-imports
@@ -130,8 +129,18 @@ class Clause:
     joined: "tuple[str, Clause] | None" = None
     before: bool = False
 
+    def things(self) -> list[Thing]:
+        """Its noun phrases, those in prepositional phrases too."""
+        phrases = (self.place, self.manner, self.time)
+        around = [phrase.thing for phrase in phrases if isinstance(phrase, Place)]
+        things = (self.subject, self.object, self.recipient, *around)
+        return [thing for thing in things if thing]
+
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell words
+Atoms = tuple[tuple[object, str], ...]
+
+
 @dataclass(eq=False, slots=True)
 class Word:
     """A word of a sentence, its tag, and the parts of the meaning that it expresses.
@@ -141,7 +150,7 @@ class Word:
 
     text: str
     tag: str
-    atoms: tuple[tuple[object, str], ...]
+    atoms: Atoms
     index: int = -1
 
 
@@ -153,3 +162,7 @@ class Notes:
     relations: list[tuple[str, Word, Word]] = field(default_factory=list)
     references: list[tuple[Word, Thing]] = field(default_factory=list)
     combinations: list[str] = field(default_factory=list)
+
+    def relate(self, name: str, head: Word, thing: Thing) -> None:
+        """Note how a phrase, by its heads, depends on a word."""
+        self.relations.extend((name, head, word) for word in self.heads[id(thing)])

@@ -1,26 +1,24 @@
 """Sentences in which the antecedent of a pronoun depends on an adjective.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell patterns-imports
 from dataclasses import dataclass
-from typing import Any
 
+from aiayn.errors import InputError
 from aiayn.synthetic.grammar import english
 from aiayn.synthetic.grammar.adverbials import INTO, TIMES, Draw
 from aiayn.synthetic.grammar.circumstances import pronoun_for
-from aiayn.synthetic.grammar.lexicon import ADJECTIVES, NOUNS, Adjective, Noun, select
-from aiayn.synthetic.grammar.meaning import (
-    Clause,
-    Notes,
-    Place,
-    Preposition,
-    Thing,
-    Word,
+from aiayn.synthetic.grammar.lexicon import (
+    ADJECTIVES,
+    Adjective,
+    Noun,
+    read_table,
+    select,
 )
+from aiayn.synthetic.grammar.meaning import Clause, Notes, Place, Thing, Word
 from aiayn.synthetic.grammar.scenes import making, unrepeated
 from aiayn.synthetic.grammar.things import (
     attributes,
@@ -30,7 +28,7 @@ from aiayn.synthetic.grammar.things import (
     plain_thing,
     thing,
 )
-from aiayn.synthetic.grammar.verbs import BE, FIT, PARTICLE, PLACING, TRANSITIVE, Verb
+from aiayn.synthetic.grammar.verbs import BE, FIT, PARTICLE, PLACING, Verb, find_verb
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell patterns
@@ -43,61 +41,39 @@ class Pattern:
     second: tuple[Noun, ...]
     of_first: tuple[Adjective, ...]
     of_second: tuple[Adjective, ...]
-    degree: str = "too"
-    preposition: Preposition | None = None
-    agent: bool = False
+    degree: str
+    into: bool
 
 
-def read_pattern(line: str, verb: Verb, degree: str = "too", **more: Any) -> Pattern:
-    """Read `animal; street river; tired weak; wide`: nouns, and adjectives of each."""
-    first, second, of_first, of_second = line.split(";")
-    mine = tuple(ADJECTIVES[word] for word in of_first.split())
-    yours = tuple(ADJECTIVES[word] for word in of_second.split())
-    return Pattern(verb, select(first), select(second), mine, yours, degree, **more)
-
-
-def find_verb(english: str, noun: str) -> Verb:
-    """The transitive verb of that English form which such a subject can have."""
-    return next(
-        verb
-        for verb in TRANSITIVE
-        if verb.english[0] == english and NOUNS[noun] in verb.subjects
+def read_pattern(
+    verb: str,
+    first: str,
+    second: str,
+    of_first: str,
+    of_second: str,
+    degree: str = "too",
+    preposition: str = "",
+) -> Pattern:
+    """A row of the table: a German infinitive, nouns, and adjectives of each."""
+    return Pattern(
+        find_verb(verb),
+        select(first),
+        select(second),
+        find_adjectives(of_first),
+        find_adjectives(of_second),
+        degree,
+        into=preposition == "into",
     )
 
 
-# book/4-synthetic-corpus/3-sentences.ipynb, cell pattern-table
-CROSS, PULL = find_verb("cross", "dog"), find_verb("pull", "horse")
-CARRY, EAT = find_verb("carry", "man"), find_verb("eat", "man")
-FEED_ON, DRINK = find_verb("eat", "dog"), find_verb("drink", "dog")
-CATCH, PUT = find_verb("catch", "cat"), PLACING[0]
-SWEETS, MEALS = "fruit cake cookie pancake", "soup sausage roll salad pizza vegetable"
-TASTE, CREATURE = "fresh delicious", "tired weak sick lazy nervous young"
-CONTAINER = "bag box suitcase drawer basket; big; small full narrow"
-PATTERNS = (
-    read_pattern(
-        f"animal; street river square field desert; {CREATURE}; wide dangerous", CROSS
-    ),
-    read_pattern(f"animal; bridge; {CREATURE}; narrow dangerous", CROSS),
-    read_pattern(
-        "truck bus car carriage tractor; bridge; heavy big; narrow dangerous", CROSS
-    ),
-    read_pattern(f"tool vessel clothing text; {CONTAINER}", FIT, preposition=INTO),
-    read_pattern(f"tool clothing text; {CONTAINER}", PUT, preposition=INTO, agent=True),
-    read_pattern(f"animal bird; {MEALS}; hungry; {TASTE}", FEED_ON, "so"),
-    read_pattern(f"animal bird; {SWEETS}; hungry; {TASTE} sweet", FEED_ON, "so"),
-    read_pattern(f"child baby; {MEALS}; hungry; {TASTE}", EAT, "so"),
-    read_pattern(f"child baby; {SWEETS}; hungry; {TASTE} sweet", EAT, "so"),
-    read_pattern(f"animal; water milk; thirsty; {TASTE} cold", DRINK, "so"),
-    read_pattern("horse camel tractor; carriage boat; weak old; heavy big", PULL),
-    read_pattern(
-        "horse camel elephant child; vessel table chair; weak tired young; heavy big",
-        CARRY,
-    ),
-    read_pattern(
-        "cat wolf eagle fox lion; mouse rabbit lamb bird duck; old tired weak; clever",
-        CATCH,
-    ),
-)
+def find_adjectives(names: str) -> tuple[Adjective, ...]:
+    """The adjectives that a list names."""
+    if unknown := set(names.split()) - ADJECTIVES.keys():
+        raise InputError(f"not among the adjectives: {sorted(unknown)}")
+    return tuple(ADJECTIVES[name] for name in names.split())
+
+
+PATTERNS = tuple(read_table("patterns.tsv", read_pattern))
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell pronoun-pair
@@ -116,16 +92,17 @@ def pronoun_sentence(draw: Draw, means_second: bool) -> Clause:
     """
     what = draw.pick(PATTERNS)
     first, second = draw.pick(what.first), draw.pick(what.second)
-    plurals = draw.weighted(BOTH_NUMBERS) if second.plurals else (False, False)
+    plurals = draw.weighted(BOTH_NUMBERS) if second.plural else (False, False)
     while first is second or (not any(plurals) and first.gender == second.gender):
         first, second = draw.pick(what.first), draw.pick(what.second)
     nouns = zip((first, second), plurals, strict=True)
     things = [mentioned(draw, noun, plural) for noun, plural in nouns]
     adjectives = draw.pick(what.of_first), draw.pick(what.of_second)
-    clause = Clause(name(draw) if what.agent else things[0], what.verb)
-    if what.preposition:
-        clause.place = Place(what.preposition, things[1])
-        clause.object = things[0] if what.agent else None
+    agent = what.verb in PLACING
+    clause = Clause(name(draw) if agent else things[0], what.verb)
+    if what.into:
+        clause.place = Place(INTO, things[1])
+        clause.object = things[0] if agent else None
     else:
         clause.object = things[1]
     clause.negated = what.degree == "too"

@@ -1,8 +1,7 @@
 """Events: what happens, and who takes part.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell scenes-imports
@@ -16,10 +15,10 @@ from aiayn.synthetic.grammar.circumstances import (
     cause,
     may_be_negated,
 )
-from aiayn.synthetic.grammar.lexicon import BEINGS, CITIES, COMPARATIVES, Noun, select
+from aiayn.synthetic.grammar.lexicon import CITIES, COMPARATIVES, Noun, select
 from aiayn.synthetic.grammar.meaning import Clause, Place, Thing
 from aiayn.synthetic.grammar.things import (
-    TENSES,
+    WILLING,
     choose_tense,
     determined,
     name,
@@ -174,7 +173,7 @@ def placement(draw: Draw, rich: float) -> Clause:
 # book/4-synthetic-corpus/3-sentences.ipynb, cell being
 WHAT_IS = (
     PERSONS,
-    select(BEINGS),
+    select("beings"),
     select(
         "tool vessel clothing device vehicle text room open drink fruit dish matter"
     ),
@@ -195,24 +194,15 @@ def copular_clause(draw: Draw, rich: float) -> Clause:
     return clause
 
 
-# what can be made so; all else of the kind, if nothing is named here
-MADE = {
-    "more dangerous": "journey game plan project search",
-    "more expensive": "journey plan project search contract law",
-    "longer": "journey game exam project search answer question contract",
-    "shorter": "journey game exam project search answer question contract",
-}
-
-
 def making(draw: Draw, rich: float) -> Clause:
     """Something makes something more difficult."""
     if draw.chance(0.7):
         who = determined(plain_thing(draw, verbs.MAKE.subjects, 0.15))
     else:
         who = thing(draw, PERSONS, rich)
-    comparative = draw.pick(tuple(COMPARATIVES))
-    what = determined(thing(draw, select(MADE.get(comparative, "matter")), rich))
-    return Clause(who, verbs.MAKE, what, comparative=comparative)
+    comparative = draw.pick(tuple(COMPARATIVES.values()))
+    what = determined(thing(draw, comparative.nouns, rich))
+    return Clause(who, verbs.MAKE, what, comparative=comparative.english)
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell action
@@ -239,11 +229,11 @@ def action(draw: Draw, rich: float = 1.0, extras: float = 1.0) -> Clause:
     if clause.verb is verbs.BE:
         what = clause.predicate
         passing = bool(clause.place or (what and what.english in PASSING))
-        tenses = TENSES["state" if passing else "quality"]
+        tenses = adverbials.WEIGHTS["state" if passing else "quality"]
         choose_tense(draw, clause, tenses, 0.35 * extras * passing)
     else:
         choose_tense(draw, clause, None, 0.35 * extras)
-    if clause.subject.kind in ("person", "infant", "animal", "bird"):
+    if clause.subject.kind in WILLING:
         add_circumstances(draw, clause, extras)
     happens = clause.verb.aspect != "state" and clause.verb is not verbs.MAKE
     if happens and not clause.time and draw.chance(0.05 * extras):

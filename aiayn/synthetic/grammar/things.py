@@ -1,8 +1,7 @@
 """Noun phrases: who and what a sentence can be about.
 
-From "Sentences":
+Made by `make export` from "Sentences":
 https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell things-imports
@@ -25,15 +24,16 @@ from aiayn.synthetic.grammar.adverbials import (
     SURFACES,
     TIMES,
     UNDER,
+    WEIGHTS,
     Draw,
 )
 from aiayn.synthetic.grammar.lexicon import (
     ADJECTIVES,
     CITIES,
     NAMES,
-    THINGS,
     Adjective,
     Noun,
+    expand_names,
     select,
 )
 from aiayn.synthetic.grammar.meaning import Adverb, Clause, Place, Thing
@@ -74,48 +74,16 @@ def attributes(draw: Draw, noun: Noun, share: float) -> tuple[Adjective, ...]:
         second = draw.pick(fitting)
         pair = {first.english, second.english}
         if second is not first and not any(pair <= group for group in EXCLUSIVE):
-            first, second = sorted((first, second), key=rank)
-            return (first, second)
+            groups = ("", "size", "age", "colour")  # the big old red car
+            both = sorted((first, second), key=lambda each: groups.index(each.group))
+            return tuple(both)
     return (first,)
 
 
-def rank(adjective: Adjective) -> int:
-    """Where it stands among others: the big old red car."""
-    groups = (
-        "big small long short",
-        "new old young modern",
-        "red blue green yellow black white brown gray",
-    )
-    for k, group in enumerate(groups, 1):
-        if adjective.english in group.split():
-            return k
-    return 0
-
-
 # book/4-synthetic-corpus/3-sentences.ipynb, cell determiner-weights
-SINGULAR = {
-    "the": 0.56,
-    "a": 0.27,
-    "this": 0.06,
-    "my": 0.06,
-    "our": 0.03,
-    "every": 0.02,
-}
-MASS = {"": 0.5, "the": 0.4, "my": 0.07, "this": 0.03}
-PLURAL = {
-    "the": 0.42,
-    "": 0.14,
-    "this": 0.06,
-    "my": 0.06,
-    "our": 0.03,
-    "count": 0.16,
-    "some": 0.06,
-    "many": 0.05,
-    "all": 0.02,
-}
 QUANTIFIED = ("every", "no", "all", "some", "many")
 COUNTS = "two three four five six seven eight nine ten eleven twelve".split()
-OWNED = frozenset(THINGS.split()) - {"opening"} | {"text", "animal", "dish", "food"}
+OWNED = expand_names("things text animal dish food") - {"opening"}
 LOCATED = OWNED | {"bird", "fruit", "person"}
 PARENTS = select("mother father grandmother grandfather")
 FAMILY = PARENTS + select("aunt uncle brother sister daughter")
@@ -131,8 +99,9 @@ def plain_thing(
 ) -> Thing:
     """A noun with determiner and adjectives."""
     noun = draw.pick(nouns)
-    plural = bool(noun.plurals) and noun not in PARENTS and draw.chance(plural_share)
-    kind = draw.weighted(PLURAL if plural else SINGULAR if noun.plurals else MASS)
+    plural = bool(noun.plural) and noun not in PARENTS and draw.chance(plural_share)
+    number = "plural" if plural else "singular" if noun.plural else "mass"
+    kind = draw.weighted(WEIGHTS[number])
     if kind in ("my", "our") and not ownable(noun):
         kind = "the"
     elif kind in ("a", "this") and noun in FAMILY:  # somebody's, not any
@@ -260,18 +229,6 @@ def relative(draw: Draw, antecedent: Thing) -> Clause | None:
 
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell tenses
-TENSES = {
-    "action": {
-        "past": 0.46,
-        "present": 0.2,
-        "perfect": 0.14,
-        "future": 0.1,
-        "modal": 0.1,
-    },
-    "event": {"past": 0.55, "perfect": 0.2, "future": 0.15, "modal": 0.1},
-    "state": {"past": 0.5, "present": 0.42, "perfect": 0.08},
-    "quality": {"past": 0.55, "present": 0.45},
-}
 WILLING = ("person", "infant", "animal", "bird")
 
 
@@ -286,7 +243,7 @@ def choose_tense(
     verb = clause.verb
     if verb.aspect == "state" and verb is not BE:
         time_share = 0.0
-    tense = draw.weighted(tenses or TENSES[verb.aspect])
+    tense = draw.weighted(tenses or WEIGHTS[verb.aspect])
     if tense == "present" and verb.aspect == "event":
         tense = "past"
     timed = draw.chance(time_share)

@@ -67,7 +67,13 @@ def tells_apart(seed):
 
 
 # %% exercise 3, right: other words, and compares the patterns
-DOOR = read_pattern("child; gate door; hungry weak; heavy", find_verb("open", "child"))
+DOOR = read_pattern(
+    verb="öffnen",
+    first="child",
+    second="gate door",
+    of_first="hungry weak",
+    of_second="heavy",
+)
 
 
 class OnlyDoors(Draw):
@@ -88,7 +94,11 @@ class OnlyDoors(Draw):
 
 # %% exercise 3, wrong: the adjectives the wrong way round
 DOOR = read_pattern(
-    "child; door window gate; heavy big; weak tired young", find_verb("open", "child")
+    verb="öffnen",
+    first="child",
+    second="door window gate",
+    of_first="heavy big",
+    of_second="weak tired young",
 )
 
 
@@ -99,7 +109,11 @@ class OnlyDoors(Draw):
 
 # %% exercise 3, wrong: the nouns the wrong way round
 DOOR = read_pattern(
-    "door window gate; child; weak tired young; heavy big", find_verb("open", "child")
+    verb="öffnen",
+    first="door window gate",
+    second="child",
+    of_first="weak tired young",
+    of_second="heavy big",
 )
 
 
@@ -110,7 +124,11 @@ class OnlyDoors(Draw):
 
 # %% exercise 3, wrong: picks as before
 DOOR = read_pattern(
-    "child; door window gate; weak tired young; heavy big", find_verb("open", "child")
+    verb="öffnen",
+    first="child",
+    second="door window gate",
+    of_first="weak tired young",
+    of_second="heavy big",
 )
 
 
@@ -121,7 +139,11 @@ class OnlyDoors(Draw):
 
 # %% exercise 3, wrong: another verb
 DOOR = read_pattern(
-    "child; door window gate; weak tired young; heavy big", find_verb("draw", "child")
+    verb="zeichnen",
+    first="child",
+    second="door window gate",
+    of_first="weak tired young",
+    of_second="heavy big",
 )
 
 
@@ -132,7 +154,11 @@ class OnlyDoors(Draw):
 
 # %% exercise 3, wrong: picks the pattern whatever it is asked (AttributeError)
 DOOR = read_pattern(
-    "child; door window gate; weak tired young; heavy big", find_verb("open", "child")
+    verb="öffnen",
+    first="child",
+    second="door window gate",
+    of_first="weak tired young",
+    of_second="heavy big",
 )
 
 
