@@ -1,8 +1,7 @@
 """Lines that are read as they come and written as they are done.
 
-From "Launch" (paper, section 6.1):
+Made by `make export` from "Launch" (paper, section 6.1):
 https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/5-launch/1-launch.ipynb, cell streams-imports

@@ -1,8 +1,7 @@
 """Pairs from tables and plain files, packed or not, and from Hugging Face.
 
-From "Corpora" (paper, section 5.1):
+Made by `make export` from "Corpora" (paper, section 5.1):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/02-corpora.ipynb, cell formats-imports

@@ -1,8 +1,7 @@
 """The two vocabularies of a Marian model, numbered as ours is.
 
-From "Other people's models" (paper, section 3):
+Made by `make export` from "Other people's models" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-Generated from a chapter of the book: edit that, then run `make export`.
 """
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell vocabulary-imports
