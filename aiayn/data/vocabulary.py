@@ -78,7 +78,7 @@ class Vocabulary:
         """Write the model to a file."""
         write_atomically(Path(path), self.model)
 
-    # book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary-sides
+    # book/1-paper/5-1-data-and-batching.ipynb, cell learned-from
     def cut(self, sentence: str) -> list[str]:
         """The pieces of a sentence; one that is not known is its own letters."""
         text = normalize_spaces(sentence, self.processor)
