@@ -62,7 +62,7 @@ def options(text: str) -> list[tuple[str, str]]:
 
 def described(head: str, told: str) -> str:
     """An option: its default beside its name, as code."""
-    told = re.sub(r" ?\(required\)", "", told)
+    told = re.sub(r" ?\((required|default: )\)", "", told)
     told = re.sub(r"\(default: (.*)\)$", r"(default: ``\1``)", told)
     told = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", told)
     if not head.startswith("-"):
