@@ -18,12 +18,16 @@ from torch import Tensor, nn
 from aiayn.base_config import within
 from aiayn.data.io import printable
 from aiayn.data.marian_vocabulary import MarianVocabulary
-from aiayn.data.vocabulary import BOS_ID, PAD_ID
+from aiayn.data.vocabulary import BOS_ID, PAD_ID, Vocabulary
+from aiayn.device import find_device
 from aiayn.errors import InputError, NotFetched
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.marian import Marian
 from aiayn.model.transformer import Transformer
+from aiayn.training.checkpoint_metadata import Description
 from aiayn.training.recipes import read_json
 from aiayn.training.tensor_files import read_header
+from aiayn.training.trained_run import TrainedRun
 from aiayn.translation.huggingface_settings import Folder, read_config, read_vocabulary
 
 LOG = logging.getLogger(__name__)  # the command line shows what it says
@@ -175,6 +179,24 @@ def read_huggingface(folder: Path | str) -> tuple[Marian, MarianVocabulary]:
         model = Marian(read_config(files, vocabulary))
         fill(model, vocabulary, read_tensors_of(files.path))
     return model.eval(), vocabulary
+
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell load-folder
+def load_folder(
+    folder: Path | str,
+    average: int | None = None,
+    device: torch.device | str | None = None,
+) -> tuple[EncoderDecoder, Vocabulary, Description | None]:
+    """The model of a run, or of a folder as Hugging Face has it for Marian.
+
+    With its vocabulary, and how it was trained, if the folder says so.
+    """
+    if is_huggingface(folder) and average is None:
+        marian, vocabulary = read_huggingface(folder)
+        return marian.to(find_device(device)), vocabulary, None
+    run = TrainedRun.read(folder, average)
+    model, own_vocabulary = run.load(device)
+    return model, own_vocabulary, run.description
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell from-hub

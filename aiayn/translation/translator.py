@@ -35,8 +35,7 @@ from aiayn.metrics.bleu_variants import scores_with_paper
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.checkpoint_metadata import Description
-from aiayn.training.trained_run import TrainedRun
-from aiayn.translation.huggingface import is_huggingface, read_huggingface
+from aiayn.translation.huggingface import load_folder
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translation
 # With more beams than these, fewer sentences are searched at a time, to save memory.
@@ -115,9 +114,8 @@ class Translator:
     ) -> None:
         check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search = usual_search(model) if search is None else search
-        self.compute = compute
-        self.description = description
+        self.search = search or usual_search(model)
+        self.compute, self.description = compute, description
         self._decoder: tuple[object, IncrementalDecoder] | None = None
 
     @classmethod
@@ -130,19 +128,11 @@ class Translator:
         compute: Compute = "float32",
         beam: int | None = None,
     ) -> "Translator":
-        """A run's model, the mean of its last checkpoints; on a GPU if there is one.
-
-        Or that of a folder as Hugging Face has it for Marian.
-        """
-        if is_huggingface(folder) and average is None:
-            marian, both = read_huggingface(folder)
-            loaded = cls(marian.to(find_device(device)), both, search, None, compute)
-        else:
-            run = TrainedRun.read(folder, average)
-            loaded = cls(*run.load(device), search, run.description, compute)
-        if beam is not None:
-            loaded.search = replace(loaded.search, beam=beam)
-        return loaded
+        """The mean of a run's last checkpoints, or Marian; on a GPU if there is one."""
+        model, vocabulary, description = load_folder(folder, average, device)
+        search = search or usual_search(model)
+        search = search if beam is None else replace(search, beam=beam)
+        return cls(model, vocabulary, search, description, compute)
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
     @property

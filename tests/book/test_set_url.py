@@ -120,7 +120,7 @@ def test_the_first_push_sets_the_address_once(tmp_path: Path, remote: str) -> No
     ):
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     left = subprocess.run(
-        ["grep", "-rlE", "--exclude-dir=.git", r"\bOWNER(/|\.github\.io)", "."],
+        ["grep", "-rlE", "--exclude-dir=.git", r"\bOWNER(/aiayn|\.github\.io)", "."],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -414,7 +414,7 @@ def test_what_is_odd_about_a_parsers_score_names_the_file(
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
         (
             ["evaluate", "RUN", "--bleu-variants"],
-            "F1 is for; leave out --pair, --bleu-variants, --baseline and --int8",
+            "F1 is for; leave out --source, --pair, --bleu-variants, --baseline and",
         ),
         (["translate", "RUN"], "a parser; use `aiayn parse`"),
     ],
