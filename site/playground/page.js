@@ -190,7 +190,7 @@
     say(notes, german) {
       this.status.replaceChildren();
       for (const note of notes) make(this.status, "p", {}, note);
-      if (german) make(this.status, "p", { class: "pg-unseen", lang: "de" }, german);
+      if (german) make(this.status, "p", { class: "sr-only", lang: "de" }, german);
     }
 
     // Show the pieces, and where the heads look.
