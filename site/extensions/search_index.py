@@ -186,5 +186,6 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_js_file("search.js", defer="defer")
+    app.add_js_file("previews.js", defer="defer")
     app.connect("build-finished", write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
