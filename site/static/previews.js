@@ -7,7 +7,7 @@
   const BLOCKS = 3; // of a section
   // Links with a note of their own, those to what stands beside them, and downloads.
   const PLAIN = ".headerlink, .aiayn-term, .aiayn-origin, .aiayn-badge [href^='#'], [download]";
-  const site = new URL(document.documentElement.dataset.content_root, location.href).href;
+  const site = new URL(document.documentElement.dataset.content_root, document.baseURI).href;
   const box = document.createElement("div");
   box.id = "aiayn-preview";
   box.role = "tooltip";
@@ -62,7 +62,7 @@
       kind !== "name" && kind !== "option" && heading && make("b", heading),
       code && make("pre", code),
       words && make("p", words),
-      make("small", pages[page][1]),
+      heading !== pages[page][1] && make("small", pages[page][1]),
     ].filter(Boolean);
   }
 

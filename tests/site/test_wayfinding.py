@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from test_site import PAGES, SITE
 
 pytestmark = [
@@ -266,3 +266,49 @@ def test_scripts_of_a_page_are_small(reader: Page, name: str) -> None:
     assert not [path for path in scripts if path.parent.name == "search"]
     size = sum(len(gzip.compress(path.read_bytes())) for path in scripts)
     assert 0 < size < 250_000
+
+
+# What the sidebar and the foot of a module's page lead to.
+MODULE = "api/model.attention.html"
+
+
+@pytest.mark.parametrize(
+    "name", ["book/reference/errata.html", MODULE, "book/index.html"]
+)
+def test_the_sidebar_shows_the_page_that_one_is_on(reader: Page, name: str) -> None:
+    """Also when it was at its top on the page before."""
+    visit(reader, "book/index.html")
+    visit(reader, name)
+    reader.wait_for_function("document.readyState === 'complete'")
+    here = reader.locator("#pst-primary-sidebar li.active > a").last
+    if name != "book/index.html":
+        expect(here).to_be_in_viewport()
+
+
+def test_modules_lead_to_the_next(reader: Page) -> None:
+    """By the foot of the page."""
+    visit(reader, MODULE)
+    reader.locator("a.right-next").click()
+    reader.wait_for_url(re.compile(r"api/model\.\w+\.html"))
+    reader.locator("a.left-prev").click()
+    reader.wait_for_url(re.compile(re.escape(MODULE)))
+
+
+def test_an_address_that_leads_nowhere(browser: Browser) -> None:
+    """Whatever folder it names, the page is drawn and its links lead home."""
+    page, root = browser.new_page(), SITE.resolve()
+    home = "https://nobody.github.io/aiayn/"
+
+    def answer(route: Route) -> None:
+        path = root / route.request.url.removeprefix(home).partition("?")[0]
+        route.fulfill(path=path if path.is_file() else root / "404.html")
+
+    page.route(f"{home}**", answer)
+    page.goto(f"{home}book/1-paper/no-such-page.html")
+    field = page.locator(".bd-search-container input")
+    field.fill("attention")
+    first = page.locator("#search-results a").first
+    expect(first).to_contain_text("3.2 Attention")
+    first.click()
+    page.wait_for_url(f"{home}book/1-paper/3-2-attention.html")
+    page.close()
