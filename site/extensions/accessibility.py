@@ -2,7 +2,10 @@
 reader.
 
 * The arrows that fold the sidebar's chapters get names.
-* reach.js lets the keyboard scroll long formulas, and makes the sidebar a landmark.
+* On a module's page the sidebar marks the reference, which the table of contents has in
+  place of all modules.
+* reach.js lets the keyboard scroll long formulas, makes the sidebar a landmark, and has
+  it show the page that one is on.
 """
 
 import re
@@ -21,10 +24,21 @@ def name_folds(
 ) -> None:
     """Let the theme's function that draws the sidebar name what each arrow folds."""
     draw: Callable[..., Any] | None = context.get("generate_toctree_html")
-    if draw is not None:
-        context["generate_toctree_html"] = lambda *args, **kwargs: FOLD.sub(
+    if draw is None:
+        return
+
+    def drawn(*args: Any, **kwargs: Any) -> str:
+        page = FOLD.sub(
             r'\1\2\3 aria-label="Sections of \2">', str(draw(*args, **kwargs))
         )
+        if pagename.startswith("api/"):
+            page = page.replace(
+                'toctree-l1"><a class="reference internal" href="index.html"',
+                'toctree-l1 active"><a class="reference internal" href="index.html"',
+            )
+        return page
+
+    context["generate_toctree_html"] = drawn
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

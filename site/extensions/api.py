@@ -184,14 +184,24 @@ PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>\n', re.DOTA
 def finish_page(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Give pages of the reference their style, and long signatures lines that a screen
-    reader can read.
+    """Give pages of the reference their style, the way to the next and back, and long
+    signatures lines that a screen reader can read.
 
     Sphinx writes the parameters of a long signature as a list of definitions without
     anything defined.
     """
     if page.startswith("api/"):
         app.add_css_file("api.css")
+        modules = {
+            each.page: each.qualified for each in package(app).values() if each.name
+        }
+        if page in modules:
+            pages = sorted(modules)
+            at = pages.index(page)
+            for side, near in (("prev", at - 1), ("next", at + 1)):
+                if 0 <= near < len(pages):
+                    link = app.builder.get_relative_uri(page, pages[near])
+                    context[side] = {"link": link, "title": modules[pages[near]]}
         context["body"] = PARAMETERS.sub(
             lambda found: (
                 found[1]

@@ -5,6 +5,8 @@
   exercise (without the line by which Colab folds that).
 * A section named Evidence, with the claims and the experiments, is one fold; folds.js
   opens it for a link that leads into it.
+* Under the title of a page with folds a switch says how many of them are open. Where
+  no script runs, and on paper, there is none, and the folds are closed.
 """
 
 from typing import Any
@@ -17,6 +19,14 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TITLE = "# @title Solution\n"
+DEPTHS = {
+    "read": ("Read", "The text, with short code. The rest is folded."),
+    "code": ("Code", "Also the code that the package is made of."),
+    "everything": (
+        "Everything",
+        "Also the code of figures, checks, evidence and solutions.",
+    ),
+}
 PICTURES = ("application/vnd.vegalite", "image/", "text/html")
 
 
@@ -85,18 +95,37 @@ class FoldExported(SphinxPostTransform):
                 del cell["hide_mode"]
 
 
-def name_folds(
+def depth_switch() -> str:
+    """The switch, as HTML; book.css shows the words of the one that is chosen."""
+    choices = "".join(
+        f'<label><input type="radio" name="depth" value="{depth}"'
+        f"{' checked' if depth == 'read' else ''}>{name}</label>"
+        for depth, (name, _) in DEPTHS.items()
+    )
+    notes = "".join(
+        f'<span data-depth="{depth}">{words}</span>'
+        for depth, (_, words) in DEPTHS.items()
+    )
+    return (
+        '<fieldset class="aiayn-depth pst-js-only"><legend>How much to show</legend>'
+        f'<div>{choices}</div><p aria-live="polite">{notes}</p></fieldset>'
+    )
+
+
+def finish_folds(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Let a fold be read out by the words one sees, and not, like every other, as
-    hidden content.
+    hidden content; and put the switch under the title of a page with folds.
     """
     if "body" in context:
-        context["body"] = context["body"].replace(
+        body = context["body"].replace(
             '<summary aria-label="Toggle hidden content">', "<summary>"
         )
-        if 'class="aiayn-evidence"' in context["body"]:
+        if "<details" in body and app.env.doc2path(page).endswith(".ipynb"):
+            body = body.replace("</h1>", f"</h1>\n{depth_switch()}", 1)
             app.add_js_file("folds.js", defer="defer")
+        context["body"] = body
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -104,5 +133,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     before_parsing(app, name_summaries)
     app.add_transform(Evidence)
     app.add_post_transform(FoldExported)
-    app.connect("html-page-context", name_folds)
+    app.connect("html-page-context", finish_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

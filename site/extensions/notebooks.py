@@ -64,6 +64,8 @@ def number_title(_: object, docname: str, notebook: Notebook) -> None:
     it.
     """
     section = notebook["metadata"].get("aiayn", {}).get("paper", "")
+    if section == "appendix":
+        section = docname.removeprefix(PAPER).partition("-")[0]  # after the last one
     if docname.startswith(f"{PAPER}{section.replace('.', '-')}-"):
         for cell in notebook["cells"]:
             source = "".join(cell["source"])

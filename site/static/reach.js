@@ -1,9 +1,17 @@
 // What scrolls can be reached by keyboard: the theme sees to code and tables, this to
 // formulas, once they are set. And the sidebar, in which the theme puts its search and
-// the book's name, is a landmark.
+// the book's name, is a landmark, and shows the page that one is on.
 addEventListener("load", async () => {
-  document.getElementById("pst-primary-sidebar")?.setAttribute("role", "complementary");
-  document.getElementById("pst-primary-sidebar")?.setAttribute("aria-label", "Book");
+  const sidebar = document.getElementById("pst-primary-sidebar");
+  sidebar?.setAttribute("role", "complementary");
+  sidebar?.setAttribute("aria-label", "Book");
+  const here = [...(sidebar?.querySelectorAll("li.active > a") ?? [])].at(-1);
+  if (here) {
+    // The theme puts it back to where it was scrolled on the page before.
+    const [at, frame] = [here, sidebar].map((node) => node.getBoundingClientRect());
+    if (at.top < frame.top || at.bottom > frame.bottom)
+      sidebar.scrollTop += at.top - frame.top - frame.height / 3;
+  }
 
   await window.MathJax?.startup?.promise;
   const formulas = document.querySelectorAll("div.math, mjx-container[display]");

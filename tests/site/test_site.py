@@ -255,7 +255,7 @@ def test_search(phone: tuple[Page, list[str]], address: str) -> None:
     """The search finds a word of the book."""
     page, _ = phone
     page.goto(f"{address}search.html?q=attention")
-    expect(page.locator("#search-results li").first).to_be_visible()
+    expect(page.locator("#search-results a").first).to_be_visible()
 
 
 @cache
