@@ -103,7 +103,8 @@
 
   const linkOf = (node) => {
     const link = node.closest?.(".bd-article a[href]");
-    const fit = link && !link.matches(PLAIN);
+    // Drawings have links, too, and notes of their own.
+    const fit = link instanceof HTMLAnchorElement && !link.matches(PLAIN);
     return fit && link.href.startsWith(site) ? link : null;
   };
   function want(link) {
