@@ -32,10 +32,8 @@ def name_folds(
             r'\1\2\3 aria-label="Sections of \2">', str(draw(*args, **kwargs))
         )
         if pagename.startswith("api/"):
-            page = page.replace(
-                'toctree-l1"><a class="reference internal" href="index.html"',
-                'toctree-l1 active"><a class="reference internal" href="index.html"',
-            )
+            link = '"><a class="reference internal" href="index.html"'
+            page = page.replace(f"l1{link}", f"l1 current active{link}")
         return page
 
     context["generate_toctree_html"] = drawn
