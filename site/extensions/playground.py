@@ -41,13 +41,16 @@ SCRIPTS = (
     "playground/answer",
     "playground/engine",
     "playground/stored",
+    "playground/pieces",
     "playground/marked",
     "playground/notes",
     "playground/beam",
     "playground/heads",
+    "playground/german",
     "playground/ablations",
     "playground/choice",
     "playground/form",
+    "playground/link",
     "playground/page",
 )
 MODELS = ("synthetic-en-de", "en-de")

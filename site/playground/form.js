@@ -10,6 +10,7 @@
       const form = make(place, "form");
       make(form, "label", { for: "pg-source" }, "An English sentence");
       const row = make(form, "p", { class: "pg-row" });
+      this.row = row;
       this.input = make(row, "textarea", {
         id: "pg-source",
         rows: 2,

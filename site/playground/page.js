@@ -3,7 +3,7 @@
 "use strict";
 {
   const { make, button } = aiayn;
-  const { writeMarked, changed, nameOf, allHeads } = Playground;
+  const { changed, allHeads } = Playground;
   // Milliseconds between two steps, so that one can see the German grow.
   const PAUSE = 140;
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
@@ -19,6 +19,11 @@
       }
       this.draw(models);
       this.choose(models[0]);
+      this.link = new Playground.Link(this.form.row, {
+        models,
+        state: () => this.state(),
+        restore: (state) => this.restore(state),
+      });
     }
 
     // What there is to see. Below 1024 px the German stays in sight while all the rest
@@ -26,16 +31,15 @@
     draw(models) {
       const panel = make(this.place, "div", { class: "pg-panel" });
       this.panel = panel;
-      Playground.offerChoice(panel, models, (model) => this.choose(model));
+      const choose = (model) => this.choose(model);
+      this.choice = new Playground.Choice(panel, models, choose);
       const left = make(panel, "div", { class: "pg-left" });
       this.form = new Playground.Form(left, {
         type: () => this.load(),
         ask: () => this.translate(true),
       });
       this.status = make(left, "div", { role: "status" });
-      this.bar = make(left, "div", { class: "pg-bar" });
-      this.german = make(this.bar, "p", { class: "pg-german", lang: "de" });
-      this.before = make(this.bar, "p", { class: "pg-before" });
+      this.german = new Playground.German(left);
       this.cut = make(left, "p", { class: "pg-cut" });
       this.form.exemplify(left);
       const right = make(panel, "div", { class: "pg-right" });
@@ -55,6 +59,28 @@
       this.beam = new Playground.Beam(this.search);
     }
 
+    // What a link holds.
+    state() {
+      const { silent, chosen, picture } = this.heads;
+      return {
+        model: this.model.name,
+        text: this.form.input.value,
+        off: [...silent],
+        head: chosen,
+        row: picture.word,
+      };
+    }
+
+    // Show what a link holds.
+    restore({ model, text, off, head, row }) {
+      this.choice.mark(model);
+      this.choose(model);
+      if (text !== undefined) this.form.input.value = text;
+      this.heads.silence(off);
+      this.heads.chosen = head ?? model.opens;
+      this.translate(false, row);
+    }
+
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
     // the same one is shown, or the first.
     choose(model) {
@@ -64,8 +90,10 @@
       this.model = model;
       this.form.offer(model);
       this.headsPlace.replaceChildren();
-      const again = () => this.translate(false);
-      this.heads = new Playground.Heads(this.headsPlace, model, again);
+      this.heads = new Playground.Heads(this.headsPlace, model, {
+        onSwitch: () => this.translate(false),
+        onChoose: () => this.link?.keep(),
+      });
       this.forget();
       this.translated();
       this.run++;
@@ -96,7 +124,7 @@
     }
 
     // Translate what is in the box, growing if the reader is to see it grow. `word` is
-    // the one whose lines are to be shown, null for the one that is.
+    // the one whose lines are to be shown, or its place, null for the one that is.
     async translate(growing, word = growing ? undefined : null) {
       const run = ++this.run; // a later one takes over
       const { model } = this;
@@ -144,45 +172,29 @@
     // Show the German so far.
     grow(text, steps) {
       this.reveal(true, true);
-      this.german.textContent = text;
-      this.before.replaceChildren();
+      this.german.grow(text);
       this.beam.show(steps);
     }
 
     // Show or hide the translation and the heads, and the search.
     reveal(all, search) {
       this.panel.classList.remove("pg-waiting");
-      for (const node of [this.bar, this.cut, this.right]) node.hidden = !all;
+      for (const node of [this.german.bar, this.cut, this.right]) node.hidden = !all;
       this.search.hidden = !search;
     }
 
     // Show an answer; the search, if its steps are known.
     show(answer, word, steps = []) {
-      const { refused, text, whole } = answer;
+      const { refused, text } = answer;
       this.answer = answer;
       this.say(Playground.notesOn(answer), text);
       this.reveal(!refused, steps.length > 0);
       if (refused) return;
       if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
       this.look(answer, word);
-      this.german.replaceChildren();
-      writeMarked(this.german, text, whole);
-      this.compare(text, whole);
-    }
-
-    // Say what the translation would be with all heads.
-    compare(text, whole) {
-      const off = [...this.heads.silent].map(nameOf);
-      this.allOn.disabled = !off.length;
-      this.before.replaceChildren();
-      if (!off.length) return;
-      const heads = off.length > 4 ? `${off.length} heads` : off.join("; ");
-      this.before.append(`Without ${heads}. `);
-      if (text === whole) this.before.append("With all heads it is the same.");
-      else {
-        this.before.append("With all heads: ");
-        writeMarked(make(this.before, "span", { lang: "de" }), whole, text);
-      }
+      this.allOn.disabled = !this.heads.silent.size;
+      this.german.show(answer, this.heads.silent);
+      this.link?.keep();
     }
 
     // Say what there is to say. The German stands on the page already, so here it is
@@ -194,17 +206,12 @@
     }
 
     // Show the pieces, and where the heads look.
-    look({ source, written, ended, looks }, word) {
+    look(answer, word) {
+      const sides = Playground.sidesOf(answer);
       this.cut.replaceChildren("The model reads ");
-      for (const piece of source.map(forPeople))
+      for (const piece of sides.source.slice(0, -1))
         make(this.cut, "span", { class: "pg-piece" }, piece);
-      const writes = [...written.map(forPeople), ...(ended ? ["‹end›"] : [])];
-      const sides = {
-        source: [...source.map(forPeople), "‹end›"],
-        reads: ["‹start›", ...writes.slice(0, -1)],
-        writes,
-      };
-      this.heads.show(looks, sides, word);
+      this.heads.show(answer.looks, sides, word);
     }
 
     // Leave only these heads off.
@@ -243,12 +250,6 @@
 
   const exampleOf = (model, sentence) =>
     model.answers.find((each) => each.sentence === sentence);
-
-  // A piece for people: a dot before one that continues a word.
-  function forPeople(piece) {
-    if (piece.startsWith("▁")) return piece.slice(1) || "␣";
-    return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
-  }
 
   for (const place of document.querySelectorAll(".aiayn-playground")) {
     const models = JSON.parse(place.querySelector("script").textContent);
