@@ -30,11 +30,18 @@
     const all = new Map(Playground.allHeads(model).map((head) => [nameIn(head), head]));
     const heads = (text = "") => text.split(",").flatMap((name) => all.get(name) ?? []);
     const number = (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined);
-    const { text, off, head, row, ...rest } = fields;
-    return { ...rest, model, text, off: heads(off), head: heads(head)[0], row: number(row) };
+    return {
+      ...fields,
+      model,
+      off: heads(fields.off),
+      head: heads(fields.head)[0],
+      copy: heads(fields.copy)[0],
+      row: number(fields.row),
+      at: number(fields.at),
+    };
   }
 
-  const HEADS = ["off", "head"];
+  const HEADS = ["off", "head", "copy"];
 
   Playground.Link = class Link {
     // `state` gives what is to be kept; `restore` gets it back, now if the address holds

@@ -54,6 +54,15 @@
       button(row, "Switch off each head in turn", () => this.tryAll());
       this.ablations = new Playground.Ablations(right);
       this.headsPlace = make(right, "div");
+      const keep = () => this.link?.keep();
+      this.pairs = new Playground.Pairs(panel, {
+        first: () => this.answer.sentence,
+        silent: () => [...this.heads.silent],
+        choose: (sentence) => this.ask(sentence),
+        type: () => this.load(),
+        ask: (request, hear) => this.compare(request, hear),
+        keep,
+      });
       this.search = make(panel, "div", { class: "pg-search" });
       make(this.search, "h2", {}, "The search");
       this.beam = new Playground.Beam(this.search);
@@ -68,17 +77,33 @@
         off: [...silent],
         head: chosen,
         row: picture.word,
+        ...this.pairs.state(),
       };
     }
 
     // Show what a link holds.
-    restore({ model, text, off, head, row }) {
+    restore({ model, text, off, head, row, ...pair }) {
       this.choice.mark(model);
       this.choose(model);
       if (text !== undefined) this.form.input.value = text;
       this.heads.silence(off);
       this.heads.chosen = head ?? model.opens;
+      this.pairs.restore(pair);
       this.translate(false, row);
+    }
+
+    // Translate another sentence.
+    ask(sentence) {
+      this.form.input.value = sentence;
+      this.translate(false, undefined);
+    }
+
+    // Ask the model for what has to do with two sentences; says whether it is there.
+    async compare(request, hear) {
+      const { model } = this;
+      if (!(await this.load())) return false;
+      if (model === this.model) model.engine.ask(request, hear, "pair");
+      return true;
     }
 
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
@@ -86,9 +111,10 @@
     choose(model) {
       const sentence = this.form.input.value;
       const own = this.model && !exampleOf(this.model, sentence);
-      this.model?.engine.cancel();
+      for (const channel of ["sentence", "pair"]) this.model?.engine.cancel(channel);
       this.model = model;
       this.form.offer(model);
+      this.pairs.offer(model);
       this.headsPlace.replaceChildren();
       this.heads = new Playground.Heads(this.headsPlace, model, {
         onSwitch: () => this.translate(false),
@@ -132,6 +158,7 @@
       this.translating = new Promise((resolve) => {
         this.translated = resolve;
       });
+      model.engine.cancel("pair");
       const silent = [...this.heads.silent];
       if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
       const stored = exampleOf(model, sentence);
@@ -189,12 +216,13 @@
       this.answer = answer;
       this.say(Playground.notesOn(answer), text);
       this.reveal(!refused, steps.length > 0);
-      if (refused) return;
+      if (refused) return this.pairs.forget();
       if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
       this.look(answer, word);
       this.allOn.disabled = !this.heads.silent.size;
       this.german.show(answer, this.heads.silent);
       this.link?.keep();
+      if (this.model.engine.ready) this.pairs.run();
     }
 
     // Say what there is to say. The German stands on the page already, so here it is

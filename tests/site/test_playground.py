@@ -107,8 +107,8 @@ def test_nothing_is_loaded_unasked(browser: Browser, asks: str) -> None:
 
 
 def test_weight() -> None:
-    """The small model is at most 1.1 MB, the other at most 8.5 MB, in base64; compressed,
-    all scripts of the page are at most 250 kB.
+    """The small model is at most 1.1 MB, the other at most 8.5 MB, in base64, and the
+    page's scripts are at most 250 kB, compressed.
     """
     for name, limit in (("synthetic-en-de", 1.1e6), ("en-de", 8.5e6)):
         files = list((STATIC / "models").glob(f"{name}-*.js"))
