@@ -39,6 +39,7 @@ SCRIPTS = (
     "playground/search",
     "playground/tensors",
     "playground/pair",
+    "playground/lens",
     "playground/answer",
     "playground/engine",
     "playground/stored",
@@ -51,9 +52,11 @@ SCRIPTS = (
     "playground/ablations",
     "playground/choice",
     "playground/form",
+    "playground/depth",
     "playground/copying",
     "playground/pairs",
     "playground/link",
+    "playground/tools",
     "playground/page",
 )
 MODELS = ("synthetic-en-de", "en-de")

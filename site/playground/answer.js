@@ -26,6 +26,7 @@ Playground.part((Playground) => {
       if (refused) return { refused };
       const whole = silent.length ? await this.translate(sentence, source) : null;
       const [best] = await this.search(source, silent, 4, tell);
+      this.last = [source, best.tokens];
       const described = this.describe(sentence, source, best.tokens);
       return {
         ...described,
@@ -33,6 +34,14 @@ Playground.part((Playground) => {
         steps: best.tokens.length,
         looks: this.model.attentionOf(source, best.tokens),
       };
+    }
+
+    // What would be written after each layer of the decoder where the last answer is
+    // written; the end is no piece.
+    async lens() {
+      const layers = await Playground.lens(this.model, ...this.last, () => this.pause());
+      const piece = ([token, probability]) => [this.pieces([token])[0], probability];
+      return layers.map((places) => places.map((best) => best.map(piece)));
     }
 
     // The tokens of a sentence, or why it is refused.

@@ -30,8 +30,8 @@
         this.choose(this.head);
       });
       button(row, "Copy each head in turn", () => this.inTurn());
-      this.said = make(this.block, "p", { class: "pg-said", "aria-live": "polite" });
-      this.found = make(this.block, "div", { class: "pg-found", role: "status" });
+      this.said = make(this.block, "p", { class: "pg-copy-said", "aria-live": "polite" });
+      this.found = make(this.block, "div", { class: "pg-copy-found", role: "status" });
     }
 
     // Begin anew: no head is copied.
@@ -96,7 +96,7 @@
       const { words } = this;
       const columns = ["A", "B", "B − A (points)"];
       this.scroll.replaceChildren();
-      const table = make(this.scroll, "table", { class: "pg-beam" });
+      const table = make(this.scroll, "table", { class: "pg-figures" });
       const top = make(make(table, "thead"), "tr");
       for (const name of ["next word", ...columns, ...(run ? ["B, head copied"] : [])])
         make(top, "th", { scope: "col" }, name);

@@ -101,7 +101,9 @@
       const tell = (news) => postMessage({ id, channel, ...news });
       if (task === "translate") {
         const step = (each) => tell({ step: each });
-        tell({ answer: await answerer.answer(sentence, silent, step) });
+        const found = await answerer.answer(sentence, silent, step);
+        tell({ answer: found });
+        if (!found.refused) tell({ layers: await answerer.lens() });
       }
       if (task === "in turn") await answerer.inTurn(sentence, tell);
       if (task === "compare") tell(await answerer.compare(request.sentences, silent));

@@ -144,6 +144,20 @@
       this.look();
     }
 
+    // Whether the head that is chosen looks from German words, and which of its words is
+    // chosen.
+    get looksFromGerman() {
+      return !this.chosen.startsWith("encoder");
+    }
+
+    get row() {
+      return this.picture.word;
+    }
+
+    set row(word) {
+      if (word !== this.row) this.picture.choose({ word, over: null });
+    }
+
     // Mark which head is chosen, and which are off.
     mark() {
       for (const [head, { cell, small, box }] of this.cells) {

@@ -38,6 +38,7 @@
       copy: heads(fields.copy)[0],
       row: number(fields.row),
       at: number(fields.at),
+      layer: number(fields.layer),
     };
   }
 

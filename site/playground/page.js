@@ -19,11 +19,7 @@
       }
       this.draw(models);
       this.choose(models[0]);
-      this.link = new Playground.Link(this.form.row, {
-        models,
-        state: () => this.state(),
-        restore: (state) => this.restore(state),
-      });
+      this.tools.begin(models);
     }
 
     // What there is to see. Below 1024 px the German stays in sight while all the rest
@@ -54,56 +50,16 @@
       button(row, "Switch off each head in turn", () => this.tryAll());
       this.ablations = new Playground.Ablations(right);
       this.headsPlace = make(right, "div");
-      const keep = () => this.link?.keep();
-      this.pairs = new Playground.Pairs(panel, {
-        first: () => this.answer.sentence,
-        silent: () => [...this.heads.silent],
-        choose: (sentence) => this.ask(sentence),
-        type: () => this.load(),
-        ask: (request, hear) => this.compare(request, hear),
-        keep,
-      });
+      this.tools = new Playground.Tools(this, panel);
       this.search = make(panel, "div", { class: "pg-search" });
       make(this.search, "h2", {}, "The search");
       this.beam = new Playground.Beam(this.search);
     }
 
-    // What a link holds.
-    state() {
-      const { silent, chosen, picture } = this.heads;
-      return {
-        model: this.model.name,
-        text: this.form.input.value,
-        off: [...silent],
-        head: chosen,
-        row: picture.word,
-        ...this.pairs.state(),
-      };
-    }
-
-    // Show what a link holds.
-    restore({ model, text, off, head, row, ...pair }) {
-      this.choice.mark(model);
-      this.choose(model);
-      if (text !== undefined) this.form.input.value = text;
-      this.heads.silence(off);
-      this.heads.chosen = head ?? model.opens;
-      this.pairs.restore(pair);
-      this.translate(false, row);
-    }
-
     // Translate another sentence.
     ask(sentence) {
       this.form.input.value = sentence;
-      this.translate(false, undefined);
-    }
-
-    // Ask the model for what has to do with two sentences; says whether it is there.
-    async compare(request, hear) {
-      const { model } = this;
-      if (!(await this.load())) return false;
-      if (model === this.model) model.engine.ask(request, hear, "pair");
-      return true;
+      this.translate(false, "");
     }
 
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
@@ -114,11 +70,11 @@
       for (const channel of ["sentence", "pair"]) this.model?.engine.cancel(channel);
       this.model = model;
       this.form.offer(model);
-      this.pairs.offer(model);
+      this.tools.offer(model);
       this.headsPlace.replaceChildren();
       this.heads = new Playground.Heads(this.headsPlace, model, {
         onSwitch: () => this.translate(false),
-        onChoose: () => this.link?.keep(),
+        onChoose: () => this.tools.follow(),
       });
       this.forget();
       this.translated();
@@ -150,8 +106,9 @@
     }
 
     // Translate what is in the box, growing if the reader is to see it grow. `word` is
-    // the one whose lines are to be shown, or its place, null for the one that is.
-    async translate(growing, word = growing ? undefined : null) {
+    // the one whose lines are to be shown, or its place; "" for a pronoun, null for the
+    // one that is chosen.
+    async translate(growing, word = growing ? "" : null) {
       const run = ++this.run; // a later one takes over
       const { model } = this;
       const sentence = this.form.input.value;
@@ -179,7 +136,8 @@
           if (pause) return new Promise((resolve) => setTimeout(resolve, pause));
         });
       };
-      model.engine.ask({ task: "translate", sentence, silent }, ({ step, answer }) => {
+      const request = { task: "translate", sentence, silent };
+      model.engine.ask(request, ({ step, answer, layers }) => {
         if (step) {
           steps.push(step);
           const { text } = likeliest([...step.finished, ...step.beam]);
@@ -187,6 +145,7 @@
           if (grows) next(() => this.grow(text, steps.slice(0, until)), PAUSE);
           return;
         }
+        if (layers) return next(() => this.tools.deepen(layers));
         const still = !grows || answer.refused;
         if (!still) this.look(answer, word);
         next(() => {
@@ -208,6 +167,7 @@
       this.panel.classList.remove("pg-waiting");
       for (const node of [this.german.bar, this.cut, this.right]) node.hidden = !all;
       this.search.hidden = !search;
+      if (!search) this.tools.depth.place.hidden = true;
     }
 
     // Show an answer; the search, if its steps are known.
@@ -216,13 +176,12 @@
       this.answer = answer;
       this.say(Playground.notesOn(answer), text);
       this.reveal(!refused, steps.length > 0);
-      if (refused) return this.pairs.forget();
+      if (refused) return this.tools.answered(answer);
       if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
       this.look(answer, word);
       this.allOn.disabled = !this.heads.silent.size;
       this.german.show(answer, this.heads.silent);
-      this.link?.keep();
-      if (this.model.engine.ready) this.pairs.run();
+      this.tools.answered(answer);
     }
 
     // Say what there is to say. The German stands on the page already, so here it is

@@ -30,7 +30,7 @@
         const card = make(two, "div", label);
         make(card, "p", { class: "pg-caption" }, name);
         const english = make(card, "p", { lang: "en" });
-        return [english, make(card, "p", { class: "pg-german", lang: "de" })];
+        return [english, make(card, "p", { class: "pg-side-german", lang: "de" })];
       });
       this.parted = make(this.results, "p");
       this.copying = new Playground.Copying(this.results, { ask, keep });

@@ -132,7 +132,7 @@ Playground.part((Playground) => {
     }
 
     // The decoder's layers. `see` says, given the layer and the keys and values of xs,
-    // which ones each of xs may look at.
+    // which ones each of xs may look at. Whoever watches hears of xs after each layer.
     decode(xs, see, memory, watch = {}) {
       this.decoder.forEach(({ own, cross, network, norms }, layer) => {
         const seen = see(layer, this.project(own, xs));
@@ -140,6 +140,7 @@ Playground.part((Playground) => {
         const source = seen.map(() => memory[layer]);
         addAndNormalise(norms[1], xs, this.attend(cross, xs, source, watch));
         addAndNormalise(norms[2], xs, feedForward(network, xs));
+        watch.states?.(xs);
       });
     }
 

@@ -323,7 +323,7 @@ def test_steps_of_the_search(reader: Page) -> None:
     finished at the end.
     """
     load(reader)
-    slider = reader.get_by_role("slider")
+    slider = reader.get_by_role("slider", name="Step")
     slider.press("End")
     finished = reader.locator(".pg-beam").nth(1).locator("tbody tr")
     expect(finished).to_have_count(4)

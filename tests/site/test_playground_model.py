@@ -96,6 +96,10 @@ LOOKS = """(looks) => JSON.parse(JSON.stringify(looks, (_, value) =>
   value instanceof Float32Array ? [...value] : value))"""
 ATTENTION = f"""([name, source, target]) =>
   ({LOOKS})(window.loaded[name].model.attentionOf(source, target))"""
+LENS = """([name, source, target]) => {
+  const { model } = window.loaded[name];
+  return Playground.lens(model, source, target);
+}"""
 COPIED = """([name, sentences, targets, heads]) => {
   const { model, vocabulary } = window.loaded[name];
   const sources = sentences.map((sentence) => vocabulary.encode(sentence));
@@ -341,6 +345,34 @@ def test_same_after_copying_a_head(page: Page, name: str) -> None:
         assert run["probabilities"] == pytest.approx(each, abs=1e-3)
     changed = [each for each in expected[2:] if abs(each[0] - expected[1][0]) > 0.3]
     assert changed  # else nothing would have been tested
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_after_each_layer(page: Page, name: str) -> None:
+    """The output matrix, applied after each layer, gives the same words in PyTorch."""
+    package = translator(name)
+    network = package.model
+    assert isinstance(network, Transformer)
+    (source,) = package.vocabulary.encode([TIRED])
+    target = package.n_best([TIRED], 1)[0][0].tokens
+    batch, states = make_batch([(source, target)]), list[torch.Tensor]()
+    hooks = [
+        layer.register_forward_hook(lambda *call: states.append(call[-1][0]))
+        for layer in network.decoder.layers
+    ]
+    with torch.inference_mode():
+        network(batch.source, batch.target)
+        expected = [
+            (state @ network.target_embeddings.weight.T).softmax(dim=-1).topk(3)
+            for state in states
+        ]
+    for hook in hooks:
+        hook.remove()
+    found = page.evaluate(LENS, [name, source, target])
+    for best, places in zip(expected, found, strict=True):
+        assert [[each[0] for each in three] for three in places] == best[1].tolist()
+        shares = torch.tensor([[each[1] for each in three] for three in places])
+        assert torch.allclose(shares, best[0], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -41,13 +41,13 @@ def test_a_head_that_decides(reader: Page, open_link: Callable[[str], None]) -> 
     assert first == ["es", "91.3%", "0.2%", "−91.1"]
     assert second == ["sie", "0.1%", "90.8%", "+90.7"]
     said, head = (
-        reader.locator(".pg-copying .pg-said"),
+        reader.locator(".pg-copy-said"),
         reader.get_by_role("combobox", name="Head"),
     )
     head.select_option("cross, layer 1, head 3")
     expect(said).to_have_text("B's word stays sie.")
     reader.get_by_role("button", name="Copy each head in turn").press("Enter")
-    found = reader.locator(".pg-copying .pg-found")
+    found = reader.locator(".pg-copy-found")
     expect(found).to_contain_text("Of 24 heads, 3 change B's word")
     found.get_by_role("button", name="cross, layer 2, head 3").press("Enter")
     expect(said).to_have_text("B's word changes from sie to es.")
@@ -90,11 +90,11 @@ def test_a_sentence_of_ones_own(reader: Page) -> None:
     second.fill("He could swim.")
     reader.get_by_role("button", name="Swap A and B").press("Enter")
     a = reader.get_by_role("group", name="Sentence A")
-    expect(a.locator(".pg-german")).to_have_text("Er konnte schwimmen.")
+    expect(a.locator(".pg-side-german")).to_have_text("Er konnte schwimmen.")
     expect(second).to_have_value(TIRED)
     expect(reader.get_by_label("An English sentence")).to_have_value("He could swim.")
     options = reader.get_by_role("combobox", name="Head").locator("option")
     expect(options.filter(has_text=re.compile("encoder"))).to_have_count(0)
     reader.get_by_role("checkbox", name="3: cross, layer 2, head 3 is on").uncheck()
     b = reader.get_by_role("group", name="Sentence B")
-    expect(b.locator(".pg-german")).to_contain_text("Die Tier")
+    expect(b.locator(".pg-side-german")).to_contain_text("Die Tier")
