@@ -51,6 +51,8 @@ SCRIPTS = (
     "playground/german",
     "playground/ablations",
     "playground/choice",
+    "playground/words",
+    "playground/completion",
     "playground/form",
     "playground/depth",
     "playground/copying",
@@ -139,6 +141,7 @@ def model_entry(line: str, folder: str) -> dict[str, Any]:
         "about": about.format(**model.facts),
         "size": model.facts["size"],
         "addresses": model.addresses(folder),
+        "words": model.known,
         "examples": list[list[str]](),
         "pairs": list[list[str]](),
     }

@@ -29,7 +29,8 @@
       this.panel = panel;
       const choose = (model) => this.choose(model);
       this.choice = new Playground.Choice(panel, models, choose);
-      const left = make(panel, "div", { class: "pg-left" });
+      const desk = make(panel, "div", { class: "pg-desk" });
+      const left = make(desk, "div", { class: "pg-left" });
       this.form = new Playground.Form(left, {
         type: () => this.load(),
         ask: () => this.translate(true),
@@ -38,7 +39,7 @@
       this.german = new Playground.German(left);
       this.cut = make(left, "p", { class: "pg-cut" });
       this.form.exemplify(left);
-      const right = make(panel, "div", { class: "pg-right" });
+      const right = make(desk, "div", { class: "pg-right" });
       this.right = right;
       make(right, "h2", {}, "Where the heads look");
       const how =
@@ -116,6 +117,7 @@
         this.translated = resolve;
       });
       model.engine.cancel("pair");
+      this.form.tell(); // the answer will say so
       const silent = [...this.heads.silent];
       if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
       const stored = exampleOf(model, sentence);

@@ -39,9 +39,11 @@
     drawForm(block, type) {
       const form = make(block, "form");
       make(form, "label", { for: "pg-second" }, "Sentence B");
-      const row = make(form, "p", { class: "pg-row" });
+      const row = make(form, "div", { class: "pg-row" });
+      const place = make(row, "div", { class: "pg-field" });
       const field = { id: "pg-second", autocomplete: "off", spellcheck: "false", lang: "en" };
-      this.input = make(row, "input", { type: "text", ...field });
+      this.input = make(place, "input", { type: "text", ...field });
+      this.completion = new Playground.Completion(place, this.input, type);
       this.input.oninput = type;
       make(row, "button", { type: "submit" }, "Compare");
       button(row, "Swap A and B", () => this.swap());
@@ -55,6 +57,7 @@
     // Offer a model's pairs.
     offer(model) {
       this.copying.offer(model);
+      this.completion.offer(model.words);
       this.forget();
       this.examples.replaceChildren("Or choose: ");
       for (const [label, first, second] of model.pairs)
