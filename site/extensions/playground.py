@@ -38,16 +38,27 @@ SCRIPTS = (
     "playground/transformer",
     "playground/search",
     "playground/tensors",
+    "playground/pair",
+    "playground/lens",
     "playground/answer",
     "playground/engine",
     "playground/stored",
+    "playground/pieces",
     "playground/marked",
     "playground/notes",
     "playground/beam",
     "playground/heads",
+    "playground/german",
     "playground/ablations",
     "playground/choice",
+    "playground/words",
+    "playground/completion",
     "playground/form",
+    "playground/depth",
+    "playground/copying",
+    "playground/pairs",
+    "playground/link",
+    "playground/tools",
     "playground/page",
 )
 MODELS = ("synthetic-en-de", "en-de")
@@ -77,10 +88,11 @@ def write_files(app: Sphinx, config: Config) -> None:
 class Playground(SphinxDirective):
     """`{playground}`: for each model a line with its name, the head that is shown large
     at first, what it knows, and a sentence about it; then its examples, lines of a
-    label and a sentence.
+    label and a sentence, or of a label and two sentences side by side.
 
         # en-de | cross 3 1 | everyday English | It has {parameters} parameters.
         a wish: I would like a table for four people, please.
+        he or she: He is a doctor. | She is a doctor.
 
     Readers without JavaScript see what the first model makes of its first two examples.
     """
@@ -94,8 +106,10 @@ class Playground(SphinxDirective):
             if line.startswith("#"):
                 models.append(model_entry(line, folder))
             else:
-                example = [part.strip() for part in line.split(":", 1)]
-                models[-1]["examples"].append(example)
+                label, text = line.split(":", 1)
+                sentences = [part.strip() for part in text.split("|")]
+                kind = "pairs" if len(sentences) > 1 else "examples"
+                models[-1][kind].append([label.strip(), *sentences])
         heads = [model.pop("head") for model in models]
         for model in models:
             answer = browser_model(model["name"]).answer
@@ -127,7 +141,9 @@ def model_entry(line: str, folder: str) -> dict[str, Any]:
         "about": about.format(**model.facts),
         "size": model.facts["size"],
         "addresses": model.addresses(folder),
+        "words": model.known,
         "examples": list[list[str]](),
+        "pairs": list[list[str]](),
     }
 
 

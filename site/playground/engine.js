@@ -8,6 +8,7 @@
   Playground.Engine = class Engine {
     constructor(addresses) {
       Object.assign(this, { addresses, ready: false, loading: null, request: 0 });
+      this.waiting = new Map();
     }
 
     // Fetch the model, once; after a failure the next call tries again. `tell` hears
@@ -36,19 +37,24 @@
         this.worker.onerror = () => reject(new Error(WRONG));
         this.worker.postMessage({ settings, weights });
       });
+      this.worker.onmessage = ({ data }) => {
+        const { id, hear } = this.waiting.get(data.channel);
+        if (data.id === id) hear(data);
+      };
       this.ready = true;
     }
 
-    // Send the worker a request; it gives up the one before. `hear` gets its messages.
-    ask(request, hear) {
+    // Send the worker a request; it gives up the one before on the same channel. `hear`
+    // gets its messages.
+    ask(request, hear, channel = "sentence") {
       const id = ++this.request;
-      this.worker.onmessage = ({ data }) => data.id === this.request && hear(data);
-      this.worker.postMessage({ ...request, id });
+      this.waiting.set(channel, { id, hear });
+      this.worker.postMessage({ ...request, id, channel });
     }
 
-    // Give up what was asked for.
-    cancel() {
-      if (this.ready) this.ask({}, () => {});
+    // Give up what was asked for on a channel.
+    cancel(channel) {
+      if (this.ready) this.ask({}, () => {}, channel);
     }
   };
 
@@ -77,24 +83,32 @@
   function serve(Playground) {
     const STALE = new Error("a newer request is there");
     const PATIENCE = 30; // milliseconds between two looks at what else was asked for
-    let [latest, heard, answerer] = [0, 0, null];
+    const latest = new Map(); // on each channel
+    let [heard, answerer, queue] = [0, null, Promise.resolve()];
 
-    async function pause(id) {
+    async function pause({ id, channel }) {
       if (performance.now() - heard > PATIENCE) {
         await new Promise((resolve) => setTimeout(resolve));
         heard = performance.now();
       }
-      if (id !== latest) throw STALE;
+      if (id !== latest.get(channel)) throw STALE;
     }
 
-    async function answer({ id, task, sentence, silent }) {
-      answerer.pause = () => pause(id);
-      const tell = (news) => postMessage({ id, ...news });
+    async function answer(request) {
+      const { id, channel, task, sentence, silent } = request;
+      answerer.pause = () => pause(request);
+      await answerer.pause();
+      const tell = (news) => postMessage({ id, channel, ...news });
       if (task === "translate") {
         const step = (each) => tell({ step: each });
-        tell({ answer: await answerer.answer(sentence, silent, step) });
+        const found = await answerer.answer(sentence, silent, step);
+        tell({ answer: found });
+        if (!found.refused) tell({ layers: await answerer.lens() });
       }
       if (task === "in turn") await answerer.inTurn(sentence, tell);
+      if (task === "compare") tell(await answerer.compare(request.sentences, silent));
+      if (task === "copy") tell({ run: answerer.copy(request.head, request.position) });
+      if (task === "copy in turn") await answerer.copyInTurn(request.position, tell);
     }
 
     globalThis.onmessage = ({ data }) => {
@@ -103,10 +117,13 @@
         answerer = new Playground.Answerer(Playground.unpack(data.settings, base64));
         return postMessage({ ready: true });
       }
-      latest = data.id;
-      answer(data).catch((error) => {
-        if (error !== STALE) throw error;
-      });
+      latest.set(data.channel, data.id);
+      // One at a time: the model has only one set of heads that are off.
+      queue = queue
+        .then(() => answer(data))
+        .catch((error) => {
+          if (error !== STALE) reportError(error);
+        });
     };
   }
 }

@@ -9,15 +9,21 @@
       this.ask = ask;
       const form = make(place, "form");
       make(form, "label", { for: "pg-source" }, "An English sentence");
-      const row = make(form, "p", { class: "pg-row" });
-      this.input = make(row, "textarea", {
+      const row = make(form, "div", { class: "pg-row" });
+      this.row = row;
+      const field = make(row, "div", { class: "pg-field" });
+      this.input = make(field, "textarea", {
         id: "pg-source",
         rows: 2,
         autocomplete: "off",
         spellcheck: "false",
         lang: "en",
       });
-      this.input.oninput = type;
+      this.completion = new Playground.Completion(field, this.input, type);
+      this.input.oninput = () => {
+        type();
+        this.tell(this.words.unknown(this.input.value));
+      };
       this.input.onkeydown = (event) => {
         if (event.key !== "Enter" || event.isComposing) return;
         event.preventDefault(); // a sentence has one line
@@ -29,13 +35,21 @@
         ask();
       };
       this.load = make(place, "p", { class: "pg-row pg-load" });
+      this.hint = make(place, "p", { class: "pg-hint", "aria-live": "polite" });
     }
 
-    // A place for a model's examples.
+    // While a reader types, name the words that the model does not know.
+    tell(unknown = []) {
+      const text = unknown.length ? `Not among its words: ${unknown.join(", ")}.` : "";
+      if (this.hint.textContent !== text) this.hint.textContent = text;
+    }
+
+    // A place for a model's examples and its words.
     exemplify(place) {
       const classes = "pg-row pg-examples";
       const group = { class: classes, role: "group", "aria-label": "Examples" };
       this.examples = make(place, "div", group);
+      this.words = new Playground.Words(place);
     }
 
     // Offer a model's examples, and say how much it is to fetch.
@@ -47,6 +61,9 @@
           this.input.value = sentence;
           this.ask();
         });
+      this.completion.offer(model.words);
+      this.words.offer(model.words);
+      this.tell();
       this.load.replaceChildren();
       if (!model.engine.ready)
         this.load.append(

@@ -16,10 +16,11 @@
 
   Playground.Heads = class Heads {
     // A model of N layers with h heads; the one that is `chosen` stands large.
-    // `onSwitch` is called when a reader has switched a head on or off.
-    constructor(place, { N, h, opens }, onSwitch) {
+    // `onSwitch` is called when a head has been switched on or off, `onChoose` when a head
+    // or a word has been chosen.
+    constructor(place, { N, h, opens }, { onSwitch, onChoose }) {
       const silent = new Set();
-      Object.assign(this, { silent, onSwitch, chosen: opens, cells: new Map() });
+      Object.assign(this, { silent, onSwitch, onChoose, chosen: opens, cells: new Map() });
       const grid = make(place, "div", { class: "pg-heads" });
       grid.onkeydown = (event) => this.move(event);
       for (const kind of Object.keys(KINDS)) {
@@ -119,7 +120,7 @@
         smallPicture(small, this.rows(head), this.sides[head.split(" ")[0]][1].length);
       }
       const pronoun = writes.findIndex((piece) => PRONOUNS.includes(piece));
-      const wanted = writes.indexOf(word);
+      const wanted = typeof word === "number" ? word : writes.indexOf(word);
       if (wanted >= 0) this.picture.word = wanted;
       else if (word !== null && pronoun >= 0) this.picture.word = pronoun;
       this.choose(this.chosen);
@@ -143,6 +144,20 @@
       this.look();
     }
 
+    // Whether the head that is chosen looks from German words, and which of its words is
+    // chosen.
+    get looksFromGerman() {
+      return !this.chosen.startsWith("encoder");
+    }
+
+    get row() {
+      return this.picture.word;
+    }
+
+    set row(word) {
+      if (word !== this.row) this.picture.choose({ word, over: null });
+    }
+
     // Mark which head is chosen, and which are off.
     mark() {
       for (const [head, { cell, small, box }] of this.cells) {
@@ -159,6 +174,7 @@
       const { active, queries, keys } = this.picture;
       const rows = this.rows(this.chosen);
       this.picture.draw([{ rows }], 0.25);
+      if (this.picture.over === null) this.onChoose();
       const told = largest(rows[active], keys, 4);
       this.said.textContent = `“${queries[active]}” looks at ${told}.`;
     }

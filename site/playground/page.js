@@ -3,7 +3,7 @@
 "use strict";
 {
   const { make, button } = aiayn;
-  const { writeMarked, changed, nameOf, allHeads } = Playground;
+  const { changed, allHeads } = Playground;
   // Milliseconds between two steps, so that one can see the German grow.
   const PAUSE = 140;
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
@@ -19,6 +19,7 @@
       }
       this.draw(models);
       this.choose(models[0]);
+      this.tools.begin(models);
     }
 
     // What there is to see. Below 1024 px the German stays in sight while all the rest
@@ -26,19 +27,19 @@
     draw(models) {
       const panel = make(this.place, "div", { class: "pg-panel" });
       this.panel = panel;
-      Playground.offerChoice(panel, models, (model) => this.choose(model));
-      const left = make(panel, "div", { class: "pg-left" });
+      const choose = (model) => this.choose(model);
+      this.choice = new Playground.Choice(panel, models, choose);
+      const desk = make(panel, "div", { class: "pg-desk" });
+      const left = make(desk, "div", { class: "pg-left" });
       this.form = new Playground.Form(left, {
         type: () => this.load(),
         ask: () => this.translate(true),
       });
       this.status = make(left, "div", { role: "status" });
-      this.bar = make(left, "div", { class: "pg-bar" });
-      this.german = make(this.bar, "p", { class: "pg-german", lang: "de" });
-      this.before = make(this.bar, "p", { class: "pg-before" });
+      this.german = new Playground.German(left);
       this.cut = make(left, "p", { class: "pg-cut" });
       this.form.exemplify(left);
-      const right = make(panel, "div", { class: "pg-right" });
+      const right = make(desk, "div", { class: "pg-right" });
       this.right = right;
       make(right, "h2", {}, "Where the heads look");
       const how =
@@ -50,9 +51,16 @@
       button(row, "Switch off each head in turn", () => this.tryAll());
       this.ablations = new Playground.Ablations(right);
       this.headsPlace = make(right, "div");
+      this.tools = new Playground.Tools(this, panel);
       this.search = make(panel, "div", { class: "pg-search" });
       make(this.search, "h2", {}, "The search");
       this.beam = new Playground.Beam(this.search);
+    }
+
+    // Translate another sentence.
+    ask(sentence) {
+      this.form.input.value = sentence;
+      this.translate(false, "");
     }
 
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
@@ -60,12 +68,15 @@
     choose(model) {
       const sentence = this.form.input.value;
       const own = this.model && !exampleOf(this.model, sentence);
-      this.model?.engine.cancel();
+      for (const channel of ["sentence", "pair"]) this.model?.engine.cancel(channel);
       this.model = model;
       this.form.offer(model);
+      this.tools.offer(model);
       this.headsPlace.replaceChildren();
-      const again = () => this.translate(false);
-      this.heads = new Playground.Heads(this.headsPlace, model, again);
+      this.heads = new Playground.Heads(this.headsPlace, model, {
+        onSwitch: () => this.translate(false),
+        onChoose: () => this.tools.follow(),
+      });
       this.forget();
       this.translated();
       this.run++;
@@ -96,14 +107,17 @@
     }
 
     // Translate what is in the box, growing if the reader is to see it grow. `word` is
-    // the one whose lines are to be shown, null for the one that is.
-    async translate(growing, word = growing ? undefined : null) {
+    // the one whose lines are to be shown, or its place; "" for a pronoun, null for the
+    // one that is chosen.
+    async translate(growing, word = growing ? "" : null) {
       const run = ++this.run; // a later one takes over
       const { model } = this;
       const sentence = this.form.input.value;
       this.translating = new Promise((resolve) => {
         this.translated = resolve;
       });
+      model.engine.cancel("pair");
+      this.form.tell(); // the answer will say so
       const silent = [...this.heads.silent];
       if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
       const stored = exampleOf(model, sentence);
@@ -124,7 +138,8 @@
           if (pause) return new Promise((resolve) => setTimeout(resolve, pause));
         });
       };
-      model.engine.ask({ task: "translate", sentence, silent }, ({ step, answer }) => {
+      const request = { task: "translate", sentence, silent };
+      model.engine.ask(request, ({ step, answer, layers }) => {
         if (step) {
           steps.push(step);
           const { text } = likeliest([...step.finished, ...step.beam]);
@@ -132,6 +147,7 @@
           if (grows) next(() => this.grow(text, steps.slice(0, until)), PAUSE);
           return;
         }
+        if (layers) return next(() => this.tools.deepen(layers));
         const still = !grows || answer.refused;
         if (!still) this.look(answer, word);
         next(() => {
@@ -144,45 +160,30 @@
     // Show the German so far.
     grow(text, steps) {
       this.reveal(true, true);
-      this.german.textContent = text;
-      this.before.replaceChildren();
+      this.german.grow(text);
       this.beam.show(steps);
     }
 
     // Show or hide the translation and the heads, and the search.
     reveal(all, search) {
       this.panel.classList.remove("pg-waiting");
-      for (const node of [this.bar, this.cut, this.right]) node.hidden = !all;
+      for (const node of [this.german.bar, this.cut, this.right]) node.hidden = !all;
       this.search.hidden = !search;
+      if (!search) this.tools.depth.place.hidden = true;
     }
 
     // Show an answer; the search, if its steps are known.
     show(answer, word, steps = []) {
-      const { refused, text, whole } = answer;
+      const { refused, text } = answer;
       this.answer = answer;
       this.say(Playground.notesOn(answer), text);
       this.reveal(!refused, steps.length > 0);
-      if (refused) return;
+      if (refused) return this.tools.answered(answer);
       if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
       this.look(answer, word);
-      this.german.replaceChildren();
-      writeMarked(this.german, text, whole);
-      this.compare(text, whole);
-    }
-
-    // Say what the translation would be with all heads.
-    compare(text, whole) {
-      const off = [...this.heads.silent].map(nameOf);
-      this.allOn.disabled = !off.length;
-      this.before.replaceChildren();
-      if (!off.length) return;
-      const heads = off.length > 4 ? `${off.length} heads` : off.join("; ");
-      this.before.append(`Without ${heads}. `);
-      if (text === whole) this.before.append("With all heads it is the same.");
-      else {
-        this.before.append("With all heads: ");
-        writeMarked(make(this.before, "span", { lang: "de" }), whole, text);
-      }
+      this.allOn.disabled = !this.heads.silent.size;
+      this.german.show(answer, this.heads.silent);
+      this.tools.answered(answer);
     }
 
     // Say what there is to say. The German stands on the page already, so here it is
@@ -194,17 +195,12 @@
     }
 
     // Show the pieces, and where the heads look.
-    look({ source, written, ended, looks }, word) {
+    look(answer, word) {
+      const sides = Playground.sidesOf(answer);
       this.cut.replaceChildren("The model reads ");
-      for (const piece of source.map(forPeople))
+      for (const piece of sides.source.slice(0, -1))
         make(this.cut, "span", { class: "pg-piece" }, piece);
-      const writes = [...written.map(forPeople), ...(ended ? ["‹end›"] : [])];
-      const sides = {
-        source: [...source.map(forPeople), "‹end›"],
-        reads: ["‹start›", ...writes.slice(0, -1)],
-        writes,
-      };
-      this.heads.show(looks, sides, word);
+      this.heads.show(answer.looks, sides, word);
     }
 
     // Leave only these heads off.
@@ -243,12 +239,6 @@
 
   const exampleOf = (model, sentence) =>
     model.answers.find((each) => each.sentence === sentence);
-
-  // A piece for people: a dot before one that continues a word.
-  function forPeople(piece) {
-    if (piece.startsWith("▁")) return piece.slice(1) || "␣";
-    return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
-  }
 
   for (const place of document.querySelectorAll(".aiayn-playground")) {
     const models = JSON.parse(place.querySelector("script").textContent);

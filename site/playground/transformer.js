@@ -88,8 +88,9 @@ Playground.part((Playground) => {
 
     // Multi-head attention: where each of xs looks, among those whose keys and values it
     // sees, and what it gets (section 3.2). Of what a silent head gets nothing is passed
-    // on.
-    attend({ kind, layer, Q, O }, xs, seen, record) {
+    // on. Whoever watches hears where the heads look, of each of xs in turn, and then gets
+    // their outputs, and may change them.
+    attend({ kind, layer, Q, O }, xs, seen, watch) {
       const { h, d_model, silent } = this;
       const d_k = d_model / h;
       const queries = linear(Q, xs);
@@ -111,33 +112,35 @@ Playground.part((Playground) => {
                 results[at + i] += weights[j] * values[j][from + i];
           return weights;
         });
-        record?.(kind, layer, looks);
+        watch.looks?.(kind, layer, looks);
       });
+      watch.outputs?.(kind, layer, results);
       return linear(O, results);
     }
 
     // Read the source. What the decoder needs are the memory's keys and values in each
     // layer.
-    encode(source, record) {
+    encode(source, watch = {}) {
       const xs = this.embed(source, 0);
       for (const { own, network, norms } of this.encoder) {
         const all = this.project(own, xs);
         const seen = source.map(() => all);
-        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, record));
+        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, watch));
         addAndNormalise(norms[1], xs, feedForward(network, xs));
       }
       return this.decoder.map(({ cross }) => this.project(cross, xs));
     }
 
     // The decoder's layers. `see` says, given the layer and the keys and values of xs,
-    // which ones each of xs may look at.
-    decode(xs, see, memory, record) {
+    // which ones each of xs may look at. Whoever watches hears of xs after each layer.
+    decode(xs, see, memory, watch = {}) {
       this.decoder.forEach(({ own, cross, network, norms }, layer) => {
         const seen = see(layer, this.project(own, xs));
-        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, record));
+        addAndNormalise(norms[0], xs, this.attend(own, xs, seen, watch));
         const source = seen.map(() => memory[layer]);
-        addAndNormalise(norms[1], xs, this.attend(cross, xs, source, record));
+        addAndNormalise(norms[1], xs, this.attend(cross, xs, source, watch));
         addAndNormalise(norms[2], xs, feedForward(network, xs));
+        watch.states?.(xs);
       });
     }
 
@@ -149,7 +152,7 @@ Playground.part((Playground) => {
     // Take one more token for each of several targets of the same length, and score what
     // may follow. The past of a target is the keys and values of its tokens so far. It is
     // not changed but given back longer: targets may share it.
-    step(tokens, pasts, memory, record) {
+    step(tokens, pasts, memory) {
       const xs = this.embed(tokens, pasts[0][0].keys.length, true);
       const longer = tokens.map(() => []);
       const see = (layer, latest) =>
@@ -160,28 +163,38 @@ Playground.part((Playground) => {
             values: [...values, latest.values[row]],
           });
         });
-      this.decode(xs, see, memory, record);
-      const logits = linear(this.embeddings, xs);
-      return { logits: vectors(logits, this.embeddings.shape[0]), pasts: longer };
+      this.decode(xs, see, memory);
+      return { logits: this.score(xs), pasts: longer };
     }
 
-    // Where every head looks while the model reads a source and writes that target,
-    // which ends with the end token: for each kind and layer, each position that looks,
-    // and each head, a weight for each position that is looked at. The decoder begins
-    // with the start token, and so it writes each token one place before it reads it.
-    attentionOf(source, target) {
-      const looks = { encoder: [], decoder: [], cross: [] };
-      const record = (kind, layer, weights) =>
-        (looks[kind][layer] ??= []).push(weights);
-      const memory = this.encode(source, record);
+    // Score what may follow each of xs.
+    score(xs) {
+      return vectors(linear(this.embeddings, xs), this.embeddings.shape[0]);
+    }
+
+    // Read a source and a whole target, which ends with the token that is written last.
+    // Gives the decoder's last states, one for each token of the target: it begins with
+    // the start token, and so it writes each token one place before it reads it.
+    read(source, target, watch) {
+      const memory = this.encode(source, watch);
       const see = (_, { keys, values }) =>
         keys.map((_key, row) => ({
           keys: keys.slice(0, row + 1),
           values: values.slice(0, row + 1),
         }));
-      const reads = [Playground.BOS, ...target.slice(0, -1)];
-      this.decode(this.embed(reads, 0), see, memory, record);
-      return looks;
+      const xs = this.embed([Playground.BOS, ...target.slice(0, -1)], 0);
+      this.decode(xs, see, memory, watch);
+      return xs;
+    }
+
+    // Where every head looks while the model reads a source and writes that target: for
+    // each kind and layer, each position that looks, and each head, a weight for each
+    // position that is looked at.
+    attentionOf(source, target) {
+      const all = { encoder: [], decoder: [], cross: [] };
+      const looks = (kind, layer, weights) => (all[kind][layer] ??= []).push(weights);
+      this.read(source, target, { looks });
+      return all;
     }
   };
 });

@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from aiayn.analysis import attention_of
 from aiayn.analysis.attention_maps import Head
-from aiayn.analysis.pruning import all_heads, zero_ablation
+from aiayn.analysis.pruning import all_heads, patch_heads, zero_ablation
+from aiayn.data.batching import Batch, make_batch
 from aiayn.model.transformer import Transformer
 from aiayn.shipped import pretrained
 from aiayn.training.trained_run import SHIPPED
@@ -63,6 +66,67 @@ def test_one_head_alone_decides_the_pronoun(
             if " sie " not in translator(sentence):
                 deciding.append(head)
     assert deciding == [ADJECTIVE]
+
+
+def test_three_heads_can_each_change_the_pronoun(
+    translator: Translator, model: Transformer
+) -> None:
+    """Copied from the run on "tired", their output makes "wide" go on with "es"."""
+    vocabulary, kept = translator.vocabulary, dict[Any, torch.Tensor]()
+    sentences = [SENTENCE.format(adjective) for adjective in RIGHT]
+    (target,) = vocabulary.target.encode([RIGHT["tired"].split(" es ")[0]])
+    tired, wide = (
+        make_batch([(source, target)]) for source in vocabulary.encode(sentences)
+    )
+
+    def next_piece(batch: Batch) -> str:
+        with torch.inference_mode():
+            best = model(batch.source, batch.target)[0, -1].argmax()
+        return vocabulary.target.pieces([int(best)])[0]
+
+    def keep(place: Any, outputs: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        kept[place] = outputs.clone()
+        return outputs
+
+    with patch_heads(model, all_heads(model), keep):
+        assert next_piece(tired) == "▁es"
+    assert next_piece(wide) == "▁sie"
+    changing = []
+    for head in all_heads(model):
+
+        def copy(
+            place: Any, outputs: torch.Tensor, _: torch.Tensor, which: int = head.head
+        ) -> torch.Tensor:
+            outputs[:, which] = kept[place][:, which]
+            return outputs
+
+        with patch_heads(model, [head], copy):
+            if next_piece(wide) == "▁es":
+                changing.append(head)
+    assert changing == [Head("cross", 0, 0), ADJECTIVE, NOUN]
+
+
+def test_what_stands_after_layer_1(translator: Translator, model: Transformer) -> None:
+    english, states = SENTENCE.format("tired"), list[torch.Tensor]()
+    (source,) = translator.vocabulary.encode([english])
+    target = translator.n_best([english], 1)[0][0].tokens
+    batch = make_batch([(source, target)])
+    hook = model.decoder.layers[0].register_forward_hook(
+        lambda *call: states.append(call[-1])
+    )
+    with torch.inference_mode():
+        last = model(batch.source, batch.target)[0].softmax(dim=-1)
+        scores = states[0][0] @ model.target_embeddings.weight.T
+    hook.remove()
+    best = scores.softmax(dim=-1).max(dim=-1)
+    pieces = translator.vocabulary.target.pieces
+    right = [
+        place for place, token in enumerate(target) if best.indices[place] == token
+    ]
+    assert [pieces([target[place]])[0] for place in right] == ["▁es", "▁zu", "."]
+    assert len(target) == 14
+    assert f"{best.values[right[0]]:.0%}" == "3%"
+    assert f"{last[right[0]].max():.0%}" == "91%"
 
 
 @pytest.mark.parametrize(

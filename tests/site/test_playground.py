@@ -2,9 +2,9 @@
 its manners.
 """
 
+import gzip
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,30 +46,6 @@ WATCH = """() => {
 def translator(name: str = "synthetic-en-de") -> Translator:
     """The model in PyTorch."""
     return Translator(*pretrained(name))
-
-
-@pytest.fixture
-def reader(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """A reader who wants no motion, with a phone unless a test names a window; errors
-    and requests that leave the disk fail the test.
-    """
-    width, height = getattr(request, "param", (390, 844))
-    page = browser.new_page(
-        viewport={"width": width, "height": height}, reduced_motion="reduce"
-    )
-    page.set_default_timeout(60_000)
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-
-    def note(url: str) -> None:
-        if not url.startswith(("file:", "blob:")):
-            faults.append(url)
-
-    page.on("request", lambda request: note(request.url))
-    page.goto(PAGE.as_uri())
-    yield page
-    page.close()
-    assert not faults
 
 
 def load(page: Page) -> None:
@@ -131,12 +107,16 @@ def test_nothing_is_loaded_unasked(browser: Browser, asks: str) -> None:
 
 
 def test_weight() -> None:
-    """The small model is at most 1.1 MB, the other at most 8.5 MB, in base64."""
+    """The small model is at most 1.1 MB, the other at most 8.5 MB, in base64, and the
+    page's scripts are at most 250 kB, compressed.
+    """
     for name, limit in (("synthetic-en-de", 1.1e6), ("en-de", 8.5e6)):
         files = list((STATIC / "models").glob(f"{name}-*.js"))
         assert files and sum(path.stat().st_size for path in files) < limit
-    scripts = sum(path.stat().st_size for path in STATIC.glob("*.js"))
-    assert scripts < 60_000
+    found = re.findall(r'<script[^>]* src="([^"?]+)', PAGE.read_text(encoding="utf-8"))
+    scripts = [PAGE.parent / address for address in found if "://" not in address]
+    assert STATIC.resolve() / "page.js" in [path.resolve() for path in scripts]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in scripts) < 250_000
 
 
 @pytest.mark.parametrize(
@@ -343,7 +323,7 @@ def test_steps_of_the_search(reader: Page) -> None:
     finished at the end.
     """
     load(reader)
-    slider = reader.get_by_role("slider")
+    slider = reader.get_by_role("slider", name="Step")
     slider.press("End")
     finished = reader.locator(".pg-beam").nth(1).locator("tbody tr")
     expect(finished).to_have_count(4)

@@ -1,0 +1,99 @@
+// What joins the page's further tools to it: the link, two sentences side by side, and
+// layer by layer.
+"use strict";
+{
+  Playground.Tools = class Tools {
+    constructor(page, panel) {
+      this.page = page;
+      this.pairs = new Playground.Pairs(panel, {
+        first: () => page.answer.sentence,
+        silent: () => [...page.heads.silent],
+        choose: (sentence) => page.ask(sentence),
+        type: () => page.load(),
+        ask: (request, hear) => this.ask(request, hear),
+        keep: () => this.keep(),
+      });
+      this.depth = new Playground.Depth(panel, () => {
+        const { heads } = page;
+        if (heads.looksFromGerman) heads.row = this.depth.at;
+        this.keep();
+      });
+    }
+
+    // Begin to keep what is set up in the address, and open what it holds.
+    begin(models) {
+      this.link = new Playground.Link(this.page.form.row, {
+        models,
+        state: () => this.state(),
+        restore: (state) => this.restore(state),
+      });
+    }
+
+    keep() {
+      this.link?.keep();
+    }
+
+    // What a link holds.
+    state() {
+      const { model, form, heads } = this.page;
+      return {
+        model: model.name,
+        text: form.input.value,
+        off: [...heads.silent],
+        head: heads.chosen,
+        row: heads.row,
+        layer: this.depth.layer,
+        ...this.pairs.state(),
+      };
+    }
+
+    // Show what a link holds.
+    restore({ model, text, off, head, row, layer, ...pair }) {
+      const { page } = this;
+      page.choice.mark(model);
+      page.choose(model);
+      if (text !== undefined) page.form.input.value = text;
+      page.heads.silence(off);
+      page.heads.chosen = head ?? model.opens;
+      this.depth.layer = layer ?? model.N;
+      this.pairs.restore(pair);
+      page.translate(false, row ?? "");
+    }
+
+    // Take a model.
+    offer(model) {
+      this.pairs.offer(model);
+      this.depth.offer(model);
+    }
+
+    // Another head or word has been chosen.
+    follow() {
+      const { heads } = this.page;
+      if (heads.looksFromGerman) this.depth.choose(heads.row);
+      this.keep();
+    }
+
+    // Ask the model for what has to do with two sentences; says whether it is there.
+    async ask(request, hear) {
+      const { page } = this;
+      const { model } = page;
+      if (!(await page.load())) return false;
+      if (model === page.model) model.engine.ask(request, hear, "pair");
+      return true;
+    }
+
+    // An answer has come.
+    answered({ refused }) {
+      this.keep();
+      if (refused) this.pairs.forget();
+      else if (this.page.model.engine.ready) this.pairs.run();
+    }
+
+    // Show what each layer would write.
+    deepen(layers) {
+      const { answer, heads } = this.page;
+      const { writes } = Playground.sidesOf(answer);
+      this.depth.show(layers, writes, heads.looksFromGerman ? heads.row : null);
+    }
+  };
+}

@@ -1,0 +1,50 @@
+"""Layer by layer: what the playground's decoder would write if it stopped earlier."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parents[2] / "_build" / "html"))
+PAGE = SITE.resolve() / "book" / "0-start" / "2-playground.html"
+WINDOWS = [(1400, 900), (390, 844)]
+
+expect.set_options(timeout=60_000)  # the machine may be busy
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
+]
+
+
+@pytest.mark.parametrize("reader", WINDOWS, indirect=True)
+def test_layers(reader: Page, open_link: Callable[[str], None]) -> None:
+    """The slider goes from layer to layer, and the arrow keys from word to word, here
+    and in the large picture; a link holds both.
+    """
+    reader.get_by_role("radio", name="everyday English").check()
+    reader.get_by_role("button", name="him or her").click()
+    guesses = reader.locator(".pg-guesses span")
+    expect(guesses).to_have_text(["Ich", "kenne", "ihn", ".", "‹end›"])
+    expect(reader.locator(".pg-at")).to_contain_text("“ihn”")
+    slider = reader.get_by_role("slider", name="After layer")
+    slider.press("ArrowLeft")
+    expect(guesses).to_have_text(["Ich", "habe", "mich", ".", "‹end›"])
+    reader.get_by_role("option", name="ihn mich").focus()
+    reader.keyboard.press("ArrowLeft")
+    chosen = reader.locator(".pg-depth .pg-chosen")
+    expect(chosen).to_contain_text("habe 51%")
+    expect(reader.locator(".pg-said")).to_contain_text("“kenne” looks")
+    reader.get_by_role("option", name="Ich", exact=True).first.focus()
+    expect(reader.locator(".pg-at")).to_contain_text("“Ich”")
+    for theme in ("light", "dark"):
+        reader.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        faults = Axe().run(reader, context=".aiayn-playground")
+        assert faults.violations_count == 0, faults.generate_report()
+    width = reader.evaluate("document.documentElement.scrollWidth")
+    assert reader.viewport_size and width <= reader.viewport_size["width"]
+    open_link(reader.url)
+    expect(guesses).to_have_text(["Ich", "habe", "mich", ".", "‹end›"])
+    expect(reader.locator(".pg-at")).to_contain_text("“Ich”")

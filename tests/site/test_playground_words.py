@@ -1,0 +1,93 @@
+"""The synthetic corpus has few words: the playground lists and completes them, and
+names those that are not among them.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parents[2] / "_build" / "html"))
+PAGE = SITE.resolve() / "book" / "0-start" / "2-playground.html"
+WINDOWS = [(1400, 900), (390, 844)]
+
+expect.set_options(timeout=60_000)  # the machine may be busy
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
+]
+
+
+@pytest.mark.parametrize("reader", WINDOWS, indirect=True)
+def test_words_while_typing(reader: Page) -> None:
+    """Arrow keys choose a word, Enter or the pointer takes it, Escape closes the list,
+    and without a choice Enter translates. What is unknown is named at once.
+    """
+    field = reader.get_by_role("textbox", name="An English sentence")
+    options = reader.get_by_role("listbox", name="words that it knows")
+    field.fill("")
+    field.press_sequentially("Th")
+    expect(options.get_by_role("option").first).to_have_text("The")
+    no_fault(reader)
+    field.press("ArrowDown")
+    assert field.get_attribute("aria-activedescendant")
+    field.press("Enter")
+    expect(field).to_have_value("The ")
+    field.press_sequentially("zebra sle")
+    hint = reader.locator(".pg-hint")
+    expect(hint).to_have_text("Not among its words: zebra.")
+    options.get_by_role("option", name="slept", exact=True).click()
+    expect(field).to_have_value("The zebra slept ")
+    expect(field).to_be_focused()
+    field.press("Backspace")
+    field.press_sequentially(". T")
+    expect(options).to_be_visible()
+    field.press("Escape")
+    expect(options).to_be_hidden()
+    field.fill("The dog slep")
+    expect(options).to_be_visible()
+    field.press_sequentially("t")
+    expect(options).to_be_hidden()
+    field.press_sequentially(".")
+    field.press("Enter")
+    expect(reader.locator(".pg-german")).to_have_text("Der Hund schlief.")
+    expect(hint).to_be_empty()
+    field.fill("Dogs lik")
+    field.press("Enter")  # nothing is chosen
+    status = reader.get_by_role("status").first
+    expect(status).to_contain_text("The model has never seen: lik.")
+    expect(options).to_be_hidden()
+    second = reader.get_by_role("textbox", name="Sentence B")
+    second.press_sequentially("He coul")
+    second.press("ArrowDown")
+    second.press("Tab")
+    expect(second).to_have_value("He could ")
+    expect(second).to_be_focused()
+
+
+@pytest.mark.parametrize("reader", WINDOWS, indirect=True)
+def test_all_words(reader: Page) -> None:
+    """The list opens by keyboard; the other model has none, and completes nothing."""
+    fold = reader.locator(".pg-words")
+    fold.locator("summary").press("Enter")
+    expect(fold).to_contain_text("word forms that it knows")
+    expect(fold.get_by_role("group")).to_contain_text("street")
+    for theme in ("light", "dark"):
+        reader.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        no_fault(reader)
+    reader.get_by_role("radio", name="everyday English").check()
+    expect(fold).to_be_hidden()
+    field = reader.get_by_role("textbox", name="An English sentence")
+    field.fill("Zebra th")
+    expect(reader.get_by_role("listbox", name="words that it knows")).to_be_hidden()
+    expect(reader.locator(".pg-hint")).to_be_empty()
+
+
+def no_fault(page: Page) -> None:
+    """Nothing that axe finds, and nothing wider than the window."""
+    faults = Axe().run(page, context=".aiayn-playground")
+    assert faults.violations_count == 0, faults.generate_report()
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert page.viewport_size and width <= page.viewport_size["width"]
