@@ -23,7 +23,7 @@ from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TrainedRun, shipped_models
 from aiayn.training.trainer import train_model
-from aiayn.translation.huggingface import from_hub, is_huggingface, read_huggingface
+from aiayn.translation.huggingface import from_hub, read_huggingface, read_run
 from aiayn.translation.translator import Translator
 
 
@@ -94,10 +94,8 @@ def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
     InputError
         If there is no such model, or its files are damaged.
     """
-    if is_huggingface(name):
-        return read_huggingface(name)
     if Path(name).is_dir() or name in (names := shipped_models()):
-        return TrainedRun.read(name).load("cpu")
+        return read_run(name).load("cpu")
     if name.count("/") == 1:
         return read_huggingface(from_hub(name))
     raise InputError(

@@ -23,7 +23,8 @@ from aiayn.cli.test_sets import (
 )
 from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.io import write_atomically
-from aiayn.decoding.beam_search import PAPER_SEARCH, SearchConfig
+from aiayn.decoding.beam_search import SearchConfig
+from aiayn.decoding.huggingface_search import usual_search
 from aiayn.decoding.quantization import Compute
 from aiayn.device import find_device
 from aiayn.errors import InputError
@@ -37,17 +38,16 @@ from aiayn.metrics.bleu_variants import (
     scores_with_paper,
 )
 from aiayn.parsing.parser import PARSING_SEARCH, evaluate_parser
-from aiayn.training.checkpoint_metadata import Kind
 from aiayn.training.metrics_log import Metrics
-from aiayn.training.preprocess import vocabulary_config
 from aiayn.training.provenance import current_provenance, device_name
 from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.translation.translator import Translator
 
-SEARCHES: dict[Kind, SearchConfig] = {
-    "translation": PAPER_SEARCH,
-    "parsing": PARSING_SEARCH,
-}
+
+def search_for(run: TrainedRun) -> SearchConfig:
+    """The paper's search for the kind of a model, or what a Marian's files ask for."""
+    parses = run.kind == "parsing"
+    return PARSING_SEARCH if parses else usual_search(run.description.model)
 
 
 # book/5-launch/1-launch.ipynb, cell scores-of
@@ -91,7 +91,7 @@ def lowercase_bleu(
     translator: Translator, ours: list[str], test: Pairs
 ) -> dict[str, dict[str, Any]]:
     """BLEU without case, of a model that writes small letters only; else nothing."""
-    if not vocabulary_config(translator.vocabulary).lowercase:
+    if "A" in translator.vocabulary.target.processor.Normalize("A"):
         return {}
     value, signature = corpus_bleu(ours, test.target, lowercase=True)
     return {"in_lower_case": {"value": value, "signature": signature}}
@@ -201,7 +201,7 @@ def score(
     if test is not None:
         data, pair = test.source_name, pair or run.description.pair or "?"
     data, pair = run.trained_on(data, pair)
-    search = search or SEARCHES[run.kind]
+    search = search or search_for(run)
     if run.kind == "parsing":
         asked = (run, search, data, pair, split or test_split(data))
         return score_parser(*asked, constrained, progress, device)

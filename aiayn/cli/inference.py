@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from aiayn.cli.evaluation import (
-    SEARCHES,
     format_scores,
     record_text,
     score,
+    search_for,
     unfinished,
     write_record,
 )
@@ -32,7 +32,7 @@ from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
-from aiayn.translation.huggingface import is_huggingface
+from aiayn.translation.huggingface import read_run
 from aiayn.translation.huggingface_export import write_huggingface
 from aiayn.translation.translator import (
     CutOff,
@@ -50,10 +50,10 @@ RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")
 class ModelOptions:
     """Which model, and how it searches."""
 
-    run: RunArgument  # a folder that `aiayn train` left; to translate, OPUS-MT's, too
-    # prefixes kept at each step: 4, of a parser 21, unless given
+    run: RunArgument  # a folder that `aiayn train` left, or of a Marian model
+    # prefixes kept at each step: 4, of a parser 21, of Marian its own, unless given
     beam: int | None = None
-    # strength of the length penalty: 0.6, of a parser 0.3, unless given
+    # strength of the length penalty: 0.6, of a parser 0.3, of Marian its own
     alpha: float | None = None
     # how many of the last checkpoints; the recipe's number unless given
     average: int | None = None
@@ -68,28 +68,18 @@ class ModelOptions:
         return "int8" if self.int8 else "float32"
 
     def read(self, n_best: int = 1) -> tuple[TrainedRun, SearchConfig]:
-        """The run, and the paper's search for its kind, changed as the flags say."""
-        run = TrainedRun.read(self.run, self.average)
-        return run, self.changed(SEARCHES[run.kind], n_best)
-
-    def changed(self, search: SearchConfig, n_best: int) -> SearchConfig:
-        """A search with what the flags say."""
+        """The run, and the usual search for its kind, changed as the flags say."""
+        run = read_run(self.run, self.average)
         flags = {"beam": self.beam, "alpha": self.alpha, "n_best": n_best}
         changes: Any = {
             name: value for name, value in flags.items() if value is not None
         }
-        return replace(search, **changes)
+        return run, replace(search_for(run), **changes)
 
 
 # book/5-launch/1-launch.ipynb, cell translator-of
 def translator_of(model: ModelOptions, n_best: int) -> Translator:
     """The model that the flags name, a run's or one in a folder of Hugging Face's."""
-    if is_huggingface(model.run):
-        translator = Translator.load(
-            model.run, model.average, device=model.device, compute=model.compute
-        )
-        translator.search = model.changed(translator.search, n_best)
-        return translator
     run, search = model.read(n_best)
     if run.kind == "parsing":
         raise InputError(f"{model.run}: a parser; use `aiayn parse`")
@@ -211,7 +201,7 @@ def convert(
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
-    trained = TrainedRun.read(run, average)
+    trained = read_run(run, average)
     model, vocabulary = trained.load("cpu")
     if to == "huggingface":
         write_huggingface(model, vocabulary, out, trained.description)
@@ -274,6 +264,9 @@ def evaluate(chosen: Annotated[EvaluateOptions, tyro.conf.arg(name="")]) -> None
     )
     on_screen = chosen.json == Path("-")
     print(record_text(record) if on_screen else format_scores(record))
+    if len(run.checkpoints) > 1:
+        averaged = ", ".join(record["checkpoints"])
+        print(f"aiayn: {run.folder}: the mean of {averaged}", file=sys.stderr)
     if unfinished(run):
         print(f"aiayn: {run.folder}: {unfinished(run)}", file=sys.stderr)
     named = chosen.data or chosen.source

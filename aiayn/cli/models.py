@@ -18,6 +18,7 @@ from aiayn.model.registry import build
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.recipes import read_json
 from aiayn.training.trained_run import SHIPPED, TrainedRun, shipped_models
+from aiayn.translation.huggingface import read_run
 
 
 # book/5-launch/1-launch.ipynb, cell models-verbs
@@ -47,10 +48,10 @@ def info(run: RunArgument) -> None:
     Parameters
     ----------
     run : Path
-        A folder that `aiayn train` left, or a model that ships.
+        A folder that `aiayn train` left, or of a Marian model, or a model that ships.
     """
-    found = TrainedRun.read(run)
-    its, last = found.description, found.checkpoints[-1]
+    found = read_run(run)
+    its = found.description
     shape = ", ".join(f"{name} {value}" for name, value in settings(its.model).items())
     facts = {
         "model": f"{parameter_count(found):,} parameters: {shape}",
@@ -65,7 +66,8 @@ def info(run: RunArgument) -> None:
         "versions": ", ".join(map(" ".join, (its.versions or {}).items())),
     }
     if its.training:
-        words = ["aiayn", "train", "--recipe", str(last / "config.json")]
+        recipe = found.checkpoints[-1] / "config.json"
+        words = ["aiayn", "train", "--recipe", str(recipe)]
         words += ["--data", its.data] if its.data else ["--train", "FILE"]
         words += ["--pair", its.pair] if its.pair else []
         facts["command"] = shlex.join([*words, "--out", "NEW"])

@@ -5,6 +5,8 @@ https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
 """
 
 # book/5-launch/1-launch.ipynb, cell command-line-imports
+import argparse
+import importlib
 import logging
 import os
 import re
@@ -163,7 +165,30 @@ def overview(verbs: dict[str, Callable[..., None]]) -> str:
         entry = f"  {name:15}  {summary}"
         lines += textwrap.wrap(entry, width, subsequent_indent=indent)
     more = "tells of its flags, with examples; there is `aiayn --version`."
-    return "\n".join([*lines, "", f"`aiayn VERB --help` {more}"])
+    own = "Every verb takes `--import MODULE`, your own, which registers models."
+    return "\n".join(
+        [*lines, "", *textwrap.wrap(own, width), f"`aiayn VERB --help` {more}"]
+    )
+
+
+# book/5-launch/1-launch.ipynb, cell import-modules
+def split_imports(words: list[str]) -> tuple[list[str], list[str]]:
+    """The modules that `--import` names, and the other words."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--import", dest="modules", action="append", default=[])
+    given, others = parser.parse_known_args(words)
+    return given.modules, others
+
+
+def import_modules(modules: list[str]) -> None:
+    """Import modules, from the present folder too, for what they register."""
+    sys.path.insert(0, "")
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            fault = f"cannot be imported ({error})"
+            raise InputError(f"--import {module}: {fault}") from None
 
 
 # book/5-launch/1-launch.ipynb, cell read-command
@@ -176,7 +201,9 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
                 f"an empty value ({flag} {word!r}); give one, or leave it out"
             )
     commands = {verb.__name__.replace("_", "-"): verb for verb in verbs}
-    name, *rest = sys.argv[1:] or ["--help"]
+    modules, words = split_imports(sys.argv[1:])
+    import_modules(modules)
+    name, *rest = words or ["--help"]
     if name in ("--help", "-h"):
         return partial(print, overview(commands))
     if name == "--version":

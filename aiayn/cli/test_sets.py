@@ -25,6 +25,7 @@ from aiayn.training.trained_run import (
     shipped_models,
     test_split,
 )
+from aiayn.translation.huggingface import read_run
 from aiayn.translation.translator import CutOff, TooLong, Translator, UnknownLetters
 
 
@@ -140,7 +141,7 @@ def their_lines(
 ) -> list[str]:
     """Translations from a file or by another run's model; otherwise an `InputError`."""
     if baseline.is_dir() or str(baseline) in shipped_models():
-        translator = Translator(*TrainedRun.read(baseline).load(device), search)
+        translator = Translator(*read_run(baseline).load(device), search)
         return translate_test(translator, test, progress)
     lines = list(decode_lines(read_bytes(baseline), str(baseline)))
     if len(lines) != len(test.target):

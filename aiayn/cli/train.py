@@ -18,7 +18,7 @@ from typing import Annotated
 import tyro
 
 from aiayn.base_config import differences, settings
-from aiayn.cli.parser import value_of, with_defaults
+from aiayn.cli.parser import split_imports, value_of, with_defaults
 from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import EXIT_WORKER_LOST
 from aiayn.data.columns import announce
@@ -32,7 +32,7 @@ from aiayn.training.initialization import InitialModel
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.preprocess import prepare_corpus
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import RECIPES, TrainingConfig
+from aiayn.training.recipes import RECIPES, TrainingConfig, with_learning_rate
 from aiayn.training.recipes import recipe as find_recipe
 from aiayn.training.resume import newest_checkpoint, resumable_description
 from aiayn.training.run_folder import check_folder
@@ -62,7 +62,15 @@ class RecipeOptions:
     recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
     # languages, source first; of a corpus en-de unless given, of files what they say
     pair: str | None = None
+    # its peak, for a new model; what the recipe has unless given
+    learning_rate: float | None = None
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
+
+    def __post_init__(self) -> None:
+        """Bring the learning rate into the recipe."""
+        if self.learning_rate is not None:
+            config = with_learning_rate(self.config, self.learning_rate)
+            object.__setattr__(self, "config", config)
 
     @classmethod
     def with_recipe_defaults(cls, words: list[str]) -> type:
@@ -80,7 +88,8 @@ class RecipeOptions:
         defaults = {each.name: each.default for each in fields(kind)}
         given = {name: v for name, v in values.items() if v != defaults[name]}
         changes = differences(find_recipe(self.recipe), self.config)
-        words: list[str] = []
+        modules, _ = split_imports(sys.argv[1:])
+        words = [word for module in modules for word in ("--import", module)]
         given |= {name: value for name, (_, value) in changes.items()}
         for name, value in given.items():
             part, dot, last = name.replace("_", "-").rpartition(".")

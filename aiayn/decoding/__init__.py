@@ -9,6 +9,7 @@ __all__ = [
     "beam_search",
     "HuggingFaceSearch",
     "Compute",
+    "Sampling",
 ]
 
 
@@ -17,3 +18,4 @@ from aiayn.decoding.beam_search import SearchConfig as SearchConfig
 from aiayn.decoding.beam_search import beam_search as beam_search
 from aiayn.decoding.huggingface_search import HuggingFaceSearch as HuggingFaceSearch
 from aiayn.decoding.quantization import Compute as Compute
+from aiayn.decoding.sampling import Sampling as Sampling

@@ -22,6 +22,7 @@ from aiayn.decoding.beam_search import (
     beam_search,
 )
 from aiayn.decoding.huggingface_search import HuggingFaceSearch, huggingface_search
+from aiayn.decoding.sampling import Sampling, sample
 from aiayn.device import fast_products
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 
@@ -117,7 +118,7 @@ def batched_beam_search(
     those `before` these. `allowed_tokens` is asked for each batch, with the rows of its
     sentences, for what `beam_search` is told to allow. The `decoder` is what is
     searched: the model itself, unless a fast one is given. The kind of `search` says by
-    which rule: the paper's, or Hugging Face's.
+    which rule: the paper's, or Hugging Face's; or to draw.
     """
     for number, source in enumerate(sources, start=before + 1):
         if len(source) > longest:
@@ -134,6 +135,8 @@ def batched_beam_search(
             searched_model, allowed = decoder or model, allowed_tokens(rows)
             if isinstance(search, HuggingFaceSearch):
                 best = huggingface_search(searched_model, batch, search, allowed)
+            elif isinstance(search, Sampling):
+                best = sample(searched_model, batch, search, allowed)
             else:
                 best = beam_search(searched_model, batch, search, allowed)
             for row, hypotheses in zip(rows, best, strict=True):

@@ -25,8 +25,8 @@ from aiayn.decoding.beam_search import (
     collect_ended,
     expand,
 )
-from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder, ModelConfig
-from aiayn.model.marian import Marian, MarianConfig
+from aiayn.model.encoder_decoder import IncrementalDecoder, ModelConfig
+from aiayn.model.marian import MarianConfig
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell search-config
@@ -52,11 +52,11 @@ class HuggingFaceSearch(SearchConfig):
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell usual-search
-def usual_search(model: EncoderDecoder) -> SearchConfig:
+def usual_search(config: ModelConfig) -> SearchConfig:
     """The paper's search, or what the files of a Marian model ask for."""
-    if not isinstance(model, Marian):
+    if not isinstance(config, MarianConfig):
         return PAPER_SEARCH
-    config, limit = model.config, model.config.max_length - 1
+    limit = config.max_length - 1
     beam, alpha = config.num_beams, config.length_penalty
     stopping, forced_end = config.early_stopping, config.forced_end
     return HuggingFaceSearch(

@@ -21,8 +21,10 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 from aiayn.model.registry import build, check_roundtrip
 from aiayn.training.checkpoint_metadata import Description
+from aiayn.training.muon import Muon
+from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preprocess import Corpus, prepare_corpus, vocabulary_config
-from aiayn.training.recipes import TrainingConfig, VocabularyConfig
+from aiayn.training.recipes import OptimizerConfig, TrainingConfig, VocabularyConfig
 from aiayn.training.resume import (
     check_same_training,
     newest_checkpoint,
@@ -191,6 +193,15 @@ def shared_facts(
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell check-config
+def short_run(config: TrainingConfig, steps: float) -> str:
+    """What to say of a run of so many steps if it ends in its warm-up; else nothing."""
+    warmup, taken = config.optimizer.warmup, steps + config.optimizer.steps_before
+    if warmup <= taken:
+        return ""
+    ends = f"after about {taken:,.0f} the run ends; optimizer.warmup shortens that"
+    return f"the learning rate rises for {warmup:,} steps, but {ends}"
+
+
 def check_config(config: TrainingConfig) -> None:
     """Refuse what could not be saved after hours of work; warn of a rate left high."""
     with torch.device("meta"):
@@ -199,3 +210,22 @@ def check_config(config: TrainingConfig) -> None:
         falls = f"the rate falls in the last {cooldown:,} of {config.steps:,}"
         ends = f"not if {config.minutes:g} minutes end the training before"
         warnings.warn(f"{falls} steps, {ends}; give fewer steps", stacklevel=3)
+
+
+# book/3-workshop/05-distributed-training.ipynb, cell build-model
+def build_model(start: StartingPoint, device: torch.device) -> EncoderDecoder:
+    """The model to be trained, with weights from the seed or from `init`."""
+    torch.manual_seed(start.config.seed)  # of the first weights
+    model = build(start.config.model).to(device)
+    if start.init:
+        model.load_state_dict(start.init.model.state_dict())
+    return model
+
+
+def build_optimizer(
+    model: EncoderDecoder, config: OptimizerConfig, dtype: torch.dtype
+) -> torch.optim.Optimizer:
+    """Muon where the recipe asks for it, or else Adam."""
+    if config.muon:
+        return Muon(model, dtype, config.weight_decay)
+    return make_optimizer(model)

@@ -19,6 +19,9 @@ from tqdm import TqdmWarning, tqdm
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.model.encoder_decoder import EncoderDecoder
 
+# Gets the step, the metrics and the model, and ends the training by giving True.
+Callback = Callable[[int, dict[str, float], EncoderDecoder], Any]
+
 
 # book/3-workshop/13-training-api.ipynb, cell progress
 class Progress:
@@ -28,8 +31,6 @@ class Progress:
     ----------
     shown : bool
         Whether it says anything.
-    on_log : callable, optional
-        Is called with each line of the metrics, a dictionary.
     example : callable, optional
         What is to be shown at a checkpoint, of a model, its vocabulary and the tokens
         of a sentence.
@@ -38,10 +39,9 @@ class Progress:
     def __init__(
         self,
         shown: bool = True,
-        on_log: Callable[[dict[str, float]], Any] | None = None,
         example: Callable[[EncoderDecoder, Vocabulary, Tensor], str] | None = None,
     ) -> None:
-        self.shown, self.on_log, self.example = shown, on_log, example
+        self.shown, self.example = shown, example
         ipython = sys.modules.get("IPython")
         notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
         self.live = shown and (notebook or sys.stderr.isatty())
@@ -80,11 +80,6 @@ class Progress:
         self._bar.update(max(step / self._steps, waited) - self._bar.n)
 
     # book/3-workshop/13-training-api.ipynb, cell progress-checkpoint
-    def log(self, step: int, line: dict[str, float]) -> None:
-        """Pass on a line of the metrics."""
-        if self.on_log:
-            self.on_log({"step": step, **line})
-
     def checkpoint(
         self,
         step: int,
@@ -96,7 +91,6 @@ class Progress:
     ) -> None:
         """Say how good a checkpoint is, and what the model makes of a sentence."""
         self.validated = f" val {perplexity:.1f}"
-        self.log(step, {"minutes": minutes, "validation_perplexity": perplexity})
         if self.shown and self.example:
             shown = self.example(model, vocabulary, source)
             self.say(

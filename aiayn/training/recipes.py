@@ -262,17 +262,30 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def recipe(name: str, **changes: Any) -> TrainingConfig:
+def with_learning_rate(config: TrainingConfig, peak: float) -> TrainingConfig:
+    """A recipe whose learning rate, at the end of its warm-up, has this peak."""
+    warmup = config.optimizer.warmup
+    paper = learning_rate(warmup, config.model.d_model, warmup)
+    with within(f"learning_rate={peak}: "):
+        return changed(config, optimizer={"rate_factor": peak / paper})
+
+
+def recipe(
+    name: str, learning_rate: float | None = None, **changes: Any
+) -> TrainingConfig:
     """How the model of that name is trained, or the run of which that is `config.json`.
 
     `changes` are fields of `TrainingConfig` that are to differ; a dictionary changes
     fields of a part, as in `recipe("small", minutes=1, optimizer={"warmup": 100})`.
+    `learning_rate` is its peak, in place of `optimizer.rate_factor`.
 
     Raises
     ------
     InputError
         If there is no such recipe or field, or a value makes no sense.
     """
+    if learning_rate is not None:
+        return with_learning_rate(recipe(name, **changes), learning_rate)
     if name in RECIPES:
         return changed(RECIPES[name], **changes)
     if not name.endswith(".json"):

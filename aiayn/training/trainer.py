@@ -19,25 +19,25 @@ from aiayn.complexity.flops import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares
 from aiayn.data.corpora import Pairs
 from aiayn.device import check_system, fast_products, training_dtype
+from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
-from aiayn.model.registry import build
 from aiayn.training.distributed import Workers, join_workers
 from aiayn.training.initialization import (
     InitialModel,
-    StartingPoint,
+    build_model,
+    build_optimizer,
     check_config,
     corpus_facts,
     describe_run,
     prepare_run_corpus,
     shared_facts,
+    short_run,
     starting_point,
 )
 from aiayn.training.loader import prefetch, training_batches, validation_batches
-from aiayn.training.metrics_log import Meter, should_stop_early
-from aiayn.training.muon import Muon
-from aiayn.training.optimizer import make_optimizer
-from aiayn.training.progress import Progress
-from aiayn.training.recipes import OptimizerConfig, TrainingConfig
+from aiayn.training.metrics_log import VALIDATED, Meter, should_stop_early
+from aiayn.training.progress import Callback, Progress
+from aiayn.training.recipes import TrainingConfig
 from aiayn.training.run_folder import Run, restarted, stop_signals
 from aiayn.training.step import (
     NotFinite,
@@ -80,23 +80,27 @@ class Trainer:
         workers: Workers,
         progress: Progress,
         dtype: torch.dtype = torch.float32,
+        callback: Callback | None = None,
+        every: int = LOG_STEPS,
     ) -> None:
         self.config, self.model, self.optimizer = config, model, optimizer
         self.run, self.workers, self.progress = run, workers, progress
-        self.dtype = dtype
+        self.dtype, self.callback, self.every = dtype, callback, every
+        self.time_limit = math.inf if config.minutes is None else config.minutes
+        self.validated = dict[str, float]()  # the last validation
         self.scaler = gradient_scaler(workers.device, dtype, run.scaler)
         self.meter = Meter(run.minutes, hardware_peak(workers, dtype), run.sums)
 
-    @property
-    def time_limit(self) -> float:
-        """Minutes of training after which it ends."""
-        return math.inf if self.config.minutes is None else self.config.minutes
+    def line(self, results: dict[str, float]) -> dict[str, float]:
+        """Means since the last line of the metrics, with what is this step's own."""
+        return self.meter.line() | {k: results[k] for k in ("rate", "gradient_norm")}
 
     def log(self, step: int, results: dict[str, float]) -> None:
         """Add a line to the metrics."""
-        line = self.meter.line() | {k: results[k] for k in ("rate", "gradient_norm")}
-        self.run.metrics.log(step, **line)
-        self.progress.log(step, line)
+        self.run.metrics.log(step, **self.line(results))
+        if step == LOG_STEPS:
+            steps = step * self.time_limit / self.meter.minutes
+            self.progress.say(short_run(self.config, steps))
         # Else the training ends here, and whoever goes on finishes the line.
         if step % LOG_STEPS == 0:
             self.meter.clear()
@@ -113,7 +117,8 @@ class Trainer:
         minutes = self.meter.minutes
         loss = validation_loss(self.model, batches, self.workers, self.dtype)
         perplexity = math.exp(min(700, loss))
-        self.run.metrics.log(step, minutes=minutes, validation_perplexity=perplexity)
+        self.validated = {VALIDATED: perplexity}
+        self.run.metrics.log(step, minutes=minutes, **self.validated)
         model, vocabulary = self.model, self.run.vocabulary
         source = batches[len(batches) // 2].source[0]
         self.progress.checkpoint(step, minutes, perplexity, model, vocabulary, source)
@@ -192,6 +197,20 @@ class Trainer:
         self.progress.step(step, self.meter.line(), minutes_left)
         return results
 
+    # book/3-workshop/05-distributed-training.ipynb, cell callback
+    def callback_ends(self, step: int, results: dict[str, float]) -> bool:
+        """Call back if it is time; whether the training is to end, for all workers."""
+        if self.callback is None or step % self.every:
+            return False
+        ends = False
+        if self.workers.rank == 0:
+            metrics = self.line(results) | self.validated
+            ends = bool(self.callback(step, metrics, self.model.eval()))
+            self.model.train()
+            self.meter.pause()
+            self.progress.say(f"step {step:,}: the callback ends the training" * ends)
+        return self.workers.any_worker(ends)
+
     # book/3-workshop/05-distributed-training.ipynb, cell fit
     def fit(self, batches: Batches, valid: list[Batch]) -> TrainingResult:
         """Take the steps from where the run stands to the last, or as time allows."""
@@ -202,21 +221,20 @@ class Trainer:
         if self.validate_if_missed(valid):
             perplexity = run.metrics.validations().get(run.step)
             return TrainingResult(True, run.step, run.minutes, perplexity)
-        saved, step, perplexity = self.meter.minutes, run.step, None
-        results = {"stopped": 0.0}
+        saved, step, results = self.meter.minutes, run.step, {"stopped": 0.0}
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             loaded = prefetch(batches, run.step + 1, config.steps, workers.device)
             for step, global_batch in loaded:
                 stop_flags = partial(self.stop_flags, step, signals, saved)
                 results = self.take_step(objective, global_batch, step, stop_flags)
                 over = results["stopped"] or results["out_of_time"]
-                over = over or step == config.steps
+                over = self.callback_ends(step, results) or over or step == config.steps
                 if over or step % LOG_STEPS == 0:
                     self.log(step, results)
                 if over or results["due"]:
                     self.save(step, due=results["due"] > 0)
                     if not results["stopped"]:  # who sends a signal does not wait long
-                        perplexity = self.validate(step, valid)
+                        self.validate(step, valid)
                     saved = self.meter.minutes
                     validations = run.metrics.validations()
                     early = should_stop_early(validations, config.patience)
@@ -224,27 +242,8 @@ class Trainer:
                 if over:
                     break
         workers.any_worker(False)  # none leaves before rank 0 has written all
-        perplexity = None if results["stopped"] else perplexity
+        perplexity = None if results["stopped"] else self.validated[VALIDATED]
         return TrainingResult(not results["stopped"], step, saved, perplexity)
-
-
-# book/3-workshop/05-distributed-training.ipynb, cell build-model
-def build_model(start: StartingPoint, device: torch.device) -> EncoderDecoder:
-    """The model to be trained, with weights from the seed or from `init`."""
-    torch.manual_seed(start.config.seed)  # of the first weights
-    model = build(start.config.model).to(device)
-    if start.init:
-        model.load_state_dict(start.init.model.state_dict())
-    return model
-
-
-def build_optimizer(
-    model: EncoderDecoder, config: OptimizerConfig, dtype: torch.dtype
-) -> torch.optim.Optimizer:
-    """Muon where the recipe asks for it, or else Adam."""
-    if config.muon:
-        return Muon(model, dtype, config.weight_decay)
-    return make_optimizer(model)
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell train
@@ -259,12 +258,16 @@ def train_model(
     init: Callable[[], InitialModel] | None = None,
     device: torch.device | str | None = None,
     progress: Progress | None = None,
+    callback: Callback | None = None,
+    every: int = LOG_STEPS,
 ) -> TrainingResult:
     """Train a model, and leave a `Run` in the folder `out` (section 5).
 
     `aiayn.train` says what is what; `init` is called unless a run goes on.
     """
     check_system()
+    if every < 1:
+        raise InputError(f"every={every}: the callback is called every 1 step or more")
     start = starting_point(config, out := Path(out), resume, init)
     check_config(config := start.config)
     description = describe_run(start, data, pair)
@@ -291,5 +294,6 @@ def train_model(
         batches = training_batches(corpus, config, workers)
         tokens = min(config.batches.tokens, 4096)
         valid = validation_batches(corpus.valid, tokens, workers.device)
-        trainer = Trainer(config, model, optimizer, run, workers, shown, dtype)
-        return trainer.fit(batches, valid)
+        shown.say(short_run(config, config.steps))
+        parts = config, model, optimizer, run, workers, shown, dtype
+        return Trainer(*parts, callback, every).fit(batches, valid)

@@ -25,7 +25,7 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.initialization import InitialModel
-from aiayn.training.progress import Progress
+from aiayn.training.progress import Callback, Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
 from aiayn.training.trained_run import TrainedRun
@@ -130,7 +130,6 @@ def train(
     out: Path | str | None = None,
     init: Start | None = None,
     device: torch.device | str | None = None,
-    on_log: Callable[[dict[str, float]], Any] | None = None,
     *,
     pair: str | None = None,
     columns: str | None = None,
@@ -138,6 +137,8 @@ def train(
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
+    callback: Callback | None = None,
+    every: int = 50,
 ) -> Translator:
     """Train a model to translate (section 5); if interrupted, give what it has by then.
 
@@ -146,16 +147,18 @@ def train(
     `valid` are pairs to validate on, or else the corpus's own `val`, or a twentieth.
     The run is in `out`, or a temporary folder; `resume` goes on with it. `init` is what
     to begin with: a run's folder, a `Translator`, a model, or a model with its
-    vocabulary; these are kept. `device` is a GPU, if any. `on_log` gets each line of
-    the metrics, `progress` shows a bar, `tensorboard` writes its files, and `compile`
-    compiles the layers, which pays for wide models on a GPU.
+    vocabulary; these are kept. `device` is a GPU, if any. `progress` shows a bar,
+    `tensorboard` writes its files, and `compile` compiles the layers, which pays for
+    wide models on a GPU. `callback` gets the step, the metrics and the model after
+    `every` so many steps; if it returns True, the training ends there.
     """
     config = checked_config(recipe, out, resume)
-    shown = Progress(progress, on_log, example)
+    shown = Progress(progress, example)
     data, pair = training_texts(pairs, valid, pair, columns, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
         how: Any = {"resume": resume, "tensorboard": tensorboard, "compile": compile}
+        how |= {"callback": callback, "every": every}
         result = train_model(
             config,
             data,

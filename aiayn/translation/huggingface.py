@@ -182,21 +182,35 @@ def read_huggingface(folder: Path | str) -> tuple[Marian, MarianVocabulary]:
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell load-folder
-def load_folder(
-    folder: Path | str,
-    average: int | None = None,
-    device: torch.device | str | None = None,
-) -> tuple[EncoderDecoder, Vocabulary, Description | None]:
-    """The model of a run, or of a folder as Hugging Face has it for Marian.
+class MarianFolder(TrainedRun):
+    """A folder as Hugging Face has it for Marian, read like a run of our own."""
 
-    With its vocabulary, and how it was trained, if the folder says so.
-    """
-    if is_huggingface(folder) and average is None:
-        marian, vocabulary = read_huggingface(folder)
-        return marian.to(find_device(device)), vocabulary, None
-    run = TrainedRun.read(folder, average)
-    model, own_vocabulary = run.load(device)
-    return model, own_vocabulary, run.description
+    @classmethod
+    def read(cls, folder: Path | str, average: int | None = None) -> "MarianFolder":
+        """A folder with one model, so that there is nothing to `average`."""
+        if average is not None:
+            fault = "there is one model, and nothing to average; leave it out"
+            raise InputError(f"{folder}: average={average}, but {fault}")
+        files = Folder.read(folder)
+        vocabulary = read_vocabulary(files)
+        with within(f"{folder}: "):
+            config = read_config(files, vocabulary)
+        source, target = map(files.tokenizer.get, ("source_lang", "target_lang"))
+        pair = f"{source}-{target}" if source and target else None
+        return cls(Path(folder), [], Description(config, pair=pair))
+
+    def load(
+        self, device: torch.device | str | None = None
+    ) -> tuple[EncoderDecoder, Vocabulary]:
+        """The model and its vocabulary, on a GPU if there is one."""
+        model, vocabulary = read_huggingface(self.folder)
+        return model.to(find_device(device)), vocabulary
+
+
+def read_run(folder: Path | str, average: int | None = None) -> TrainedRun:
+    """What is in the folder of a run, or in one as Hugging Face has it for Marian."""
+    kind = MarianFolder if is_huggingface(folder) else TrainedRun
+    return kind.read(folder, average)
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell from-hub

@@ -35,7 +35,7 @@ from aiayn.metrics.bleu_variants import scores_with_paper
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 from aiayn.training.checkpoint import save_checkpoint
 from aiayn.training.checkpoint_metadata import Description
-from aiayn.translation.huggingface import load_folder
+from aiayn.translation.huggingface import read_run
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translation
 # With more beams than these, fewer sentences are searched at a time, to save memory.
@@ -114,7 +114,7 @@ class Translator:
     ) -> None:
         check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.search = search or usual_search(model)
+        self.search = search or usual_search(model.config)
         self.compute, self.description = compute, description
         self._decoder: tuple[object, IncrementalDecoder] | None = None
 
@@ -129,10 +129,10 @@ class Translator:
         beam: int | None = None,
     ) -> "Translator":
         """The mean of a run's last checkpoints, or Marian; on a GPU if there is one."""
-        model, vocabulary, description = load_folder(folder, average, device)
-        search = search or usual_search(model)
+        run = read_run(folder, average)
+        search = search or usual_search(run.description.model)
         search = search if beam is None else replace(search, beam=beam)
-        return cls(model, vocabulary, search, description, compute)
+        return cls(*run.load(device), search, run.description, compute)
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
     @property

@@ -33,12 +33,13 @@ from aiayn import synthetic
 from aiayn.cli import launch as launch_module
 from aiayn.cli import train as train_module
 from aiayn.cli.evaluation import score
-from aiayn.cli.parser import read_command
+from aiayn.cli.parser import read_command, split_imports
 from aiayn.cli.torchrun import paper_run
 from aiayn.cli.train import TrainOptions
 from aiayn.complexity import estimate_table
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.errors import InputError
+from aiayn.model.registry import ARCHITECTURES
 from aiayn.training import recipe, train_model
 from aiayn.training.recipes import RECIPES
 from aiayn.training.step import accumulate_gradients
@@ -490,7 +491,7 @@ def test_an_estimate_that_cannot_be_made(
 
 def read_back(job: TrainOptions) -> TrainOptions:
     """What tyro makes of a job's own flags."""
-    words = job.flags(TrainOptions)
+    _, words = split_imports(job.flags(TrainOptions))
     found = tyro.cli(TrainOptions.with_recipe_defaults(words), args=words)
     return TrainOptions(**vars(found))
 
@@ -515,6 +516,64 @@ def test_flags_are_read_back() -> None:
         *("--minutes", "2.5", "--seed", "3"),
     ]
     assert read_back(job) == job
+
+
+def test_a_learning_rate_and_modules_are_read_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = recipe("small", 0.002)
+    job = TrainOptions(
+        data="d",
+        recipe="small",
+        out=Path("o"),
+        config=recipe("small"),
+        learning_rate=0.002,
+    )
+    assert job.config == chosen and read_back(job) == job
+    monkeypatch.setattr("sys.argv", ["aiayn", "launch", "--import", "json", "-x"])
+    words = job.flags(TrainOptions)
+    assert words[:2] == ["--import", "json"] and read_back(job) == job
+
+
+MINE = """
+from dataclasses import dataclass
+import aiayn
+
+@dataclass(frozen=True)
+class MyConfig(aiayn.TransformerConfig):
+    factor: float = 5.0
+
+class MyModel(aiayn.Transformer):
+    pass
+
+aiayn.register("mine", MyConfig, MyModel)
+"""
+
+
+def test_a_registered_model_works_from_the_shell(
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    monkeypatch.setitem(ARCHITECTURES, "mine", None)  # is removed afterwards
+    del ARCHITECTURES["mine"]
+    Path("my_module.py").write_text(MINE)
+    shape = {"architecture": "mine", "factor": 2.0}
+    values = recipe("synthetic", model={"vocabulary_size": 60}, steps=3).to_dict()
+    values["model"] |= shape
+    Path("mine.json").write_text(json.dumps(values))
+    words = ["train", "--data", sentences, "--recipe", "mine.json", "--out", "run"]
+    code, _, errors = aiayn(*words)
+    assert code == 2 and "mine" in errors and errors.count("\n") == 1
+    code, _, errors = aiayn(*words, "--import", "none_such")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "--import none_such: cannot be imported (No module named" in errors
+    code, _, errors = aiayn(*words, "--import", "my_module", "--model.factor", 3)
+    assert code == 0 and "rises for 400 steps, but after about 3 the" in errors, errors
+    assert errors.index("rises for") < errors.index("step 3")
+    code, output, _ = aiayn("--import=my_module", "translate", "run", text="A dog.\n")
+    assert (code, output.count("\n")) == (0, 1)
+    assert "factor 3.0" in aiayn("info", "run", "--import", "my_module")[1]
 
 
 def test_files_are_read_back() -> None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,46 @@ def test_scores_without_a_folder(aiayn: Command, table: Path, tmp_path: Path) ->
     apart = translator.evaluate(PAIRS[:8], baseline=[de for _, de in PAIRS[:8]])
     assert apart["BLEU"].value == pytest.approx(found["BLEU"].value - 100)
     assert apart["BLEU"].p is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "beam"),
+    [
+        (["--source", "t.en", "--reference", "t.de"], 4),
+        (["--data", "corpus", "--beam", 1], 1),
+        (["--source", "t.en", "--reference", "t.de", "--baseline", "marian"], 4),
+    ],
+)
+def test_a_folder_of_hugging_faces_is_scored(
+    aiayn: Command, table: Path, monkeypatch: pytest.MonkeyPatch, words: Any, beam: int
+) -> None:
+    monkeypatch.chdir(table.parent)
+    Path("corpus").mkdir()
+    for side in ("en", "de"):
+        shutil.copy(f"t.{side}", f"corpus/test.{side}")
+    assert aiayn("convert", SHIPPED, "marian", "--to", "huggingface")[0] == 0
+    code, output, errors = aiayn("evaluate", "marian", *words, "--json", "-")
+    assert (code, errors) == (0, "")
+    record, translator = json.loads(output), Translator.load("marian", beam=beam)
+    found = translator.evaluate(PAIRS[:8])
+    assert record["measured"]["BLEU"]["value"] == found["BLEU"].value > 10
+    assert (record["beam"], record["pair"]) == (beam, "en-de")
+    assert all(each["value"] == 0 for each in record.get("difference", {}).values())
+
+
+def test_what_a_folder_of_hugging_faces_lacks_is_said(
+    aiayn: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "marian"
+    assert aiayn("convert", SHIPPED, folder, "--to", "huggingface")[0] == 0
+    assert "languages    en-de" in aiayn("info", folder)[1]
+    for words, says in (
+        (["evaluate", folder], "does not say on what it was trained"),
+        (["evaluate", folder, "--average", 2], "nothing to average"),
+        (["convert", folder, tmp_path / "x"], "no model such as Marian"),
+    ):
+        code, _, errors = aiayn(*words)
+        assert code == 2 and says in errors and errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(

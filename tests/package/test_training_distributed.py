@@ -95,6 +95,19 @@ def test_distributed_workers_take_the_steps_of_one(
     assert kept(out) == [6]
 
 
+def ends_at_four(step: int, *_: Any) -> bool:
+    assert os.environ["RANK"] == "0"
+    return step == 4
+
+
+def test_distributed_workers_end_where_rank_0_is_told_to(
+    corpus: Path, out: Path
+) -> None:
+    workers = start_workers(2, EIGHT, corpus, out, callback=ends_at_four, every=2)
+    assert [finish(worker) for worker in workers] == [0, 0]
+    assert kept(out) == [4]
+
+
 def test_a_distributed_worker_s_table_of_positions_grows_alone(tmp_path: Path) -> None:
     """Rank 0 validates on a pair that is longer than those of rank 1."""
     corpus = write_corpus(tmp_path / "corpus")

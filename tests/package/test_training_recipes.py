@@ -17,7 +17,8 @@ from aiayn.base_config import MAY_CHANGE, BaseConfig, changed, differences, sett
 from aiayn.model import TransformerConfig, config
 from aiayn.model.configuration import PRESETS
 from aiayn.training import TrainingConfig, recipe
-from aiayn.training.recipes import RECIPES
+from aiayn.training.initialization import short_run
+from aiayn.training.recipes import RECIPES, with_learning_rate
 
 
 def values(hint: Any, bounds: dict[str, Any] | None = None) -> st.SearchStrategy[Any]:
@@ -107,6 +108,7 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
     [
         ({"label_smoothing": 1.0}, "label_smoothing=1.0: should be less than 1"),
         ({"minutes": 0.0}, "minutes=0.0: should be greater than 0"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0: optimizer.rate_factor=0.0: s"),
         ({"seed": 2**31}, "seed=2147483648: should be less than 2147483648"),
         ({"optimizer": {"weight_decay": 0.1}}, "optimizer.weight_decay=0.1: it is p"),
         ({"checkpoints": {"keep": 3}}, "checkpoints.average=5: more checkpoints than"),
@@ -122,6 +124,31 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
 )
 def test_a_recipe_that_makes_no_sense(changes: dict[str, Any], said: str) -> None:
     assert complaint(recipe, "small", **changes).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["base", "small", "multi30k"])
+def test_a_learning_rate_is_that_of_the_peak(name: str) -> None:
+    chosen = recipe(name, 0.003, optimizer={"warmup": 50}, model={"d_model": 64})
+    assert max(map(chosen.rate, range(1, 200))) == pytest.approx(0.003)
+    assert chosen.rate(50) == pytest.approx(0.003)
+    assert with_learning_rate(chosen, 0.003) == chosen
+
+
+@pytest.mark.parametrize(
+    ("steps", "before", "said"),
+    [
+        (100, 0, ""),
+        (99, 0, "rises for 100 steps, but after about 99 the run ends"),
+        (10, 90, ""),
+        (10, 89, "after about 99 the run ends; optimizer.warmup shortens that"),
+    ],
+)
+def test_a_run_that_ends_in_its_warm_up_is_said(
+    steps: int, before: int, said: str
+) -> None:
+    optimizer = {"warmup": 100, "steps_before": before}
+    found = short_run(recipe("small", optimizer=optimizer), steps)
+    assert said in found and bool(found) == bool(said)
 
 
 def test_a_dictionary_and_a_full_name_change_fields_of_a_part() -> None:

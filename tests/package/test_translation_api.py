@@ -194,10 +194,8 @@ def test_going_on_with_a_translator(pairs: Rows, tmp_path: Path) -> None:
     first = learn(SHORT, pairs[:40], out=tmp_path / "first")
     before = weights(first.model).clone()
     more = replace(SHORT, model=replace(SHAPE, dropout=0.1), steps=4)
-    lines: list[dict[str, float]] = []
-    second = learn(
-        more, pairs[40:], init=first, out=tmp_path / "second", on_log=lines.append
-    )
+    second = learn(more, pairs[40:], init=first, out=tmp_path / "second")
+    lines = Metrics(tmp_path / "second").lines()
     assert torch.equal(weights(first.model), before)  # it was copied
     assert second.vocabulary.model == first.vocabulary.model and second.steps == 16
     assert second.model.config == replace(SHAPE, dropout=0.1)
@@ -554,12 +552,45 @@ def test_the_example_is_short(pairs: Rows) -> None:
     assert len(source) <= 72 >= len(target)
 
 
-def test_lines_of_metrics_reach_the_caller(pairs: Rows, tmp_path: Path) -> None:
-    lines: list[dict[str, float]] = []
-    learn(SHORT, pairs, out=tmp_path / "run", on_log=lines.append)
-    written = Metrics(tmp_path / "run").lines()
-    assert [line["step"] for line in lines] == [line["step"] for line in written]
-    assert [set(line) for line in lines] == [set(line) for line in written]
+@pytest.mark.parametrize(
+    ("every", "until", "called"),
+    [(3, 12, [3, 6, 9, 12]), (5, 12, [5, 10]), (13, 12, []), (3, 6, [3, 6])],
+)
+def test_a_callback_sees_the_model_and_may_end_the_training(
+    pairs: Rows, tmp_path: Path, every: int, until: int, called: list[int]
+) -> None:
+    calls, out = dict[int, dict[str, float]](), tmp_path / "run"
+
+    def callback(step: int, metrics: dict[str, float], model: Transformer) -> bool:
+        assert not model.training and torch.rand(1) < 1  # which no dropout minds
+        calls[step] = metrics
+        return step == until < 12
+
+    seen = learn(SHORT, pairs, out=out, callback=callback, every=every)
+    assert [*calls] == called and seen.steps == until
+    for step, metrics in calls.items():
+        assert metrics["rate"] == SHORT.rate(step) and metrics["perplexity"] > 1
+        assert ("validation_perplexity" in metrics) == (step > 4)
+    assert until in Metrics(out).validations()  # it is saved as at its end
+    whole = learn(SHORT, pairs, out=out, resume=True)
+    assert torch.equal(weights(whole.model), weights(learn(SHORT, pairs).model))
+
+
+def test_minutes_too_few_for_the_warm_up_are_said(
+    pairs: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(aiayn.training.trainer, "LOG_STEPS", 3)
+    optimizer = {"warmup": 10**6}
+    long = changed(SHORT, minutes=0.005, steps=10**6, optimizer=optimizer)
+    train(long, pairs, valid=pairs[:4], callback=lambda step, *_: step == 3, every=3)
+    said = capsys.readouterr().err
+    assert "rises for 1,000,000 steps, but after about" in said
+    assert "step 3: the callback ends the training" in said
+
+
+def test_a_callback_is_called_every_step_or_more(pairs: Rows) -> None:
+    with pytest.raises(InputError, match=r"^every=0: "):
+        learn(SHORT, pairs, callback=print, every=0)
 
 
 @pytest.mark.usefixtures("unchecked")
