@@ -181,17 +181,6 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def reader(browser: Any) -> Iterator[Any]:
-    """A window of its own, with a storage of its own, onto pages from disk."""
-    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    faults = list[str]()
-    page.on("pageerror", lambda error: faults.append(error.message))
-    yield page
-    page.context.close()
-    assert not faults
-
-
-@pytest.fixture
 def aiayn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[Any, str, str]]:

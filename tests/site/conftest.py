@@ -45,3 +45,14 @@ def open_link(reader: Page) -> Callable[[str], None]:
         reader.goto(address)
 
     return follow
+
+
+@pytest.fixture
+def desktop(browser: Browser) -> Iterator[Page]:
+    """A window of its own, with a storage of its own, onto pages from disk."""
+    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    faults = list[str]()
+    page.on("pageerror", lambda error: faults.append(error.message))
+    yield page
+    page.context.close()
+    assert not faults

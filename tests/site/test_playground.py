@@ -282,7 +282,9 @@ def test_heads_by_keyboard(reader: Page) -> None:
     """
     load(reader)
     reader.get_by_role("button", name="cross, layer 1, head 2").press("Enter")
-    expect(reader.locator(".pg-caption").last).to_have_text("cross, layer 1, head 2")
+    expect(reader.locator(".pg-title .pg-caption")).to_have_text(
+        "cross, layer 1, head 2"
+    )
     reader.get_by_role("option").first.focus()
     reader.keyboard.press("ArrowDown")
     expect(reader.locator(".pg-said")).to_contain_text("“Tier” looks at")

@@ -30,26 +30,26 @@ PREVIEWS = [
 
 
 @pytest.mark.parametrize(("name", "link", "words"), PREVIEWS)
-def test_previews_of_links(reader: Page, name: str, link: str, words: str) -> None:
+def test_previews_of_links(desktop: Page, name: str, link: str, words: str) -> None:
     """Who points at a link sees what it leads to; Escape closes it."""
-    visit(reader, name)
-    reader.evaluate(
+    visit(desktop, name)
+    desktop.evaluate(
         "document.querySelectorAll('details').forEach((d) => d.open = true)"
     )
-    reader.locator(f".bd-article {link}").first.hover()
-    preview = reader.locator("#aiayn-preview")
+    desktop.locator(f".bd-article {link}").first.hover()
+    preview = desktop.locator("#aiayn-preview")
     expect(preview).to_be_visible()
     expect(preview).to_contain_text(words)
     assert preview.locator("a[href], [id], [tabindex]").count() == 0
-    reader.keyboard.press("Escape")
+    desktop.keyboard.press("Escape")
     expect(preview).not_to_be_visible()
 
 
-def test_preview_of_a_formula_on_the_page_by_keyboard(reader: Page) -> None:
+def test_preview_of_a_formula_on_the_page_by_keyboard(desktop: Page) -> None:
     """It is set as it is in the text, and belongs to the link that has the focus."""
-    visit(reader, "book/1-paper/3-2-attention.html")
-    reader.evaluate("MathJax.startup.promise")
-    reader.evaluate(
+    visit(desktop, "book/1-paper/3-2-attention.html")
+    desktop.evaluate("MathJax.startup.promise")
+    desktop.evaluate(
         """() => {
           const link = document.createElement("a");
           link.href = "#the-formula";
@@ -57,14 +57,14 @@ def test_preview_of_a_formula_on_the_page_by_keyboard(reader: Page) -> None:
           document.querySelector(".bd-article p").append(link);
         }"""
     )
-    link = reader.locator(".bd-article p a[href='#the-formula']")
-    reader.keyboard.press("Tab")
+    link = desktop.locator(".bd-article p a[href='#the-formula']")
+    desktop.keyboard.press("Tab")
     link.focus()
-    preview = reader.locator("#aiayn-preview")
+    preview = desktop.locator("#aiayn-preview")
     expect(preview).to_be_visible()
     expect(preview.locator("mjx-container").first).to_be_visible()
     expect(link).to_have_attribute("aria-describedby", "aiayn-preview")
-    reader.keyboard.press("Tab")
+    desktop.keyboard.press("Tab")
     expect(preview).not_to_be_visible()
     expect(link).not_to_have_attribute("aria-describedby", "aiayn-preview")
 

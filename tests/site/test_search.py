@@ -72,32 +72,34 @@ def test_search_ranks(searcher: Page, query: str, address: str, places: int) -> 
     assert any(address in page for page in pages[:places]), pages[:5]
 
 
-def test_search_by_keyboard(reader: Page) -> None:
+def test_search_by_keyboard(desktop: Page) -> None:
     """From the dialog to the place that was meant, with a word spelt wrong."""
-    visit(reader, CHAPTER)
-    reader.keyboard.press("Control+k")
-    reader.keyboard.type("lable smoothing")
-    expect(reader.locator(".aiayn-found")).to_contain_text("label smoothing")
-    field = reader.get_by_role("combobox")
-    reader.keyboard.press("ArrowDown")
-    chosen = reader.locator("[role=option][aria-selected=true]")
+    visit(desktop, CHAPTER)
+    desktop.keyboard.press("Control+k")
+    desktop.keyboard.type("lable smoothing")
+    expect(desktop.locator(".aiayn-found")).to_contain_text("label smoothing")
+    field = desktop.get_by_role("combobox")
+    desktop.keyboard.press("ArrowDown")
+    chosen = desktop.locator("[role=option][aria-selected=true]")
     expect(field).to_have_attribute(
         "aria-activedescendant", str(chosen.get_attribute("id"))
     )
     expect(chosen).to_contain_text("5.4 Regularization")
-    reader.keyboard.press("Enter")
-    reader.wait_for_url(re.compile("5-4-regularization.html#"))
-    reader.keyboard.press("Control+k")
-    reader.keyboard.type("beam")
-    reader.locator(".aiayn-results a").first.wait_for()
-    reader.keyboard.press("Enter")  # nothing chosen: all results
-    reader.wait_for_url(re.compile(r"search.html\?q=beam"))
-    expect(reader.locator("#search-results a").first).to_contain_text(
+    desktop.keyboard.press("Enter")
+    desktop.wait_for_url(re.compile("5-4-regularization.html#"))
+    desktop.keyboard.press("Control+k")
+    desktop.keyboard.type("beam")
+    desktop.locator(".aiayn-results a").first.wait_for()
+    desktop.keyboard.press("Enter")  # nothing chosen: all results
+    desktop.wait_for_url(re.compile(r"search.html\?q=beam"))
+    expect(desktop.locator("#search-results a").first).to_contain_text(
         re.compile("beam", re.IGNORECASE)
     )
 
 
-def test_search_says_that_it_found_nothing(reader: Page) -> None:
+def test_search_says_that_it_found_nothing(desktop: Page) -> None:
     """A query that was sent to search.html is asked there at once."""
-    visit(reader, "search.html?q=zzqxw")
-    expect(reader.locator("#search-results .aiayn-found")).to_have_text("Nothing found")
+    visit(desktop, "search.html?q=zzqxw")
+    expect(desktop.locator("#search-results .aiayn-found")).to_have_text(
+        "Nothing found"
+    )

@@ -27,36 +27,36 @@ def visit(page: Page, name: str) -> None:
     page.goto(f"{(SITE.resolve() / path).as_uri()}?{query}")
 
 
-def test_three_depths_are_remembered(reader: Page) -> None:
+def test_three_depths_are_remembered(desktop: Page) -> None:
     """Folds are closed; then the exported ones open, then all; on the next page too."""
-    visit(reader, CHAPTER)
-    group = reader.get_by_role("group", name="How much to show")
+    visit(desktop, CHAPTER)
+    group = desktop.get_by_role("group", name="How much to show")
     expect(group.get_by_role("radio", name="Read")).to_be_checked()
-    assert not any(reader.evaluate(OPEN, "details"))
+    assert not any(desktop.evaluate(OPEN, "details"))
     group.get_by_role("radio", name="Read").focus()
-    reader.keyboard.press("ArrowRight")
-    assert all(reader.evaluate(OPEN, EXPORTED))
-    assert not any(reader.evaluate(OPEN, OTHER))
-    reader.keyboard.press("ArrowRight")
-    assert all(reader.evaluate(OPEN, "details"))
-    visit(reader, "book/1-paper/3-5-positional-encoding.html")
-    expect(reader.get_by_role("radio", name="Everything")).to_be_checked()
-    assert all(reader.evaluate(OPEN, "details"))
-    reader.get_by_role("radio", name="Read").check()
-    assert not any(reader.evaluate(OPEN, "details"))
+    desktop.keyboard.press("ArrowRight")
+    assert all(desktop.evaluate(OPEN, EXPORTED))
+    assert not any(desktop.evaluate(OPEN, OTHER))
+    desktop.keyboard.press("ArrowRight")
+    assert all(desktop.evaluate(OPEN, "details"))
+    visit(desktop, "book/1-paper/3-5-positional-encoding.html")
+    expect(desktop.get_by_role("radio", name="Everything")).to_be_checked()
+    assert all(desktop.evaluate(OPEN, "details"))
+    desktop.get_by_role("radio", name="Read").check()
+    assert not any(desktop.evaluate(OPEN, "details"))
 
 
-def test_depths_without_storage(reader: Page) -> None:
+def test_depths_without_storage(desktop: Page) -> None:
     """A browser that keeps nothing lets the switch work all the same."""
-    reader.add_init_script(
+    desktop.add_init_script(
         """Storage.prototype.getItem = Storage.prototype.setItem = function (name) {
           if (name === "depth") throw new DOMException("refused", "SecurityError");
           return null;
         };"""
     )
-    visit(reader, CHAPTER)
-    reader.get_by_role("radio", name="Everything").check()
-    assert all(reader.evaluate(OPEN, "details"))
+    visit(desktop, CHAPTER)
+    desktop.get_by_role("radio", name="Everything").check()
+    assert all(desktop.evaluate(OPEN, "details"))
 
 
 def test_print_and_pages_without_scripts_have_no_switch(browser: Browser) -> None:
@@ -77,12 +77,12 @@ def test_print_and_pages_without_scripts_have_no_switch(browser: Browser) -> Non
 
 
 @pytest.mark.parametrize("name", [CHAPTER, "book/index.html"])
-def test_scripts_of_a_page_are_small(reader: Page, name: str) -> None:
+def test_scripts_of_a_page_are_small(desktop: Page, name: str) -> None:
     """Vega aside; the index is loaded only by who searches."""
     loaded = set[str]()
-    reader.on("request", lambda request: loaded.add(request.url.partition("?")[0]))
-    visit(reader, name)
-    reader.wait_for_timeout(500)
+    desktop.on("request", lambda request: loaded.add(request.url.partition("?")[0]))
+    visit(desktop, name)
+    desktop.wait_for_timeout(500)
     scripts = [
         Path(url.removeprefix("file://"))
         for url in loaded
@@ -98,23 +98,23 @@ MODULE = "api/model.attention.html"
 
 
 @pytest.mark.parametrize("name", ["book/reference/errata.html", MODULE])
-def test_the_sidebar_shows_the_page_that_one_is_on(reader: Page, name: str) -> None:
+def test_the_sidebar_shows_the_page_that_one_is_on(desktop: Page, name: str) -> None:
     """Also when it was at its top on the page before."""
-    visit(reader, "book/index.html")
-    visit(reader, name)
-    reader.wait_for_function("document.readyState === 'complete'")
+    visit(desktop, "book/index.html")
+    visit(desktop, name)
+    desktop.wait_for_function("document.readyState === 'complete'")
     expect(
-        reader.locator("#pst-primary-sidebar li.active > a").last
+        desktop.locator("#pst-primary-sidebar li.active > a").last
     ).to_be_in_viewport()
 
 
-def test_modules_lead_to_the_next(reader: Page) -> None:
+def test_modules_lead_to_the_next(desktop: Page) -> None:
     """By the foot of the page."""
-    visit(reader, MODULE)
-    reader.locator("a.right-next").click()
-    reader.wait_for_url(re.compile(r"api/model\.\w+\.html"))
-    reader.locator("a.left-prev").click()
-    reader.wait_for_url(re.compile(re.escape(MODULE)))
+    visit(desktop, MODULE)
+    desktop.locator("a.right-next").click()
+    desktop.wait_for_url(re.compile(r"api/model\.\w+\.html"))
+    desktop.locator("a.left-prev").click()
+    desktop.wait_for_url(re.compile(re.escape(MODULE)))
 
 
 def test_an_address_that_leads_nowhere(browser: Browser) -> None:
@@ -138,20 +138,20 @@ def test_an_address_that_leads_nowhere(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_results_and_previews(reader: Page, theme: str) -> None:
+def test_axe_finds_nothing_in_results_and_previews(desktop: Page, theme: str) -> None:
     """Colours, names and roles of what only appears when one asks for it."""
-    reader.emulate_media(color_scheme=theme)
-    visit(reader, CHAPTER)
-    reader.keyboard.press("Control+k")
-    reader.keyboard.type("lable")
-    reader.locator(".aiayn-results a").first.wait_for()
-    reader.keyboard.press("ArrowDown")
-    expect(reader.locator("#pst-search-dialog [aria-selected=true]")).to_be_visible()
-    found = Axe().run(reader, context="#pst-search-dialog")
+    desktop.emulate_media(color_scheme=theme)
+    visit(desktop, CHAPTER)
+    desktop.keyboard.press("Control+k")
+    desktop.keyboard.type("lable")
+    desktop.locator(".aiayn-results a").first.wait_for()
+    desktop.keyboard.press("ArrowDown")
+    expect(desktop.locator("#pst-search-dialog [aria-selected=true]")).to_be_visible()
+    found = Axe().run(desktop, context="#pst-search-dialog")
     assert not found.response["violations"], found.generate_report()
-    reader.keyboard.press("Escape")
-    reader.locator(".bd-article a[href$='.causal_mask']").first.hover()
-    expect(reader.locator("#aiayn-preview")).to_be_visible()
+    desktop.keyboard.press("Escape")
+    desktop.locator(".bd-article a[href$='.causal_mask']").first.hover()
+    expect(desktop.locator("#aiayn-preview")).to_be_visible()
     for part in ("#aiayn-preview", ".aiayn-depth"):
-        found = Axe().run(reader, context=part)
+        found = Axe().run(desktop, context=part)
         assert not found.response["violations"], found.generate_report()
