@@ -34,6 +34,7 @@ from aiayn.training.trained_run import CORPORA, TrainedRun
 from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.huggingface import read_run
 from aiayn.translation.huggingface_export import write_huggingface
+from aiayn.translation.torch_export import write_programs
 from aiayn.translation.translator import (
     CutOff,
     Translation,
@@ -185,7 +186,7 @@ def parse(
 def convert(
     run: RunArgument,
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
-    to: Literal["ctranslate2", "huggingface"] = "ctranslate2",
+    to: Literal["ctranslate2", "huggingface", "torch"] = "ctranslate2",
     average: int | None = None,
 ) -> None:
     """Write a model for another program, to a new folder.
@@ -197,7 +198,7 @@ def convert(
     out : Path
         The new folder.
     to : str
-        CTranslate2, or transformers of Hugging Face.
+        CTranslate2, transformers of Hugging Face, or programs of torch.export.
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
@@ -205,6 +206,8 @@ def convert(
     model, vocabulary = trained.load("cpu")
     if to == "huggingface":
         write_huggingface(model, vocabulary, out, trained.description)
+    elif to == "torch":
+        write_programs(model, vocabulary, out)
     else:
         write_ctranslate2(model, vocabulary, out)
 
