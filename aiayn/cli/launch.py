@@ -104,7 +104,7 @@ def launch(options: Annotated[LaunchOptions, tyro.conf.arg(name="")]) -> None:
     check_and_prepare(options, machines)
     if machines > 1:
         place = command[command.index("--rdzv-endpoint") + 1]
-        print(f"waiting for {machines} machines at {place}, up to ten minutes")
+        print(f"waiting for {machines} machines at {place}, ten minutes", flush=True)
     train_distributed(command, options.out)
     if machines == 1 and options.data:  # files come without a test set
         score_trained(options)

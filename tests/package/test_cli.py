@@ -559,8 +559,8 @@ def test_launch_trains_and_scores(
     assert code == 0, errors
     train = (
         "torchrun --standalone --nproc-per-node 2 --max-restarts 3 -m aiayn train"
-        f" --data {sentences} --recipe synthetic --out {out} --model.vocabulary-size 60"
-        " --batches.micro-batches 8 --steps 3"
+        f" --data {sentences} --recipe synthetic --out {out} --resume"
+        " --model.vocabulary-size 60 --batches.micro-batches 8 --steps 3"
     )
     assert started == [train.split()]
     assert "tokenised-lowercased" in output
@@ -574,7 +574,7 @@ def test_on_several_machines_it_trains_and_may_go_on(
     machines = ["--workers", 8, "--machines", 2, "--address", "localhost:1"]
     told = job(sentences, tmp_path / "new", *machines)
     code, output, _ = aiayn("launch", *told)
-    waiting = "waiting for 2 machines at localhost:1, up to ten minutes\n"
+    waiting = "waiting for 2 machines at localhost:1, ten minutes\n"
     assert (code, output) == (0, waiting)
     (command,) = started
     assert "--resume" in command and "localhost:1" in command
