@@ -14,12 +14,8 @@ from typing import Any
 from tqdm import tqdm
 
 from aiayn.data.io import atomic_file, open_file
-from aiayn.data.lines import (
-    MAX_LINE_BYTES,
-    UNPACKING_ERRORS,
-    decode_lines,
-    unpacking,
-)
+from aiayn.data.lines import decode_lines
+from aiayn.data.packed import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacking
 from aiayn.errors import InputError
 
 # book/5-launch/1-launch.ipynb, cell told-at-the-end
