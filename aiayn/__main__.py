@@ -8,7 +8,6 @@ https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
 import signal
 import sys
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -26,7 +25,6 @@ from aiayn.cli.launch import launch
 from aiayn.cli.models import info, models
 from aiayn.cli.parser import (
     flushed_output,
-    open_streams,
     read_command,
     show_progress,
     value_of,
@@ -212,14 +210,12 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     try:
         check_system()
-        open_streams()
         with warnings.catch_warnings(action="default", category=UserWarning):
             show_progress()
             with flushed_output():
                 read_command(verbs)()
     except (InputError, OSError) as error:
-        with suppress(OSError):  # standard error may be full
-            print(f"aiayn: {error}", file=sys.stderr)
+        print(f"aiayn: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -19,12 +19,7 @@ from aiayn.base_config import changed
 from aiayn.cli.evaluation import format_scores, score, write_record
 from aiayn.cli.slurm import slurm_script
 from aiayn.cli.test_sets import load_test
-from aiayn.cli.torchrun import (
-    rendezvous_id,
-    run_torchrun,
-    torchrun_command,
-    wait_at_rendezvous,
-)
+from aiayn.cli.torchrun import rendezvous_id, run_torchrun, torchrun_command
 from aiayn.cli.train import (
     TrainOptions,
     initial_model,
@@ -96,8 +91,8 @@ def launch(options: Annotated[LaunchOptions, tyro.conf.arg(name="")]) -> None:
         )
         print(script, end="")
         return
-    # A machine knows only its own restarts.
-    words = replace(options, resume=options.resume or machines > 1).flags(TrainOptions)
+    # Workers that are started again go on; whether a run may begin is checked below.
+    words = replace(options, resume=True).flags(TrainOptions)
     command = torchrun_command(
         ["-m", "aiayn", "train", *words],
         workers,
@@ -108,7 +103,8 @@ def launch(options: Annotated[LaunchOptions, tyro.conf.arg(name="")]) -> None:
     )
     check_and_prepare(options, machines)
     if machines > 1:
-        wait_at_rendezvous(command[command.index("--rdzv-endpoint") + 1], machines)
+        place = command[command.index("--rdzv-endpoint") + 1]
+        print(f"waiting for {machines} machines at {place}, ten minutes", flush=True)
     train_distributed(command, options.out)
     if machines == 1 and options.data:  # files come without a test set
         score_trained(options)

@@ -25,7 +25,6 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from aiayn.cli.slurm import check_words
 from aiayn.errors import InputError, did_you_mean
 
 
@@ -37,36 +36,14 @@ def flushed_output() -> Iterator[None]:
         try:
             yield
         finally:
-            if sys.stdout is not None:  # a shell may have closed it
-                sys.stdout.flush()
+            sys.stdout.flush()
     except OSError as error:
-        if error.filename is None and sys.stdout is not None:
+        if error.filename is None:
             # It may be standard output that fails, and Python would try again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             sys.exit(141)  # what a shell reports of a filter that SIGPIPE ended
         raise
-
-
-# book/5-launch/1-launch.ipynb, cell open-streams
-def open_streams() -> None:
-    """Let no other file take the number of a standard stream that a shell has closed.
-
-    Messages are dropped. If it is the output that is closed, and the verb has something
-    to print, that is an `InputError`.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            # It takes the lowest free number.
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    if sys.stdout is None and sys.argv[1:2] not in (["train"], ["convert"]):
-        raise InputError(
-            "standard output is closed; send it to a file, or to /dev/null"
-        )
 
 
 # book/5-launch/1-launch.ipynb, cell show-progress
@@ -194,7 +171,6 @@ def import_modules(modules: list[str]) -> None:
 # book/5-launch/1-launch.ipynb, cell read-command
 def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     """The verb on the command line with its arguments, or an `InputError`."""
-    check_words(sys.argv[1:])
     for flag, word in pairwise(sys.argv):
         if not word.strip() or re.fullmatch("--[^=]*= *", word):
             raise InputError(

@@ -7,8 +7,6 @@ https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
 # book/5-launch/1-launch.ipynb, cell slurm-imports
 import re
 import shlex
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from aiayn.cli.torchrun import (
@@ -56,19 +54,6 @@ fi
 tail -n 1 {metrics} | grep -q validation_perplexity || exit 130  # it was stopped
 srun --nodes=1 --ntasks=1 {evaluate}
 """
-
-
-# book/5-launch/1-launch.ipynb, cell check-words
-def check_words(words: Iterable[str]) -> None:
-    """Raise an InputError if a word does not fit into a line of a script or a log."""
-    for word in words:
-        with suppress(UnicodeError):  # Python may have read UTF-8 as something else
-            if (text := word.encode("utf-8", "surrogateescape").decode()) != word:
-                advice = "set LC_ALL=C.UTF-8"
-                raise InputError(f"{text!r}: the locale is not UTF-8; {advice}")
-        if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", word):
-            fault = "holds a control character or is not UTF-8"
-            raise InputError(f"{word!r}: {fault}; choose another name")
 
 
 # book/5-launch/1-launch.ipynb, cell slurm-commands
@@ -124,7 +109,6 @@ def slurm_script(
     if not 1 / 6 <= hours <= 10_000:
         allowed = "ten minutes, to start and to save, to 10,000 hours"
         raise InputError(f"hours={hours}: must be {allowed}")
-    check_words([*train, str(out)])
     minutes = round(60 * hours)
     run = f"./{out}" if str(out).startswith("-") else str(out)  # or it would be a flag
     exports = [f"export {name}={value}" for name, value in ENVIRONMENT.items()]

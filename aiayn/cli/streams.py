@@ -14,12 +14,8 @@ from typing import Any
 from tqdm import tqdm
 
 from aiayn.data.io import atomic_file, open_file
-from aiayn.data.lines import (
-    MAX_LINE_BYTES,
-    UNPACKING_ERRORS,
-    decode_lines,
-    unpacking,
-)
+from aiayn.data.lines import decode_lines
+from aiayn.data.packed import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacking
 from aiayn.errors import InputError
 
 # book/5-launch/1-launch.ipynb, cell told-at-the-end
@@ -50,12 +46,12 @@ def arriving_lines(
     """The lines of a file or of standard input, as many at a time as are there."""
     name = str(path) if path else INPUT
     with ExitStack() as opened:
-        stream: Any = sys.stdin and sys.stdin.buffer  # a shell may have closed it
+        stream: Any = sys.stdin.buffer
         try:
             if path is not None:
                 raw = opened.enter_context(open_file(path))
                 stream = opened.enter_context(unpacking(raw, path))
-            text, number, more = b"", 0, stream is not None
+            text, number, more = b"", 0, True
             while more:
                 arrived = stream.read1(1 << 16)
                 text, more = text + arrived, bool(arrived)

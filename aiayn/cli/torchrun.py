@@ -8,7 +8,6 @@ https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -139,38 +138,6 @@ def failure_reason(lines: Iterable[str]) -> str:
         asked = "does the same command run on each, and does each reach --address?"
         return f"the machines did not all meet: {asked}"
     return "the workers failed; the end of their output:\n" + "\n".join(last[-40:])
-
-
-# book/5-launch/1-launch.ipynb, cell wait-at
-CLIENT = """\
-import sys
-from datetime import timedelta
-from torch.distributed import TCPStore
-at, limit = (sys.argv[1], int(sys.argv[2])), timedelta(seconds=10)
-TCPStore(*at, is_master=False, wait_for_workers=False, timeout=limit)
-"""
-
-
-def wait_at_rendezvous(endpoint: str, machines: int, seconds: float = 30.0) -> None:
-    """Say that machines wait for each other; an InputError if others are there.
-
-    Whatever answers has so many seconds to show that it is torchrun's store.
-    """
-    host, _, port = endpoint.rpartition(":")
-    address = host.strip("[]"), port
-    print(
-        f"waiting for {machines} machines at {endpoint}, up to ten minutes", flush=True
-    )
-    try:
-        socket.create_connection(address, timeout=10).close()
-    except OSError:
-        return  # it may be the first machine, or start a little later
-    try:
-        client = [sys.executable, "-c", CLIENT, *address]
-        subprocess.run(client, check=True, capture_output=True, timeout=seconds)
-    except subprocess.SubprocessError:
-        fault = "another program answers there; take another port"
-        raise InputError(f"--address {endpoint}: {fault}") from None
 
 
 # book/5-launch/1-launch.ipynb, cell launch

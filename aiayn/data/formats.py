@@ -34,15 +34,8 @@ from aiayn.data.io import (
     read_bytes,
     write_atomically,
 )
-from aiayn.data.lines import (
-    BYTE_ORDER_MARK,
-    MAX_LINE_BYTES,
-    PACKED,
-    Lines,
-    check_not_blank,
-    decode_block,
-    line_blocks,
-)
+from aiayn.data.lines import BYTE_ORDER_MARK, Lines, check_not_blank, decode_block
+from aiayn.data.packed import MAX_LINE_BYTES, PACKED, line_blocks
 from aiayn.errors import InputError, NotFetched
 
 LOG = logging.getLogger(__name__)  # the command line shows what it says
@@ -260,11 +253,8 @@ def files_key(paths: list[Path], asked: object) -> str:
     key = hashlib.blake2b(repr(asked).encode(), digest_size=20)
     for path in paths:
         key.update(table_form(path).encode())
-        try:
-            with open_file(path) as file:
-                key.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error})") from None
+        with open_file(path) as file:
+            key.update(hashlib.file_digest(file, "sha256").digest())
     return key.hexdigest()
 
 

@@ -39,35 +39,24 @@ def regular_file(path: Path) -> Path:
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Open a file to read; an OSError if it cannot be read, or is none."""
-    return regular_file(path).open("rb")
+    """Open a file to read; an InputError if it cannot be read, or is none."""
+    try:
+        return regular_file(path).open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises
-    ------
-    InputError
-        If it is not there or cannot be read.
-    """
-    try:
-        with open_file(path) as file:
-            return file.read()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+    """The content of a file; an InputError as `open_file`'s."""
+    with open_file(path) as file:
+        return file.read()
 
 
 # book/3-workshop/02-corpora.ipynb, cell cache-folder
 def cache_folder() -> Path:
     """Where downloads and encoded texts are kept: $AIAYN_CACHE, or ~/.cache/aiayn."""
     named = os.environ.get("AIAYN_CACHE")
-    try:
-        return Path(named) if named else Path.home() / ".cache" / "aiayn"
-    except RuntimeError:
-        raise InputError(
-            "there is no home folder to keep a cache in; let AIAYN_CACHE name a folder"
-        ) from None
+    return Path(named) if named else Path.home() / ".cache" / "aiayn"
 
 
 @contextlib.contextmanager
@@ -110,10 +99,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with replacement(path) as file:
             yield file
     except OSError as error:
-        choose = "choose another folder"
-        with contextlib.suppress(InputError):
-            if path.is_relative_to(cache_folder()):
-                choose = "let AIAYN_CACHE name another folder"
+        cached = path.is_relative_to(cache_folder())
+        choose = f"{'let AIAYN_CACHE name' if cached else 'choose'} another folder"
         wrong = f"{path}: cannot be written ({error})"
         raise InputError(f"{wrong}; {choose} or make room") from None
 

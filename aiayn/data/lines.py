@@ -5,23 +5,19 @@ https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
 """
 
 # book/3-workshop/02-corpora.ipynb, cell text-files-imports
-import gzip
 import hashlib
-import lzma
 import mmap
 import os
 import re
 import unicodedata
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from io import BufferedReader
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from aiayn.data.io import atomic_file, cache_folder, cache_lock, open_file, printable
+from aiayn.data.io import atomic_file, cache_folder, cache_lock, open_file
+from aiayn.data.packed import MAX_LINE_BYTES, PACKED, line_blocks
 from aiayn.errors import InputError
 
 # book/3-workshop/02-corpora.ipynb, cell readable
@@ -110,9 +106,6 @@ def sentence_list(lines: Any, name: str, before: int = 0) -> list[str]:
 
 
 # book/3-workshop/02-corpora.ipynb, cell check-block
-MAX_LINE_BYTES = 1 << 20  # bytes in a line
-
-
 def check_not_blank(lines: Sequence[str], name: str, before: int = 0) -> None:
     """Raise an InputError for the first blank line; `before` lines came earlier."""
     if any(map(is_blank, lines)):
@@ -173,58 +166,10 @@ def decode_lines(content: bytes, name: str, before: int = 0) -> Iterator[str]:
     yield from map(normalize_line, lines if content else [])
 
 
-# book/3-workshop/02-corpora.ipynb, cell line-blocks
-BLOCK_BYTES = 1 << 22  # bytes read at a time
+# book/3-workshop/02-corpora.ipynb, cell survey
 LINES_PER_OFFSET = 64  # lines from one whose place in the file is kept to the next
 
 
-PACKED = (".gz", ".xz", ".zip")
-# Whatever goes wrong where a packed file is damaged, or has a password.
-UNPACKING_ERRORS: tuple[type[Exception], ...] = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-)
-
-
-def unpacking(raw: BufferedReader, path: Path) -> Any:
-    """What an open file holds, to be read: unpacked if it is .gz, .xz or .zip."""
-    if path.suffix == ".gz":
-        return gzip.open(raw)
-    if path.suffix == ".xz":
-        return lzma.open(raw)
-    if path.suffix != ".zip":
-        return raw
-    archive = zipfile.ZipFile(raw)
-    names = [name for name in archive.namelist() if not name.endswith("/")]
-    if len(names) != 1:
-        listed = ", ".join(map(printable, names[:10]))
-        raise InputError(f"{path}: {len(names)} files in it ({listed}); unzip it")
-    return archive.open(names[0])
-
-
-# book/3-workshop/02-corpora.ipynb, cell blocks-of-file
-def line_blocks(path: Path) -> Iterator[bytes]:
-    """A file, plain or packed, in blocks of some megabytes, each of whole lines.
-
-    Raises
-    ------
-    InputError
-        If the file is not there, cannot be read, or is not packed as its name says.
-    """
-    try:
-        with open_file(path) as raw, unpacking(raw, path) as file:
-            while block := file.read(BLOCK_BYTES):
-                # The rest of the last line, or enough of it to see that it is too long.
-                yield block + file.readline(MAX_LINE_BYTES + 1)
-    except UNPACKING_ERRORS as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-
-
-# book/3-workshop/02-corpora.ipynb, cell survey
 def scan_file(path: Path, name: str) -> tuple[int, np.ndarray, str]:
     """Check a text file; how many lines it has, where they begin, and a checksum.
 
@@ -251,16 +196,6 @@ def scan_file(path: Path, name: str) -> tuple[int, np.ndarray, str]:
     return number, np.append(np.concatenate(starts), position), digest.hexdigest()
 
 
-def memory_map(path: Path) -> mmap.mmap:
-    """A file that looks like bytes in memory; an InputError if that is impossible."""
-    try:
-        with open_file(path) as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # such as below /proc
-        wrong = f"{path}: cannot be mapped into memory ({error})"
-        raise InputError(f"{wrong}; copy the file") from None
-
-
 # book/3-workshop/02-corpora.ipynb, cell lines
 class Lines(Sequence[str]):
     """The lines of a text file, checked once and then read where they are wanted.
@@ -272,7 +207,8 @@ class Lines(Sequence[str]):
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.number, self.starts, self.checksum = scan_file(path, name or str(path))
-        self.map = memory_map(path)
+        with open_file(path) as file:
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
         return self.number
@@ -322,12 +258,9 @@ def decompressed(path: Path) -> Path:
     """
     if path.suffix not in PACKED:
         return path
-    try:
-        with open_file(path) as packed:
-            checksum = hashlib.file_digest(packed, "sha256").hexdigest()
-        plain = cache_folder() / "unpacked" / checksum
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+    with open_file(path) as packed:
+        checksum = hashlib.file_digest(packed, "sha256").hexdigest()
+    plain = cache_folder() / "unpacked" / checksum
     if not os.path.exists(plain):
         with cache_lock(plain.parent):
             if not os.path.exists(plain):  # nobody made it while we waited

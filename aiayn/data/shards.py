@@ -107,7 +107,6 @@ def join_shards(folder: Path, shards: list[Path], max_length: int) -> dict[str, 
             unknown += int((parts["tokens"] == UNK_ID).sum())
     dropped = [row for row in left_out if max(row[1:]) > max_length]
     report = {
-        "bytes": {name: (folder / name).stat().st_size for name in FILE_NAMES},
         "dropped": len(dropped),
         "first_dropped": dropped[0] if dropped else None,
         "unequal": len(left_out) - len(dropped),

@@ -23,7 +23,7 @@ from aiayn.data.batching import too_long_error
 from aiayn.data.corpora import Pairs
 from aiayn.data.io import cache_folder, cache_lock, usable_cache
 from aiayn.data.lines import Lines
-from aiayn.data.shards import FILE_NAMES, encode_shard, join_shards, number_types
+from aiayn.data.shards import encode_shard, join_shards, number_types
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 
@@ -77,14 +77,9 @@ class Encoded:
 
 # book/3-workshop/03-tokenized-data.ipynb, cell whole
 def read_report(folder: Path) -> dict[str, Any] | None:
-    """The report on a corpus, if its files are there, and as long as it says."""
-    try:
-        with (folder / "report.json").open() as file:
-            report: dict[str, Any] = json.load(file)
-        sizes = {name: (folder / name).stat().st_size for name in FILE_NAMES}
-    except FileNotFoundError:
-        return None
-    return report if report["bytes"] == sizes else None
+    """The report on a corpus, which is written last; None if it is not there."""
+    path = folder / "report.json"
+    return json.loads(path.read_bytes()) if path.exists() else None
 
 
 # book/3-workshop/03-tokenized-data.ipynb, cell text-key

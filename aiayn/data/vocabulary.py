@@ -15,20 +15,15 @@ from unicodedata import normalize
 
 import sentencepiece
 
-from aiayn.data.io import open_file, write_atomically
-from aiayn.data.lines import (
-    MAX_LINE_BYTES,
-    checked_sentences,
-    normalize_spaces,
-    sentence_list,
-)
+from aiayn.data.io import regular_file, write_atomically
+from aiayn.data.lines import checked_sentences, normalize_spaces, sentence_list
 from aiayn.data.normalization import normalization_rules
+from aiayn.data.packed import MAX_LINE_BYTES
 from aiayn.errors import InputError
 
 MAX_SENTENCES = 4_000_000  # the most to learn a vocabulary from
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # of a sentence: its start and its end
-MAX_VOCABULARY = 1 << 24  # of vocabularies, in pieces: more than anybody uses
 
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary
@@ -106,7 +101,6 @@ def train_vocabulary(
     always the same; the rest is read and forgotten, so an iterator will do. Too few
     pieces or too many letters are an `InputError`.
     """
-    check_size(size)
     model, faults = io.BytesIO(), list[BaseException]()
     try:
         with normalization_rules(lowercase) as rules:
@@ -144,8 +138,9 @@ def training_sentences(
     """Sentences for sentencepiece, which hides an error's message; see `faults`."""
     try:
         for each in checked_sentences(sentences, "sentence"):
-            # It would leave out sentences with its sign for unknown letters.
-            yield normalize("NFC", each).replace("▅", " ")
+            # It would leave out sentences with its sign for unknown letters, and
+            # learn pieces that end a line.
+            yield normalize("NFC", each).replace("▅", " ").replace("\n", " ")
     except (Exception, KeyboardInterrupt) as error:
         faults.append(error)
         raise
@@ -170,8 +165,7 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     Raises
     ------
     InputError
-        If it is not such a model, has special tokens other than ours, or pieces that
-        are not text.
+        If it is not such a model, or has special tokens other than ours.
     """
     processor = sentencepiece.SentencePieceProcessor()
     try:
@@ -187,29 +181,10 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
         wrong = f"a sentencepiece model with special tokens {ids}"
         raise InputError(f"{wrong}; train one with aiayn")
-    for token in range(processor.GetPieceSize()):
-        try:
-            text = processor.IdToPiece(token) + processor.Decode([token])
-        except UnicodeDecodeError:
-            wrong = f"a sentencepiece model whose piece {token} is not UTF-8"
-            raise InputError(f"{wrong}; train another") from None
-        if not processor.IsByte(token) and ("\n" in text or "\0" in text):
-            wrong = f"a sentencepiece model whose piece {token} ends a line"
-            raise InputError(f"{wrong}; train one with aiayn")
     return processor
 
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell load-vocabulary
-def check_size(size: int) -> None:
-    """Reject vocabularies that nobody can use."""
-    if size <= len((PAD_ID, UNK_ID, BOS_ID, EOS_ID)):
-        few = "the special tokens alone take four; ask for more"
-        raise InputError(f"a vocabulary of {size}: {few}")
-    if size > MAX_VOCABULARY:
-        many = f"{MAX_VOCABULARY} pieces is the most; ask for fewer"
-        raise InputError(f"a vocabulary of {size}: {many}")
-
-
 def explain_error(error: str) -> str:
     """What sentencepiece means, in plain words."""
     if most := re.search(r"value <= (\d+)", error):
@@ -230,7 +205,6 @@ def load_vocabulary(path: Path | str) -> Vocabulary:
         If there is none, or the file is not a sentencepiece model.
     """
     try:
-        with open_file(Path(path)) as file:
-            return Vocabulary(file.read())
+        return Vocabulary(regular_file(Path(path)).read_bytes())
     except (OSError, InputError) as error:
         raise InputError(f"{path}: no vocabulary ({error})") from None

@@ -26,7 +26,8 @@ from aiayn.data.io import (
     open_file,
     write_atomically,
 )
-from aiayn.data.lines import MAX_LINE_BYTES, check_not_blank
+from aiayn.data.lines import check_not_blank
+from aiayn.data.packed import MAX_LINE_BYTES
 from aiayn.errors import InputError, NotFetched
 
 # book/3-workshop/02-corpora.ipynb, cell wmt-files

@@ -62,21 +62,12 @@ PAPER_SEARCH = SearchConfig()
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell hypothesis
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished translation.
+    """A finished translation."""
 
-    Attributes
-    ----------
-    tokens : list of int
-        With the end-of-sentence token, unless the search had to stop before it.
-    log_probability : float
-        Natural logarithm of the probability of the tokens given the source.
-    score : float
-        The log probability divided by the length penalty.
-    """
-
+    # with the end-of-sentence token, unless the search had to stop before it
     tokens: list[int]
-    log_probability: float
-    score: float
+    log_probability: float  # natural logarithm, of the tokens given the source
+    score: float  # the log probability divided by the length penalty
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell greatest-of-blocks

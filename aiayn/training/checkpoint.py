@@ -19,14 +19,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from aiayn.data.io import printable
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.device import check_system
 from aiayn.errors import InputError
-from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.registry import build, check_roundtrip
 from aiayn.training.checkpoint_metadata import Description, read_description
-from aiayn.training.tensor_files import quantize_rows, read_header, read_tensors
+from aiayn.training.tensor_files import quantize_rows, read_tensors
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell adam-tensors
@@ -191,30 +190,6 @@ def select_checkpoints(
     return folders[-average:], description
 
 
-# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell wanted-shapes
-def expected_shapes(folder: Path, config: ModelConfig) -> dict[str, torch.Size]:
-    """Names and shapes of the weights of such a model, if a checkpoint can hold them.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or has too few tensors, or there can be no
-        such model.
-    """
-    path, layers = folder / "model.safetensors", getattr(config, "N", 1)
-    # To find that out by building may take a day.
-    if layers > (tensors := len(read_header(path))):
-        fault = f"{tensors} tensors, but the configuration wants N={layers} layers"
-        raise InputError(f"{path}: {fault}")
-    try:
-        with torch.device("meta"):
-            model = build(config)
-    except (RuntimeError, TypeError) as error:  # sizes with too great a product
-        fault = f"no such model ({printable(error)})"
-        raise InputError(f"{folder / 'config.json'}: {fault}") from None
-    return {name: weight.shape for name, weight in model.named_parameters()}
-
-
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell load-vocabulary
 def checkpoint_vocabulary(folder: Path, description: Description) -> Vocabulary:
     """The vocabulary in a checkpoint, if its model was trained with it."""
@@ -238,7 +213,9 @@ def load_model(folders: list[Path], description: Description) -> EncoderDecoder:
     The `description` is that of the last. An `InputError` says if one is damaged, or of
     another shape.
     """
-    shapes = expected_shapes(folders[-1], description.model)
+    with torch.device("meta"):  # which takes no memory
+        weights = build(description.model).named_parameters()
+        shapes = {name: weight.shape for name, weight in weights}
     total: dict[str, torch.Tensor] = {}
     # One after another: 20 checkpoints of the big model would fill 17 GB.
     for folder in folders:

@@ -30,7 +30,7 @@ from aiayn.training.resume import (
     newest_checkpoint,
     resumable_description,
 )
-from aiayn.training.run_folder import Run, restarted
+from aiayn.training.run_folder import Run
 
 # book/3-workshop/05-distributed-training.ipynb, cell prepare-run
 # A trained model goes on with other text at this share of the learning rate.
@@ -105,7 +105,7 @@ def starting_point(
 
     One that goes on needs nothing of its `init` anymore: its checkpoint has it all.
     """
-    last = newest_checkpoint(out) if resume or restarted(out) else None
+    last = newest_checkpoint(out) if resume else None
     if last is None:
         start = init() if init else None
         config = start.adapt(config) if start else config

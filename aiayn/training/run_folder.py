@@ -7,7 +7,6 @@ https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resu
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run-imports
 import contextlib
 import os
-import platform
 import shutil
 import signal
 import tempfile
@@ -23,7 +22,6 @@ from typing import Any
 from filelock import FileLock, Timeout
 from torch.optim import Optimizer
 
-from aiayn.data.io import printable, write_atomically
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
@@ -34,15 +32,6 @@ from aiayn.training.resume import newest_checkpoint, restore
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell check-run
-def read_note(lock: Path) -> str:
-    """Which process holds a lock, as far as that is known."""
-    try:
-        note = printable(lock.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        note = ""
-    return note or "process unknown"
-
-
 def check_run(folder: Path, resume: bool) -> None:
     """Raise an InputError if a folder holds a run that is not to go on, or cannot."""
     saved, last = list(saved_steps(folder).values()), newest_checkpoint(folder)
@@ -67,28 +56,24 @@ def locked(folder: Path, resume: bool) -> Iterator[None]:
 
     Errors are `check_folder`'s.
     """
-    path, lock = folder / ".lock", FileLock(folder / ".lock")
+    lock = FileLock(folder / ".lock")
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:  # before hours of work, not after them
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
         lock.acquire(timeout=0)
     except Timeout:
-        fault = f"another run is writing to {folder} ({read_note(path)})"
-        raise InputError(f"{fault}; wait for it, or choose another") from None
+        fault = f"another run is writing to {folder}; wait for it, or choose another"
+        raise InputError(fault) from None
     except (OSError, NotImplementedError) as error:
         fault = f"cannot be written to ({error}); choose another folder (out)"
         raise InputError(f"{folder}: {fault}") from None
     try:
         check_run(folder, resume)
-        # Else it is what filelock writes where there are no locks.
-        if read_note(path).startswith("process"):
-            note = f"process {os.getpid()} on {platform.node()}"
-            path.write_text(note, encoding="utf-8")
         yield
     finally:
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(lock.lock_file)
         lock.release()
         with contextlib.suppress(OSError):  # what is not empty stays
             for each in new:
@@ -164,9 +149,6 @@ class Run(contextlib.ExitStack):
             if self.step < self.config.steps:
                 repeated = ["loss"] * bool(self.sums) + [VALIDATED] * (not self.due)
         self.metrics.truncate(self.step, repeated)
-        if self.writes and "TORCHELASTIC_RUN_ID" in os.environ:
-            job = os.fsencode(os.environ["TORCHELASTIC_RUN_ID"])
-            write_atomically(self.folder / "job.txt", job)
 
     # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run-save
     def save(
@@ -235,17 +217,6 @@ def discard(path: Path) -> None:
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell stop-signals
-def restarted(folder: Path) -> bool:
-    """Whether torchrun has restarted this job, and the run in `folder` is the job's."""
-    job = os.environ.get("TORCHELASTIC_RUN_ID")
-    if job is None or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
-        return False
-    try:
-        return (folder / "job.txt").read_bytes() == os.fsencode(job)
-    except OSError:  # then it is no run of this job
-        return False
-
-
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
     """Collect SIGTERM, SIGINT and SIGHUP instead of ending; a second one does end it.

@@ -38,7 +38,7 @@ from aiayn.training.loader import prefetch, training_batches, validation_batches
 from aiayn.training.metrics_log import VALIDATED, Meter, should_stop_early
 from aiayn.training.progress import Callback, Progress
 from aiayn.training.recipes import TrainingConfig
-from aiayn.training.run_folder import Run, restarted, stop_signals
+from aiayn.training.run_folder import Run, stop_signals
 from aiayn.training.step import (
     NotFinite,
     Objective,
@@ -274,7 +274,7 @@ def train_model(
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),
-        Run(out, resume or restarted(out), tensorboard, workers.rank == 0) as run,
+        Run(out, resume, tensorboard, workers.rank == 0) as run,
     ):
         workers.agree("command", shared_facts(description, start, out))
         micro_batches = config.batches.micro_batches or workers.world_size

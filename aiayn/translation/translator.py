@@ -44,29 +44,16 @@ FULL_BATCH_BEAM = 8
 
 @dataclass(frozen=True)
 class Translation:
-    """What a model made of a sentence.
-
-    Attributes
-    ----------
-    text : str
-        The translation.
-    score : float
-        Its log probability, divided by the length penalty.
-    log_probability : float
-        Natural logarithm of the probability of its tokens, given the source.
-    tokens : list of int
-        The pieces of the text, with the end of the sentence.
-    complete : bool
-        Whether it has that end. Otherwise the search came to its limit of tokens.
-    """
+    """What a model made of a sentence."""
 
     text: str
-    score: float
-    log_probability: float
-    tokens: list[int]
+    score: float  # its log probability, divided by the length penalty
+    log_probability: float  # natural logarithm, given the source
+    tokens: list[int]  # the pieces of the text, with the end of the sentence
 
     @property
     def complete(self) -> bool:
+        """Whether it has that end, or else the search came to its limit of tokens."""
         return self.tokens[-1:] == [EOS_ID]
 
 
@@ -112,7 +99,10 @@ class Translator:
         description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
-        check_parts(model, vocabulary)
+        for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
+            if not isinstance(part, wanted):
+                kind = type(part).__name__
+                raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search = search or usual_search(model.config)
         self.compute, self.description = compute, description
@@ -304,12 +294,3 @@ class Translator:
             theirs = baseline(test.source, progress=progress)
         ours = self(test.source, progress=progress)
         return scores_with_paper(ours, test.target, language, theirs)
-
-
-# book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-lines
-def check_parts(model: object, vocabulary: object) -> None:
-    """Raise an InputError if a translator cannot be made of these."""
-    for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
-        if not isinstance(part, wanted):
-            kind = type(part).__name__
-            raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")

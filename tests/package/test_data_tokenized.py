@@ -268,28 +268,14 @@ def test_it_goes_on_where_it_stopped(
     assert jobs == ["00006", "00007", "00008", "00009"]
 
 
-@pytest.mark.parametrize("name", ["tokens", "lengths", "starts", "report.json"])
-def test_missing_files_are_made_again(
-    vocabulary: Vocabulary, jobs: list[str], name: str
+def test_what_has_no_report_is_made_again(
+    vocabulary: Vocabulary, jobs: list[str]
 ) -> None:
-    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
+    path = encode_corpus(vocabulary, PAIRS, 256).folder / "report.json"
     content = path.read_bytes()
     path.unlink()
     assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
     assert len(jobs) == 20 and path.read_bytes() == content
-
-
-@pytest.mark.parametrize("name", ["tokens", "lengths", "starts"])
-def test_files_of_another_size_are_made_again(
-    vocabulary: Vocabulary, jobs: list[str], name: str
-) -> None:
-    path = encode_corpus(vocabulary, PAIRS, 256).folder / name
-    content = path.read_bytes()
-    for damaged in (b"", content[:-8], content + b"\0"):
-        path.write_bytes(damaged)
-        assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-        assert path.read_bytes() == content
-    assert len(jobs) == 40
 
 
 def test_what_a_killed_process_left_is_removed(

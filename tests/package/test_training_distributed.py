@@ -345,7 +345,7 @@ config = changed(
     steps=int(sys.argv[4]),
     checkpoints={"steps": 5},
 )
-small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume="resume" in sys.argv)
+small_train(config, Path(sys.argv[2]), Path(sys.argv[3]), resume=True)
 """
 
 
@@ -374,9 +374,7 @@ def torchrun(tmp_path: Path, corpus: Path, *arguments: Any) -> subprocess.Popen[
 def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
     corpus: Path, tmp_path: Path, out: Path
 ) -> None:
-    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5,
-    without being told.
-    """
+    """Worker 1 is killed at step 8; all begin again at the checkpoint of step 5."""
     log, whole = tmp_path / "log", tmp_path / "whole"
     assert torchrun(tmp_path, corpus, 12).wait(300) == 0, log.read_text()
     assert "worker 1 dies" in log.read_text()
@@ -384,7 +382,7 @@ def test_torchrun_restarts_a_distributed_run_and_passes_signals_on(
     assert [finish(worker) for worker in workers] == [0, 0]
     assert same_end(out, whole) and timeless(out) == timeless(whole)
 
-    process = torchrun(tmp_path, corpus, 100_000, "resume")
+    process = torchrun(tmp_path, corpus, 100_000)
     wait_for(lambda: kept(out)[-1] > 12 or process.poll() is not None)
     process.terminate()  # as SLURM does when the time is over
     process.wait(300)

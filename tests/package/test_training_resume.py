@@ -160,32 +160,6 @@ def test_minutes_are_those_of_all_sessions(train: Train, copy: Path) -> None:
     assert 1000 <= lines(copy)[-1]["minutes"] < 1005
 
 
-# Started again by torchrun
-
-
-def test_a_run_that_torchrun_starts_again_resumes_by_itself(
-    train: Train, whole: Path, monkeypatch: pytest.MonkeyPatch, out: Path
-) -> None:
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    for count, steps in ((0, 10), (1, 30)):
-        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", str(count))
-        train(replace(WHOLE, steps=steps), out)
-    assert same_end(out, whole) and timeless(out) == timeless(whole)
-
-
-@pytest.mark.parametrize(
-    ("job", "count"), [("job 8", "0"), ("job 8", "1"), ("job 7", "0")]
-)
-def test_another_job_of_torchrun_does_not_resume_a_run_by_itself(
-    train: Train, job: str, count: str, monkeypatch: pytest.MonkeyPatch, out: Path
-) -> None:
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    train(replace(WHOLE, steps=5), out)
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", job)
-    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", count)
-    assert "holds a run already" in complaint(train, WHOLE, out)
-
-
 # Killed
 
 

@@ -44,7 +44,6 @@ from aiayn.training.run_folder import (
     Run,
     check_folder,
     prune_checkpoints,
-    restarted,
     stop_signals,
 )
 from aiayn.training.trained_run import TrainedRun
@@ -70,12 +69,10 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> 
     ready = tmp_path / "ready"
     process = start(holds, out, ready, log=tmp_path / "log")
     wait_for(ready.exists, process)
-    held = f"another run is writing to {out} (process {process.pid} on "
+    held = f"another run is writing to {out}; wait for it, or choose another"
     for resume in (False, True):
         for action in (Run, check_folder):
-            message = complaint(action, out, resume)
-            assert message.startswith(held)
-            assert message.endswith("); wait for it, or choose another")
+            assert complaint(action, out, resume) == held
     Run(out, resume=True, writes=False).close()  # another worker of the same training
     process.kill()
     assert finish(process) == -signal.SIGKILL
@@ -86,9 +83,8 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> 
 
 def test_a_run_in_the_same_process_counts_too(tmp_path: Path) -> None:
     with Run(tmp_path):
-        said = complaint(check_folder, tmp_path, True)
-        assert "another run is writing to" in said
-        assert f"(process {os.getpid()} on " in complaint(Run, tmp_path)
+        for action in (Run, check_folder):
+            assert "another run is writing to" in complaint(action, tmp_path, True)
     check_folder(tmp_path)
 
 
@@ -113,16 +109,6 @@ def test_a_run_that_is_refused_leaves_the_folder_to_others(tmp_path: Path) -> No
     for _ in range(2):
         assert "holds a run already" in complaint(Run, tmp_path)
     Run(tmp_path, resume=True).close()
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"process 1\nroot\x1b[2J"])
-def test_a_lock_that_a_dead_process_left_is_none(
-    content: bytes, tmp_path: Path
-) -> None:
-    (tmp_path / ".lock").write_bytes(content)
-    with Run(tmp_path):
-        assert "another run is writing to" in complaint(check_folder, tmp_path)
-    assert not hidden(tmp_path)
 
 
 # What is a run
@@ -479,19 +465,7 @@ def test_others_may_read_what_the_owner_lets_them(
         assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
-# Started again, and told to stop
-
-
-@pytest.mark.parametrize("note", [None, b"\xff\xfe\x00", b"job 8", b"", b"job 7"])
-def test_only_the_job_that_began_a_run_takes_it_up(
-    note: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if note is not None:
-        (tmp_path / "job.txt").write_bytes(note)
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job 7")
-    for count in (2, 0):
-        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", str(count))
-        assert restarted(tmp_path) == (note == b"job 7" and count == 2)
+# Told to stop
 
 
 def test_a_terminal_that_is_closed_stops_a_run_unless_nohup_forbids_it() -> None:
