@@ -181,6 +181,26 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
+def reader(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
+    """A reader of the playground, with a phone unless a test names a window."""
+    from playground_page import opened_page
+
+    with opened_page(browser, getattr(request, "param", (390, 844))) as page:
+        yield page
+
+
+@pytest.fixture
+def open_link(reader: Any) -> Callable[[str], None]:
+    """Opens the playground's page anew, at an address."""
+
+    def follow(address: str) -> None:
+        reader.goto("about:blank")  # the same page with another # would not load again
+        reader.goto(address)
+
+    return follow
+
+
+@pytest.fixture
 def aiayn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[Any, str, str]]:
