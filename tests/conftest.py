@@ -181,6 +181,37 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
+def reader(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
+    """A reader of the playground, with a phone unless a test names a window."""
+    from playground_page import opened_page
+
+    with opened_page(browser, getattr(request, "param", (390, 844))) as page:
+        yield page
+
+
+@pytest.fixture
+def open_link(reader: Any) -> Callable[[str], None]:
+    """Opens the playground's page anew, at an address."""
+
+    def follow(address: str) -> None:
+        reader.goto("about:blank")  # the same page with another # would not load again
+        reader.goto(address)
+
+    return follow
+
+
+@pytest.fixture
+def desktop(browser: Any) -> Iterator[Any]:
+    """A window of its own, with a storage of its own, onto pages from disk."""
+    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    faults = list[str]()
+    page.on("pageerror", lambda error: faults.append(error.message))
+    yield page
+    page.context.close()
+    assert not faults
+
+
+@pytest.fixture
 def aiayn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[Any, str, str]]:

@@ -28,7 +28,7 @@
       this.cards = ["A", "B"].map((name) => {
         const label = { role: "group", "aria-label": `Sentence ${name}` };
         const card = make(two, "div", label);
-        make(card, "p", { class: "pg-caption" }, name);
+        make(card, "p", { class: "pg-name" }, name);
         const english = make(card, "p", { lang: "en" });
         return [english, make(card, "p", { class: "pg-side-german", lang: "de" })];
       });

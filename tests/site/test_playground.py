@@ -3,14 +3,13 @@ its manners.
 """
 
 import gzip
-import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playground_page import PAGE, SITE, WINDOWS, with_site
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from aiayn.analysis.pruning import all_heads, zero_ablation
@@ -19,20 +18,14 @@ from aiayn.shipped import pretrained
 from aiayn.translation import Translator
 from aiayn.translation.translator import UnknownLetters
 
-SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parents[2] / "_build" / "html"))
-PAGE = SITE.resolve() / "book" / "0-start" / "2-playground.html"
 STATIC = SITE / "_static" / "playground"
 
 expect.set_options(timeout=60_000)  # the machine may be busy
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
-]
+pytestmark = [pytest.mark.browser, with_site]
 
 TIRED = "The animal did not cross the street because it was too tired."
 GERMAN = "Das Tier überquerte die Straße nicht, weil es zu müde war."
 WIDE = TIRED.replace("tired", "wide")
-WINDOWS = [(1400, 900), (390, 844)]
 WATCH = """() => {
   window.seen = [];
   const german = () => document.querySelector(".pg-german")?.textContent;

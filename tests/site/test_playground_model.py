@@ -3,23 +3,20 @@ probabilities, same attention.
 """
 
 import base64
-import json
-import os
 import random
-import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from playground_page import ROOT, both_models, models_of_page, with_site
 from playwright.sync_api import Browser, Page
 
 from aiayn.analysis import attention_of
-from aiayn.analysis.attention_maps import KINDS, Head
-from aiayn.analysis.pruning import all_heads, patch_heads, zero_ablation
+from aiayn.analysis.attention_maps import KINDS
+from aiayn.analysis.pruning import all_heads, zero_ablation
 from aiayn.data import make_batch
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.model import Transformer
@@ -27,14 +24,7 @@ from aiayn.shipped import pretrained
 from aiayn.synthetic import sample
 from aiayn.translation import Translator
 
-ROOT = Path(__file__).parents[2]
-SITE = Path(os.environ.get("AIAYN_SITE", ROOT / "_build" / "html"))
-PAGE = SITE.resolve() / "book" / "0-start" / "2-playground.html"
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
-]
+pytestmark = [pytest.mark.browser, with_site]
 
 NAMES = ("synthetic-en-de", "en-de")
 TRIED = ("test", "novel", "long", "pronouns")
@@ -63,13 +53,6 @@ ODD = [
     "😀😀The",
     "<img src=x>",
 ]
-# The model's scripts are there; where the page would start a worker, the test makes the
-# model in the page.
-LOAD = """([name, files]) => {
-  const [settings, ...weights] = files.map((file) => Playground.arrived.get(file));
-  window.loaded ??= {};
-  window.loaded[name] = Playground.unpack(settings, weights.join(""));
-}"""
 SEARCH = """([name, sentences, options, silent]) => {
   const { model, vocabulary } = window.loaded[name];
   model.silent = new Set(silent);
@@ -96,17 +79,6 @@ LOOKS = """(looks) => JSON.parse(JSON.stringify(looks, (_, value) =>
   value instanceof Float32Array ? [...value] : value))"""
 ATTENTION = f"""([name, source, target]) =>
   ({LOOKS})(window.loaded[name].model.attentionOf(source, target))"""
-LENS = """([name, source, target]) => {
-  const { model } = window.loaded[name];
-  return Playground.lens(model, source, target);
-}"""
-COPIED = """([name, sentences, targets, heads]) => {
-  const { model, vocabulary } = window.loaded[name];
-  const sources = sentences.map((sentence) => vocabulary.encode(sentence));
-  const pair = new Playground.Pair(model, sources, targets);
-  const copied = heads.map(([head, position]) => pair.copied(head, position));
-  return { at: pair.at, runs: [pair.run(0), pair.run(1), ...copied] };
-}"""
 ANSWER = f"""async ([name, sentence]) => {{
   const answerer = new Playground.Answerer(window.loaded[name]);
   const answer = await answerer.answer(sentence, []);
@@ -114,35 +86,17 @@ ANSWER = f"""async ([name, sentence]) => {{
 }}"""
 
 
-def data_of(page: Path) -> list[dict[str, Any]]:
-    """What the page has of its models."""
-    text = page.read_text(encoding="utf-8")
-    place = text[text.index('class="aiayn-playground"') :]
-    found = re.search(r'<script type="application/json">(.*?)</script>', place, re.S)
-    assert found
-    return list(json.loads(found[1]))
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """A window with both models in JavaScript."""
+    with both_models(browser) as page:
+        yield page
 
 
 @cache
 def translator(name: str) -> Translator:
     """The model in PyTorch."""
     return Translator(*pretrained(name))
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """A window with both models in JavaScript, its page opened from disk."""
-    page = browser.new_page()
-    page.goto(PAGE.as_uri())
-    for model in data_of(PAGE):
-        files = []
-        for address in model["addresses"]:
-            path = (PAGE.parent / address.split("?")[0]).resolve()
-            page.add_script_tag(path=path)
-            files.append(path.name)
-        page.evaluate(LOAD, [model["name"], files])
-    yield page
-    page.close()
 
 
 @cache
@@ -283,102 +237,10 @@ def test_same_without_a_head(page: Page, name: str) -> None:
         assert [each[0][1] for each in found] == pytest.approx(log_p, abs=1e-3)
 
 
-PAIRS = {
-    NAMES[0]: (TIRED, TIRED.replace("tired", "wide")),
-    NAMES[1]: ("I know him.", "I know her."),
-}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_same_after_copying_a_head(page: Page, name: str) -> None:
-    """A head's output that is copied from one run into another has the effect that it
-    has in PyTorch: everywhere, or where the deciding word is written.
-    """
-    package = translator(name)
-    network = package.model
-    assert isinstance(network, Transformer)
-    targets = [found[0].tokens for found in package.n_best(list(PAIRS[name]), 1)]
-    heads = all_heads(network)[:: 1 if name == NAMES[0] else 3]
-    at = next(
-        i for i, pair in enumerate(zip(*targets, strict=False)) if len({*pair}) > 1
-    )
-    prefix, words = targets[0][:at], [target[at] for target in targets]
-    batches = [
-        make_batch([(source, [*prefix, EOS_ID])])
-        for source in package.vocabulary.encode(list(PAIRS[name]))
-    ]
-    kept = dict[Any, torch.Tensor]()
-
-    def probabilities(run: int) -> list[float]:
-        with torch.inference_mode():
-            scores = network(batches[run].source, batches[run].target)[0, -1]
-        return [float(scores.softmax(dim=-1)[word]) for word in words]
-
-    def keep(place: Any, outputs: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        kept[place] = outputs.clone()
-        return outputs
-
-    with patch_heads(network, heads, keep):
-        expected = [probabilities(0)]
-    expected.append(probabilities(1))
-    asked = []
-    for kind, layer, number in heads:
-        for position in (None, at) if kind != "encoder" else (None,):
-            rows = slice(position, None)
-
-            def copy(
-                place: Any,
-                outputs: torch.Tensor,
-                _: torch.Tensor,
-                number: int = number,
-                rows: slice = rows,
-            ) -> torch.Tensor:
-                outputs[:, number, rows] = kept[place][:, number, rows]
-                return outputs
-
-            with patch_heads(network, [Head(kind, layer, number)], copy):
-                expected.append(probabilities(1))
-            asked.append([f"{kind} {layer} {number}", position])
-    found = page.evaluate(COPIED, [name, PAIRS[name], targets, asked])
-    assert found["at"] == at
-    for run, each in zip(found["runs"], expected, strict=True):
-        assert run["probabilities"] == pytest.approx(each, abs=1e-3)
-    changed = [each for each in expected[2:] if abs(each[0] - expected[1][0]) > 0.3]
-    assert changed  # else nothing would have been tested
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_same_after_each_layer(page: Page, name: str) -> None:
-    """The output matrix, applied after each layer, gives the same words in PyTorch."""
-    package = translator(name)
-    network = package.model
-    assert isinstance(network, Transformer)
-    (source,) = package.vocabulary.encode([TIRED])
-    target = package.n_best([TIRED], 1)[0][0].tokens
-    batch, states = make_batch([(source, target)]), list[torch.Tensor]()
-    hooks = [
-        layer.register_forward_hook(lambda *call: states.append(call[-1][0]))
-        for layer in network.decoder.layers
-    ]
-    with torch.inference_mode():
-        network(batch.source, batch.target)
-        expected = [
-            (state @ network.target_embeddings.weight.T).softmax(dim=-1).topk(3)
-            for state in states
-        ]
-    for hook in hooks:
-        hook.remove()
-    found = page.evaluate(LENS, [name, source, target])
-    for best, places in zip(expected, found, strict=True):
-        assert [[each[0] for each in three] for three in places] == best[1].tolist()
-        shares = torch.tensor([[each[1] for each in three] for three in places])
-        assert torch.allclose(shares, best[0], atol=1e-3)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_answers(page: Page, name: str) -> None:
     """What stands on the page before the model is there, the model says as well."""
-    (model,) = (each for each in data_of(PAGE) if each["name"] == name)
+    (model,) = (each for each in models_of_page() if each["name"] == name)
     for stored in model["answers"]:
         found = page.evaluate(ANSWER, [name, stored["sentence"]])
         ready = page.evaluate(

@@ -2,25 +2,18 @@
 one run into the other.
 """
 
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playground_page import WINDOWS, with_site
 from playwright.sync_api import Page, expect
 
-SITE = Path(os.environ.get("AIAYN_SITE", Path(__file__).parents[2] / "_build" / "html"))
-PAGE = SITE.resolve() / "book" / "0-start" / "2-playground.html"
-WINDOWS = [(1400, 900), (390, 844)]
 TIRED = "The animal did not cross the street because it was too tired."
 
 expect.set_options(timeout=60_000)  # the machine may be busy
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not PAGE.exists(), reason=f"no site in {SITE}: run `make book`"),
-]
+pytestmark = [pytest.mark.browser, with_site]
 
 
 def cells(page: Page) -> list[list[str]]:
