@@ -4,9 +4,8 @@ Made by `make export` from "Ablations and statistics" (paper, section 6.2):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
 """
 
-# book/3-workshop/08-ablations-and-statistics.ipynb, cell read-whole-record
+# book/3-workshop/08-ablations-and-statistics.ipynb, cell read-record
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,52 @@ from aiayn.errors import InputError
 from aiayn.training.provenance import current_provenance
 
 
+def check_record_run(run: dict[str, Any], trial: bool) -> None:
+    """Raise a ValueError that names the field, if a run of a sweep makes no sense."""
+    row, seed = run.get("row"), run.get("seed")
+    if str(row) not in ROWS:
+        raise ValueError(f"field row is {row!r}, no row of Table 3")
+    if type(seed) is not int or seed < (0 if trial else 1):
+        raise ValueError(f"{row}: field seed is {seed!r}, no seed")
+    bounds = {"parameters": (1, 1e12), "perplexity": (1, 1e300)}
+    bounds |= {} if trial else {"bleu": (0, 100)}
+    for name, (least, most) in {} if "error" in run else bounds.items():
+        value: Any = run.get(name)
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise ValueError(f"{row}, seed {seed}: field {name} is {value!r}")
+
+
+# book/3-workshop/08-ablations-and-statistics.ipynb, cell read-whole-record
 def read_sweep(out: Path) -> dict[str, Any] | None:
     """What a sweep has written so far; None if there is nothing.
 
     Raises
     ------
     InputError
-        If the file holds something else.
+        If the file holds something else; it names the field.
     """
-    if not out.exists():
+    try:
+        record: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+        for run in record.get("trials", ()):
+            check_record_run(run, trial=True)
+        for run in record["runs"]:
+            check_record_run(run, trial=False)
+        return record
+    except FileNotFoundError:
         return None
-    record: Any = None
-    with suppress(ValueError):
-        record = json.loads(out.read_text(encoding="utf-8"))
-    if not isinstance(record, dict) or "runs" not in record:
-        fault = "not the record of a sweep; take another file (out)"
-        raise InputError(f"{out}: {fault}")
-    return record
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        missing = isinstance(error, KeyError)
+        why = f"field {error.args[0]} is missing" if missing else error
+        raise InputError(
+            f"{out}: not the record of a sweep ({why}); take another file (out)"
+        ) from None
 
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell runs-of

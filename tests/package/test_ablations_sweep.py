@@ -423,7 +423,19 @@ def test_a_corpus_with_nothing_to_score_is_refused_before_the_work(
     assert "test.en" in complaint(sweep, data=str(tmp_path))
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+RUN = (
+    '{"runs": [{"row": "base", "seed": 1, "parameters": 9,'
+    ' "perplexity": 5.0, "bleu": 9.0}]}'
+)
+NO_RECORDS = ["{", "[]", "{}", '{"runs": 1}', '{"runs": [{"row": "F", "seed": 1}]}']
+CHANGES = [
+    *(("5.0", "NaN"), ("5.0", "0"), ("9.0", '"9"'), ("9,", "null,")),
+    *(('"bleu"', '"blue"'), ('"base"', "[]"), ("1,", "-1,"), ('"parameters": 9,', "")),
+]
+NO_RECORDS += [RUN.replace(*change) for change in CHANGES]
+
+
+@pytest.mark.parametrize("content", NO_RECORDS, ids=range(len(NO_RECORDS)))
 def test_a_file_that_is_no_record_is_left_alone(
     sweep: Sweep, record: Path, content: str
 ) -> None:
