@@ -111,7 +111,7 @@ class Trainer:
         scaler = self.scaler.state_dict()
         self.run.save(step, minutes, self.model, self.optimizer, due, scaler, sums)
 
-    def validate(self, step: int, batches: list[Batch]) -> float:
+    def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
         loss = validation_loss(self.model, batches, self.workers, self.dtype)
@@ -122,7 +122,6 @@ class Trainer:
         source = batches[len(batches) // 2].source[0]
         self.progress.checkpoint(step, minutes, perplexity, model, vocabulary, source)
         self.meter.pause()
-        return perplexity
 
     # book/3-workshop/05-distributed-training.ipynb, cell votes
     def stop_flags(
@@ -242,7 +241,7 @@ class Trainer:
                 if over:
                     break
         workers.any_worker(False)  # none leaves before rank 0 has written all
-        perplexity = None if results["stopped"] else self.validated[VALIDATED]
+        perplexity = None if results["stopped"] else self.validated.get(VALIDATED)
         return TrainingResult(not results["stopped"], step, saved, perplexity)
 
 
