@@ -202,8 +202,10 @@ def short_run(config: TrainingConfig, steps: float) -> str:
     return f"the learning rate rises for {warmup:,} steps, but {ends}"
 
 
-def check_config(config: TrainingConfig) -> None:
-    """Refuse what could not be saved after hours of work; warn of a rate left high."""
+def check_config(config: TrainingConfig, every: int) -> None:
+    """Refuse what would fail after hours of work; warn of a rate left high."""
+    if every < 1:
+        raise InputError(f"every={every}: the callback is called every 1 step or more")
     with torch.device("meta"):
         check_roundtrip(build(config.model))
     if (cooldown := config.optimizer.cooldown) and config.minutes is not None:

@@ -50,8 +50,11 @@ def training_batches(
 def validation_batches(
     examples: Encoded, tokens: int, device: torch.device
 ) -> list[Batch]:
-    """All examples on the device, in batches of so many tokens a side, short first."""
-    groups = group_by_length(examples.lengths, tokens)
+    """All examples on the device, in batches of so many tokens a side, short first.
+
+    Of 4,096 at most: more would only take memory.
+    """
+    groups = group_by_length(examples.lengths, min(tokens, 4096))
     return [
         make_batch([examples[i] for i in group.tolist()]).to(device) for group in groups
     ]

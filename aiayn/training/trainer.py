@@ -19,7 +19,6 @@ from aiayn.complexity.flops import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares
 from aiayn.data.corpora import Pairs
 from aiayn.device import check_system, fast_products, training_dtype
-from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.distributed import Workers, join_workers
 from aiayn.training.initialization import (
@@ -112,7 +111,7 @@ class Trainer:
         scaler = self.scaler.state_dict()
         self.run.save(step, minutes, self.model, self.optimizer, due, scaler, sums)
 
-    def validate(self, step: int, batches: list[Batch]) -> float:
+    def validate(self, step: int, batches: list[Batch]) -> None:
         """Measure the perplexity on the validation set and note it."""
         minutes = self.meter.minutes
         loss = validation_loss(self.model, batches, self.workers, self.dtype)
@@ -123,7 +122,6 @@ class Trainer:
         source = batches[len(batches) // 2].source[0]
         self.progress.checkpoint(step, minutes, perplexity, model, vocabulary, source)
         self.meter.pause()
-        return perplexity
 
     # book/3-workshop/05-distributed-training.ipynb, cell votes
     def stop_flags(
@@ -221,6 +219,7 @@ class Trainer:
         if self.validate_if_missed(valid):
             perplexity = run.metrics.validations().get(run.step)
             return TrainingResult(True, run.step, run.minutes, perplexity)
+        self.progress.say(short_run(config, config.steps))
         saved, step, results = self.meter.minutes, run.step, {"stopped": 0.0}
         with self.progress.bar(run.step, config.steps), stop_signals() as signals:
             loaded = prefetch(batches, run.step + 1, config.steps, workers.device)
@@ -242,7 +241,7 @@ class Trainer:
                 if over:
                     break
         workers.any_worker(False)  # none leaves before rank 0 has written all
-        perplexity = None if results["stopped"] else self.validated[VALIDATED]
+        perplexity = None if results["stopped"] else self.validated.get(VALIDATED)
         return TrainingResult(not results["stopped"], step, saved, perplexity)
 
 
@@ -266,10 +265,8 @@ def train_model(
     `aiayn.train` says what is what; `init` is called unless a run goes on.
     """
     check_system()
-    if every < 1:
-        raise InputError(f"every={every}: the callback is called every 1 step or more")
     start = starting_point(config, out := Path(out), resume, init)
-    check_config(config := start.config)
+    check_config(config := start.config, every)
     description = describe_run(start, data, pair)
     with (
         join_workers(device=device) as workers,
@@ -280,9 +277,8 @@ def train_model(
         micro_batches = config.batches.micro_batches or workers.world_size
         check_shares(micro_batches, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
-        corpus = workers.rank_zero_first(
-            lambda: prepare_run_corpus(run, start, data, pair, shown.live)
-        )
+        prepare = partial(prepare_run_corpus, run, start, data, pair, shown.live)
+        corpus = workers.rank_zero_first(prepare)
         workers.agree("text", texts := corpus_facts(corpus))
         workers.connect()
         model = build_model(start, workers.device)
@@ -292,8 +288,6 @@ def train_model(
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # compiled once for all lengths
         batches = training_batches(corpus, config, workers)
-        tokens = min(config.batches.tokens, 4096)
-        valid = validation_batches(corpus.valid, tokens, workers.device)
-        shown.say(short_run(config, config.steps))
+        valid = validation_batches(corpus.valid, config.batches.tokens, workers.device)
         parts = config, model, optimizer, run, workers, shown, dtype
         return Trainer(*parts, callback, every).fit(batches, valid)

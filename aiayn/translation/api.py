@@ -157,18 +157,10 @@ def train(
     data, pair = training_texts(pairs, valid, pair, columns, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
-        how: Any = {"resume": resume, "tensorboard": tensorboard, "compile": compile}
-        how |= {"callback": callback, "every": every}
-        result = train_model(
-            config,
-            data,
-            pair,
-            folder,
-            **how,
-            init=deferred_initial(init, config, shown),
-            device=device,
-            progress=shown,
-        )
+        how: Any = {"tensorboard": tensorboard, "compile": compile, "device": device}
+        how |= {"progress": shown, "callback": callback, "every": every}
+        how["init"] = deferred_initial(init, config, shown)
+        result = train_model(config, data, pair, folder, resume, **how)
         report_interruption(result, shown)
         return Translator.load(folder, device=device)
 

@@ -581,7 +581,7 @@ def test_minutes_too_few_for_the_warm_up_are_said(
 ) -> None:
     monkeypatch.setattr(aiayn.training.trainer, "LOG_STEPS", 3)
     optimizer = {"warmup": 10**6}
-    long = changed(SHORT, minutes=0.005, steps=10**6, optimizer=optimizer)
+    long = changed(SHORT, minutes=1.0, steps=10**6, optimizer=optimizer)
     train(long, pairs, valid=pairs[:4], callback=lambda step, *_: step == 3, every=3)
     said = capsys.readouterr().err
     assert "rises for 1,000,000 steps, but after about" in said
