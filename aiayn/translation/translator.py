@@ -99,10 +99,7 @@ class Translator:
         description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
-        for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
-            if not isinstance(part, wanted):
-                kind = type(part).__name__
-                raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
+        check_parts(model, vocabulary)
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search = search or usual_search(model.config)
         self.compute, self.description = compute, description
@@ -294,3 +291,12 @@ class Translator:
             theirs = baseline(test.source, progress=progress)
         ours = self(test.source, progress=progress)
         return scores_with_paper(ours, test.target, language, theirs)
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell check-parts
+def check_parts(model: object, vocabulary: object) -> None:
+    """Raise an InputError if a translator cannot be made of these."""
+    for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
+        if not isinstance(part, wanted):
+            kind = type(part).__name__
+            raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
