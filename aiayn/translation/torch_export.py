@@ -32,10 +32,14 @@ class EncoderProgram(nn.Module):
         return self.model.encode(source)
 
 
-class DecoderProgram(EncoderProgram):
+class DecoderProgram(nn.Module):
     """Scores of the token after a target (batch, m), its start token among it."""
 
-    def forward(self, target: Tensor, memory: Tensor, source: Tensor) -> Tensor:  # type: ignore[override]
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, target: Tensor, memory: Tensor, source: Tensor) -> Tensor:
         """Logits (batch, vocabulary), of the encoder's memory and its source."""
         return self.model.logits(self.model.decode(target, memory, source)[:, -1])
 
