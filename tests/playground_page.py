@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[1]
@@ -75,3 +76,13 @@ def opened_page(browser: Browser, size: tuple[int, int]) -> Iterator[Page]:
     yield page
     page.close()
     assert not faults
+
+
+def check_page(page: Page) -> None:
+    """In both themes axe finds nothing in the playground, and nothing is too wide."""
+    for theme in ("light", "dark"):
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        faults = Axe().run(page, context=".aiayn-playground")
+        assert faults.violations_count == 0, faults.generate_report()
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert page.viewport_size and width <= page.viewport_size["width"]
