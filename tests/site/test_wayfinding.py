@@ -120,7 +120,7 @@ def test_modules_lead_to_the_next(desktop: Page) -> None:
 def test_an_address_that_leads_nowhere(browser: Browser) -> None:
     """Whatever folder it names, the page is drawn and its links lead home."""
     page, root = browser.new_page(), SITE.resolve()
-    home = "https://example.org/aiayn/"
+    home = "https://nobody.github.io/some-copy/"
 
     def answer(route: Route) -> None:
         path = root / route.request.url.removeprefix(home).partition("?")[0]
