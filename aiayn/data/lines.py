@@ -240,9 +240,8 @@ class Lines(Sequence[str]):
         begin, end = self.starts[first], self.starts[-(-stop // LINES_PER_OFFSET)]
         lines = self.map[begin:end].decode("utf-8").removesuffix("\n").split("\n")
         skipped = first * LINES_PER_OFFSET
-        return [
-            normalize_line(line) for line in lines[start - skipped : stop - skipped]
-        ]
+        chosen = lines[start - skipped : stop - skipped]
+        return [normalize_line(line) for line in chosen]
 
 
 # book/3-workshop/02-corpora.ipynb, cell unpacked
