@@ -16,15 +16,12 @@ from filelock import FileLock
 from aiayn.data.io import cache_folder
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
-from aiayn.metrics.bleu import corpus_bleu
 from aiayn.model.encoder_decoder import EncoderDecoder
-from aiayn.synthetic.corpus import Pair, sample
 from aiayn.training.progress import Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TrainedRun, shipped_models
 from aiayn.training.trainer import train_model
 from aiayn.translation.huggingface import from_hub, read_huggingface, read_run
-from aiayn.translation.translator import Translator
 
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell cached-model
@@ -102,44 +99,3 @@ def pretrained(name: str) -> tuple[EncoderDecoder, Vocabulary]:
         f"model {name!r}: choose one of {', '.join(names)}, name a folder, or give"
         " OWNER/MODEL of Hugging Face's hub"
     )
-
-
-# book/4-synthetic-corpus/4-corpus.ipynb, cell scores
-def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
-    """The share of sentences of split `pronouns` whose pronoun after weil is right."""
-
-    def pronoun(text: str) -> str:
-        words = text.lower().replace(",", "").split()
-        return words[words.index("weil") + 1] if "weil" in words[:-1] else ""
-
-    right = sum(
-        pronoun(text) == pronoun(pair.target)
-        for text, pair in zip(translations, pairs, strict=True)
-    )
-    return right / len(pairs)
-
-
-def scores(translator: Translator, n: int) -> dict[str, float]:
-    """BLEU on `n` pairs each of test, novel and long, and the share of right pronouns.
-
-    `pronouns_singular` counts only those where both readings have "it", so that no
-    plural gives a hint.
-    """
-    found = dict[str, float]()
-    for split in ("test", "novel", "long"):
-        pairs = sample(n, split=split)
-        translations = translator([pair.source for pair in pairs])
-        found[split], _ = corpus_bleu(translations, [pair.target for pair in pairs])
-    pairs = sample(n, split="pronouns")
-    translations = translator([pair.source for pair in pairs])
-    found["pronouns"] = pronouns_right(translations, pairs)
-    twos = zip(pairs[::2], pairs[1::2], strict=True)
-    single = [
-        pair
-        for two in twos
-        if all(" it " in f" {each.source.lower()}" for each in two)
-        for pair in two
-    ]
-    translations = translator([pair.source for pair in single])
-    found["pronouns_singular"] = pronouns_right(translations, single)
-    return found

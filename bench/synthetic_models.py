@@ -15,13 +15,54 @@ from statistics import mean, stdev
 import records
 
 from aiayn.device import keep_heap
-from aiayn.metrics.bleu import bootstrap_scores
-from aiayn.shipped import cached_model, scores
+from aiayn.metrics.bleu import bootstrap_scores, corpus_bleu
+from aiayn.shipped import cached_model
 from aiayn.synthetic import sample
+from aiayn.synthetic.corpus import Pair
 from aiayn.training import recipe
 from aiayn.translation import Translator
 
 PAIRS = 1000
+
+
+def pronouns_right(translations: list[str], pairs: list[Pair]) -> float:
+    """The share of sentences of split `pronouns` whose pronoun after weil is right."""
+
+    def pronoun(text: str) -> str:
+        words = text.lower().replace(",", "").split()
+        return words[words.index("weil") + 1] if "weil" in words[:-1] else ""
+
+    right = sum(
+        pronoun(text) == pronoun(pair.target)
+        for text, pair in zip(translations, pairs, strict=True)
+    )
+    return right / len(pairs)
+
+
+def scores(translator: Translator, n: int) -> dict[str, float]:
+    """BLEU on `n` pairs each of test, novel and long, and the share of right pronouns.
+
+    `pronouns_singular` counts only those where both readings have "it", so that no
+    plural gives a hint.
+    """
+    found = dict[str, float]()
+    for split in ("test", "novel", "long"):
+        pairs = sample(n, split=split)
+        translations = translator([pair.source for pair in pairs])
+        found[split], _ = corpus_bleu(translations, [pair.target for pair in pairs])
+    pairs = sample(n, split="pronouns")
+    translations = translator([pair.source for pair in pairs])
+    found["pronouns"] = pronouns_right(translations, pairs)
+    twos = zip(pairs[::2], pairs[1::2], strict=True)
+    single = [
+        pair
+        for two in twos
+        if all(" it " in f" {each.source.lower()}" for each in two)
+        for pair in two
+    ]
+    translations = translator([pair.source for pair in single])
+    found["pronouns_singular"] = pronouns_right(translations, single)
+    return found
 
 
 def chrf(translator: Translator, split: str) -> float:

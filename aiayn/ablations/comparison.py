@@ -63,20 +63,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a record says of a comparison.
-
-    Attributes
-    ----------
-    gain : Difference, optional
-        Of `better` over `worse`, in BLEU or in nats; None with less than two seeds that
-        both have.
-    verdict : bool, optional
-        None if it is undecided.
-    """
+    """What a record says of a comparison."""
 
     comparison: Comparison
+    # of `better` over `worse`, in BLEU or nats; None with less than two seeds in common
     gain: Difference | None
-    verdict: bool | None
+    verdict: bool | None  # None if it is undecided
 
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell compare-rows

@@ -20,31 +20,17 @@ from aiayn.model.registry import build
 # book/1-paper/6-2-model-variations.ipynb, cell row
 @dataclass(frozen=True)
 class Row:
-    """A row of Table 3 (section 6.2): how it differs from base, and its scores.
+    """A row of Table 3 (section 6.2): how it differs from base, and its scores."""
 
-    Attributes
-    ----------
-    name : str
-        Its group and what changes, such as `A h=1`.
-    perplexity, bleu : float
-        On newstest2013; the perplexity is per piece of a word.
-    millions : int, optional
-        Parameters, in millions; the paper gives them only for rows that change them.
-    changes : dict
-        Fields of `TransformerConfig` that differ from base.
-    label_smoothing : float
-        Share of a label that is spread.
-    steps : int
-        Training steps.
-    """
-
-    name: str
-    perplexity: float
-    bleu: float
+    name: str  # its group and what changes, such as `A h=1`
+    perplexity: float  # on newstest2013, per piece of a word
+    bleu: float  # on newstest2013
+    # parameters, in millions; the paper gives them only for rows that change them
     millions: int | None = None
+    # fields of `TransformerConfig` that differ from base
     changes: dict[str, Any] = field(default_factory=dict)
-    label_smoothing: float = 0.1
-    steps: int = 100_000
+    label_smoothing: float = 0.1  # share of a label that is spread
+    steps: int = 100_000  # of training
 
     @property
     def group(self) -> str:

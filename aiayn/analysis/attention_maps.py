@@ -92,25 +92,15 @@ def side(
 # book/3-workshop/12-visualizations.ipynb, cell sentence
 @dataclass(frozen=True)
 class SentenceAttention:
-    """Where every head of a model looked while it read a sentence and wrote another.
+    """Where every head of a model looked while it read a sentence and wrote another."""
 
-    Attributes
-    ----------
-    source, reads, writes : Side
-        What the encoder reads; what the decoder reads, from the start on; and what it
-        writes at these same places, one word further.
-    weights : dict
-        For each kind of attention (layers, heads, queries, keys), of pieces. The
-        decoder's queries are named after what is written there.
-    unknown : tuple of str
-        Words with letters that the vocabulary does not have.
-    """
-
-    source: Side
-    reads: Side
-    writes: Side
+    source: Side  # what the encoder reads
+    reads: Side  # what the decoder reads, from the start on
+    writes: Side  # what it writes at these same places, one word further
+    # (layers, heads, queries, keys), of pieces; the decoder's queries are named after
+    # what is written there
     weights: dict[AttentionKind, Tensor]
-    unknown: tuple[str, ...]
+    unknown: tuple[str, ...]  # words with letters that the vocabulary does not have
 
     def sides(self, kind: AttentionKind) -> tuple[Side, Side]:
         """Who looks, and at what."""

@@ -105,17 +105,11 @@ EXIT_WORKER_LOST = 75
 
 def first_failure(output: str) -> tuple[int, str] | None:
     """Exit code of the worker that torchrun saw fail first, and a line about it."""
-    victims, _, root = output.rpartition("Root Cause (first observed failure)")
-    root_cause = FAILURE.search(root) if victims else None
+    _, found, root = output.rpartition("Root Cause (first observed failure)")
+    root_cause = FAILURE.search(root) if found else None
     if root_cause is None:
         return None
-    code = int(root_cause[2])
-    same_end = {
-        rank
-        for rank, exit_code in FAILURE.findall(victims)
-        if exit_code == root_cause[2]
-    }
-    who = "rank " + ", ".join(sorted({root_cause[1], *same_end}, key=int))
+    who, code = f"rank {root_cause[1]}", int(root_cause[2])
     if code >= 0:
         return code, f"{who}: ended with exit code {code}; its output says more"
     names = {each.value: each.name for each in signal.Signals}

@@ -27,23 +27,12 @@ from aiayn.model.attention import FusedAttention
 
 @dataclass(frozen=True)
 class Sizes:
-    """The letters of Table 1.
-
-    Raises
-    ------
-    InputError
-        If one of them is less than 1.
-    """
+    """The letters of Table 1."""
 
     n: int  # positions
     d: int  # numbers at each position
     k: int = 3  # width of a convolution's kernel
     r: int = 8  # positions in a neighbourhood
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value < 1:
-                raise InputError(f"{name}={value}: must be at least 1")
 
 
 # book/1-paper/4-why-self-attention.ipynb, cell layers
@@ -74,8 +63,6 @@ class Convolution(nn.Module):
         self, d: int, k: int, dilation: int = 1, groups: int = 1, causal: bool = False
     ) -> None:
         super().__init__()
-        if k < 1:
-            raise InputError(f"k={k}: a kernel must be at least 1 wide")
         self.convolution = nn.Conv1d(
             d, d, k, dilation=dilation, groups=groups, bias=False
         )

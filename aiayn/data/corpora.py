@@ -32,26 +32,15 @@ from aiayn.synthetic.corpus import sample
 # book/3-workshop/02-corpora.ipynb, cell pairs
 @dataclass(frozen=True)
 class Pairs:
-    """Sentences and their translations.
-
-    Attributes
-    ----------
-    source, target : sequence of str
-        Line by line the same sentence in two languages: lists, or `Lines` of files.
-    source_name, target_name : str
-        Where they come from, for messages.
-    languages : str or None
-        Source first, such as `en-de`, if a file says so.
-    line_numbers : sequence of int or None
-        Where each pair stands in its file, if not the first in line 1 and so on.
-    """
+    """Sentences and their translations: lists, or `Lines` of files."""
 
     source: Sequence[str]
-    target: Sequence[str]
-    source_name: str = "source"
-    target_name: str = "target"
+    target: Sequence[str]  # line by line the same sentence in another language
+    source_name: str = "source"  # where it comes from, for messages
+    target_name: str = "target"  # likewise
     _: KW_ONLY
-    languages: str | None = None
+    languages: str | None = None  # source first, such as `en-de`, if a file says so
+    # where each pair stands in its file, if not the first in line 1 and so on
     line_numbers: Sequence[int] | None = None
 
     def __post_init__(self) -> None:

@@ -30,18 +30,10 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """A constituent; as a string, in Penn Treebank brackets.
+    """A constituent; as a string, in Penn Treebank brackets."""
 
-    Attributes
-    ----------
-    label : str
-        What kind of constituent it is, such as NP.
-    children : tuple of (Tree or Leaf)
-        What it consists of, at least one.
-    """
-
-    label: str
-    children: tuple["Tree | Leaf", ...]
+    label: str  # what kind of constituent it is, such as NP
+    children: tuple["Tree | Leaf", ...]  # what it consists of, at least one
 
     def __str__(self) -> str:
         return f"({self.label} {' '.join(map(str, self.children))})"

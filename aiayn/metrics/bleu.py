@@ -78,25 +78,14 @@ RESAMPLES, SEED = 1000, 12345  # sacreBLEU's own
 
 @dataclass(frozen=True)
 class MetricResult:
-    """A test set's score, or its difference from another's, with a 95% interval.
+    """A test set's score, or its difference from another's, with a 95% interval."""
 
-    Attributes
-    ----------
-    name : str
-        `BLEU` or `chrF`, from 0 to 100.
-    value, low, high : float
-        The score or the difference, and its interval by the bootstrap over sentences.
-    signature : str
-        sacreBLEU's, with the number of draws and the seed.
-    p : float or None
-        Of a difference: how often chance makes one as large, where there is none.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    signature: str
+    name: str  # `BLEU` or `chrF`, from 0 to 100
+    value: float  # the score or the difference
+    low: float  # of its interval by the bootstrap over sentences
+    high: float  # of that interval
+    signature: str  # sacreBLEU's, with the number of draws and the seed
+    # of a difference: how often chance makes one as large, where there is none
     p: float | None = None
 
     def __str__(self) -> str:

@@ -76,21 +76,11 @@ def check_language(language: str) -> None:
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell score
 @dataclass(frozen=True)
 class BleuScore:
-    """One variant of BLEU; compare it only with scores of the same variant.
+    """One variant of BLEU; compare it only with scores of the same variant."""
 
-    Attributes
-    ----------
-    variant : str
-        `sacrebleu`, `sacrebleu-intl`, `paper` or `tokenised-lowercased`.
-    value : float
-        From 0 to 100.
-    signature : str
-        How it was computed: what was done to the text, then sacreBLEU's own signature.
-    """
-
-    variant: str
-    value: float
-    signature: str
+    variant: str  # `sacrebleu`, `sacrebleu-intl`, `paper` or `tokenised-lowercased`
+    value: float  # from 0 to 100
+    signature: str  # what was done to the text, then sacreBLEU's own signature
 
 
 def tokenized_bleu(

@@ -137,13 +137,8 @@ def strict_bracket_scores(
     gold: Sequence[Tree], parses: Sequence[Tree | None]
 ) -> BracketScores:
     """As `bracket_scores`, but a parse that it would skip counts, without brackets."""
-    if len(gold) != len(parses):
-        raise InputError(
-            f"{len(gold)} gold trees, but {len(parses)} parses: they must be pairs"
-        )
-    pairs = zip(gold, parses, strict=True)
-    strict_parses = [
+    compared: list[Tree | None] = [
         None if parse and bracket_scores([tree], [parse]).skipped else parse
-        for tree, parse in pairs
+        for tree, parse in zip(gold, parses, strict=False)
     ]
-    return bracket_scores(gold, strict_parses)
+    return bracket_scores(gold, compared)

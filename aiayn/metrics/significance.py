@@ -16,24 +16,14 @@ from scipy import stats
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell difference
 @dataclass(frozen=True)
 class Difference:
-    """How much better one is than another, with a 95% interval.
+    """How much better one is than another, with a 95% interval."""
 
-    Attributes
-    ----------
-    mean, low, high : float
-        The difference, and its interval.
-    p : float
-        The chance of one as large if there is none, on either side.
-    error, freedom : float
-        The standard error, and the degrees of freedom of Student's t.
-    """
-
-    mean: float
-    low: float
-    high: float
-    p: float
-    error: float
-    freedom: float
+    mean: float  # the difference
+    low: float  # of its interval
+    high: float  # of its interval
+    p: float  # the chance of one as large if there is none, on either side
+    error: float  # the standard error
+    freedom: float  # degrees, of Student's t
 
     def above(self, margin: float = 0.0) -> bool | None:
         """Whether it is more than `margin`; None if the interval holds both answers."""

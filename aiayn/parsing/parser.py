@@ -59,24 +59,13 @@ def sentence_words(
 # book/3-workshop/11-trees-and-parsing.ipynb, cell parse
 @dataclass(frozen=True)
 class Parse:
-    """What a parser made of a sentence.
+    """What a parser made of a sentence."""
 
-    Attributes
-    ----------
-    tree : Tree or None
-        None if the tokens are not those of a tree over the sentence's words.
-    text : str
-        The tokens.
-    score : float
-        Their log probability, divided by the length penalty.
-    log_probability : float
-        Natural logarithm of the probability of the tokens, given the sentence.
-    """
-
+    # None if the tokens are not those of a tree over the sentence's words
     tree: Tree | None
-    text: str
-    score: float
-    log_probability: float
+    text: str  # the tokens
+    score: float  # their log probability, divided by the length penalty
+    log_probability: float  # natural logarithm, given the sentence
 
 
 def to_parse(hypothesis: Hypothesis, vocabulary: Vocabulary, words: list[str]) -> Parse:

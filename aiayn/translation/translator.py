@@ -76,19 +76,16 @@ def distinct(hypotheses: list[Hypothesis], texts: Iterator[str]) -> list[Transla
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator
 class Translator:
-    """A trained model that translates plain text.
+    """A trained model, with its vocabulary, that translates plain text.
 
     Parameters
     ----------
-    model, vocabulary : EncoderDecoder, Vocabulary
-        What a `TrainedRun` loads.
     search : SearchConfig, optional
         How to search; unless given, the paper's way, or that of a Marian's files.
     description : Description, optional
         How the model was trained, as a checkpoint says it; `save` writes it down again.
     compute : str
-        `int8` lets the decoder round weights to eight bits: nearly the same, and sooner
-        if the model is wide.
+        `int8` lets the decoder round weights to eight bits, nearly the same.
     """
 
     def __init__(

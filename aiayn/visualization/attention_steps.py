@@ -24,24 +24,14 @@ Vectors = list[list[list[float]]]  # (h, words, d_k)
 
 @dataclass(frozen=True)
 class AttentionSteps:
-    """Attention of one word, step by step, to look at in a notebook (section 3.2.1).
+    """Attention of one word, step by step, to look at in a notebook (section 3.2.1)."""
 
-    Attributes
-    ----------
-    words : list of str
-        What attends, and is attended to.
-    Q, K, V : list
-        Queries, keys and values of all heads: numbers, nested as (h, words, d_k).
-    word, head : int
-        What is shown at first, counted from 0.
-    """
-
-    words: list[str]
-    Q: Vectors
-    K: Vectors
-    V: Vectors
-    word: int = 0
-    head: int = 0
+    words: list[str]  # what attends, and is attended to
+    Q: Vectors  # queries of all heads
+    K: Vectors  # keys
+    V: Vectors  # values
+    word: int = 0  # what is shown at first, counted from 0
+    head: int = 0  # likewise
 
     def _repr_html_(self) -> str:
         return html_widget("steps", self.table(), asdict(self))

@@ -489,7 +489,7 @@ def failed(rank: int, code: int) -> str:
         (NOISE, "the workers failed; the end of their output:"),
         (
             f"Failures:\n{failed(3, -9)}{failed(1, -15)}{FIRST}{failed(2, -9)}",
-            "rank 2, 3: killed by SIGKILL",
+            "rank 2: killed by SIGKILL",
         ),
         (f"Failures:\n{FIRST}{failed(1, -35)}", "rank 1: killed by signal 35"),
         ([], "the workers failed; the end of their output:\n"),

@@ -46,15 +46,6 @@ def layer_of(kind: str, sizes: Sizes) -> nn.Module:
 @pytest.mark.parametrize(
     ("action", "says"),
     [
-        *(
-            (
-                partial(Sizes, **({"n": 4, "d": 4} | {size: value})),
-                f"{size}={value}: must",
-            )
-            for size in ("n", "d", "k", "r")
-            for value in (0, -1)
-        ),
-        (partial(Convolution, 4, 0), "k=0"),
         (partial(sliding_window_attention, *[torch.zeros(1, 1, 4, 2)] * 3, -3), "r=-3"),
         (
             partial(multiply_adds, nn.ReLU(), torch.zeros(1, 2, 3)),

@@ -657,32 +657,6 @@ def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
     assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
 
 
-PATHS = ["folder/" + "ä" * 128, "file/new", "file/folder/new"]
-
-
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "/", "folder/", "loop", "x" * 256, *PATHS]
-)
-def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("here first")
-    (tmp_path / "loop").symlink_to("loop")
-    with contextlib.chdir(tmp_path):
-        message = complaint(write_atomically, Path(name), b"content")
-    assert f"{Path(name)}: cannot be written (" in message
-    assert message.endswith("; choose another folder or make room")
-    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "loop"]
-    assert (tmp_path / "file").read_text() == "here first"
-
-
-@pytest.mark.parametrize("name", ["x" * 255, "ä" * 127, ".", "-", "a b\tc", "*.part"])
-def test_names_that_a_file_can_have(tmp_path: Path, name: str) -> None:
-    path = tmp_path / (name + "x" * (name == "."))
-    for content in (b"old", b"new"):
-        write_atomically(path, content)
-        assert path.read_bytes() == content and os.listdir(tmp_path) == [path.name]
-
-
 def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(
     tmp_path: Path,
 ) -> None:

@@ -18,7 +18,7 @@ from aiayn import synthetic
 from aiayn.base_config import changed
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
-from aiayn.shipped import cached_model, pretrained, pronouns_right
+from aiayn.shipped import cached_model, pretrained
 from aiayn.training import TrainingConfig, recipe, trained_run
 from aiayn.training.checkpoint_metadata import read_description
 from aiayn.training.trained_run import SHIPPED, TrainedRun
@@ -213,17 +213,3 @@ def test_the_cache_is_of_one_version_recipe_and_pair(
     monkeypatch.setattr(module, "version", lambda _: "99")
     cached_model(settings, "en-de")
     assert len(trainings) == 4
-
-
-def test_pronouns_are_looked_for_behind_weil() -> None:
-    pairs = synthetic.sample(40, split="pronouns")
-    assert pronouns_right([pair.target for pair in pairs], pairs) == 1
-    swapped = [
-        pair.target for two in zip(pairs[1::2], pairs[::2], strict=True) for pair in two
-    ]
-    assert pronouns_right(swapped, pairs) < 0.5
-    assert (
-        pronouns_right(["" for _ in pairs], pairs)
-        == pronouns_right(["Weil", *["weil"] * 39], pairs)
-        == 0
-    )

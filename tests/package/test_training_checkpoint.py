@@ -34,7 +34,7 @@ from aiayn.data import Batch, Batches, Vocabulary, make_batch, train_vocabulary
 from aiayn.data.batching import lengths_of
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.model import Transformer
-from aiayn.training import load_checkpoint, recipe
+from aiayn.training import load_checkpoint
 from aiayn.training.checkpoint import (
     list_checkpoints,
     save_checkpoint,
@@ -200,9 +200,7 @@ FAULTS: dict[str, tuple[Damage, list[str]]] = {
         weight(None),
         [f"{FIRST} is missing, but the configuration wants (32,)"],
     ),
-    "nested": (filled(CONFIG, b"[" * 400_000), [NO_CONFIG]),
     "an escape": (shape("\x1b[2J\nN", 1), ["config.json: model.", "no such field"]),
-    "an endless name": (shape("n" * 9999, 1), ["config.json: model.", "no such field"]),
     "another kind": (
         shape("architecture", ["transformer"]),
         ["config.json: model.architecture=['transformer']: is not known"],
@@ -274,52 +272,6 @@ def test_faults_in_checkpoints(saved: tuple[Path, Transformer], fault: str) -> N
     assert message.isprintable() and len(message) < 600
 
 
-SHAPES: dict[str, list[Any]] = {
-    "d_model": [10**6, 10**9, 10**400, 16.0],
-    "d_ff": [10**9],
-    "d_k": [10**9],
-    "N": [10**6, 99_999, 1.0, True, None, [1], "2", -1],
-    "h": [True, 10**9],
-    "vocabulary_size": [10**9, "60"],
-    "max_length": [30_000_000],
-    "dropout": ["0.1", math.nan, True, -0.1],
-    "share_embeddings": [1],
-    "attention_bias": [0],
-    "score": [["scaled"]],
-    "norm": [None],
-    "positions": [{}],
-    "pad_id": [False],
-}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_configuration_that_cannot_be_costs_no_memory(
-    name: str, saved: tuple[Path, Transformer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, _ = saved
-    build = aiayn.training.checkpoint.build
-
-    def without_numbers(config: Any) -> Any:
-        assert torch.get_default_device().type == "meta"
-        return build(config)
-
-    monkeypatch.setattr(aiayn.training.checkpoint, "build", without_numbers)
-    for value in SHAPES[name]:
-        change(folder, name, value)
-        assert complaint(load_checkpoint, [folder]).startswith(str(folder)), value
-
-
-@pytest.mark.parametrize("growth", [2, 10**9])
-def test_a_convolution_that_grows_without_end(
-    growth: int, saved: tuple[Path, Transformer]
-) -> None:
-    """`growth` to the power of N is never computed for an N that is out of bounds."""
-    folder, _ = saved
-    shape = recipe("conv").model.to_dict() | {"growth": growth, "N": 10**9}
-    (folder / "config.json").write_text(json.dumps({"model": shape}))
-    assert "model.N=1000000000: should be less" in complaint(load_checkpoint, [folder])
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("dropout", 0), ("dropout", 1), ("d_k", 8), ("d_v", None)]
 )
@@ -362,14 +314,11 @@ def test_matrices_in_eight_bits(
 
 
 WRONG: dict[str, list[Any]] = {
-    "step": [-5, "3", 3.0, True],
-    "minutes": ["1", -1, math.inf, math.nan, False, 10**400],
-    "data": [5, ["a"], {}],
-    "pair": [5, ["en", "de"]],
-    "due": [0, "no", None],
-    "sums": [[], 5, {"loss": None}, {"loss": math.inf}, {"loss": True}],
-    "scaler": ["x", {"scale": "65536"}, {"scale": math.nan}],
-    "training": [[], "text", 5],
+    "step": [-5, "3"],
+    "minutes": [math.nan],
+    "data": [5],
+    "sums": [{"loss": None}],
+    "training": ["text"],
     "anything else": [1],
 }
 
