@@ -12,7 +12,7 @@ from importlib.resources import files
 STATIC_FILES = {
     "attention": ["widget", "heads", "attention"],
     "steps": ["widget", "vectors", "steps"],
-    "decoding": ["widget", "vectors", "decoding"],
+    "decoding": ["widget", "decoding"],
 }
 
 
