@@ -81,10 +81,10 @@ def test_a_browser_counts_what_the_cache_saves(shown: Any) -> None:
     count = shown.locator(".film-count")
     for _ in range(4):
         shown.get_by_label("pass", exact=True).press("ArrowRight")
-    assert count.inner_text() == "5 positions computed; without the cache 15."
+    assert count.inner_text() == "Positions computed: 5 (without the cache 15)"
     assert shown.locator(".film-target .now").count() == 1
     shown.get_by_role("button", name="cache").click()
-    assert count.inner_text() == "15 positions computed; with the cache 5."
+    assert count.inner_text() == "Positions computed: 15 (with the cache 5)"
     assert shown.locator(".film-target .now").count() == 5
     sizes = shown.locator(".film *").evaluate_all(
         "all => all.map((each) => parseFloat(getComputedStyle(each).fontSize))"

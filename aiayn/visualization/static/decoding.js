@@ -110,8 +110,8 @@
     drawLines(view, columns, words);
     view.count.replaceChildren();
     const all = ((pass + 1) * (pass + 2)) / 2;
-    make(view.count, "b", {}, `${cache ? pass + 1 : all} positions computed`);
-    view.count.append(cache ? `; without the cache ${all}.` : `; with the cache ${pass + 1}.`);
+    make(view.count, "b", {}, `Positions computed: ${cache ? pass + 1 : all}`);
+    view.count.append(cache ? ` (without the cache ${all})` : ` (with the cache ${pass + 1})`);
     view.say.textContent = tell(view);
     if (flies) fly(view, columns);
   };
