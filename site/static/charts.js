@@ -45,6 +45,7 @@
       font: colour("--aiayn-sans"),
       title: { color: ink, subtitleColor: muted },
       axis: { ...guide, domainColor: rule, gridColor: rule, tickColor: rule },
+      axisQuantitative: { labelOverlap: "greedy", labelSeparation: 8 },
       legend: { ...guide },
       header: guide,
       text: { color: ink },
@@ -61,6 +62,31 @@
     document.head.append(script);
   }));
 
+  // On a phone panels that stand side by side stand below each other.
+  const stack = (spec, room) => {
+    const { hconcat, facet, encoding } = spec;
+    if (hconcat) Object.assign(spec, { vconcat: hconcat, hconcat: undefined });
+    if (facet && !facet.row) {
+      const columns = Math.max(1, Math.floor(room / (spec.spec.width + 70)));
+      Object.assign(spec, { facet: facet.column ?? facet, columns });
+    }
+    const panels = encoding?.facet ?? encoding?.column;
+    if (panels) Object.assign(encoding, { facet: { ...panels, columns: 1 }, column: undefined });
+  };
+
+  // What is still too wide is scaled until its smallest words have 11 pixels, and scrolls.
+  const fit = (view, width) => {
+    const svg = view.querySelector("svg"), words = [...svg.querySelectorAll("text")];
+    const smallest = Math.min(12, ...words.map((word) => parseFloat(getComputedStyle(word).fontSize)));
+    const least = Math.min(width, (width * 11) / smallest);
+    const scrolls = least > view.clientWidth;
+    view.style.overflowX = scrolls ? "auto" : "";
+    view.closest(".aiayn-chart").style.aspectRatio = "auto";
+    if (!scrolls) return;
+    Object.assign(svg.style, { maxWidth: "none", width: `${least}px` });
+    view.tabIndex = 0;
+  };
+
   async function draw(chart) {
     await vega();
     const spec = specification(chart);
@@ -75,18 +101,24 @@
       renderer: "svg",
       tooltip: { theme: dark() ? "dark" : "light" },
     };
-    const narrow = "single" in chart.dataset && chart.clientWidth < 500;
-    if (narrow) Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    const narrow = chart.clientWidth < 500;
+    if (narrow) {
+      stack(spec, chart.clientWidth);
+      Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    }
     chart.drawn?.finalize();
     let drawn = await window.vegaEmbed(view, spec, options);
-    const excess = view.querySelector("svg").width.baseVal.value - chart.clientWidth;
-    if (narrow && excess > 0) {
-      // Take the missing width from the plot rather than scale its words down to what
-      // nobody can read.
+    const size = () => view.querySelector("svg").width.baseVal.value;
+    const excess = size() - chart.clientWidth;
+    if (narrow && excess > 0 && "plot" in chart.dataset) {
+      // Take the missing width from the plots rather than scale their words down to
+      // what nobody can read.
       drawn.finalize();
-      spec.width = Math.max(120, spec.width - excess);
+      for (const plot of [spec, spec.spec, ...(spec.vconcat ?? [])])
+        if (plot?.width) plot.width = Math.max(120, plot.width - excess);
       drawn = await window.vegaEmbed(view, spec, options);
     }
+    if (narrow) fit(view, size());
     chart.drawn = drawn;
   }
 
