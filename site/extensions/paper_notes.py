@@ -97,6 +97,17 @@ def marks(app: Sphinx, section: str, page: str) -> str:
     return f'<p class="aiayn-marks">Claims {" ".join(links)}</p>' if links else ""
 
 
+def narrow(tex: str) -> str:
+    """A formula for the margin: one equation a line, a long one on two."""
+    equations = re.split(r",\s*\\q?quad\s*", tex)
+    lines = [
+        each.replace(" = ", r" \\ \quad = ", 1) if len(each) > 50 else each
+        for each in equations
+    ]
+    rows = r", \\ ".join(lines)
+    return rf"\begin{{array}}{{l}} {rows} \end{{array}}" if r"\\" in rows else tex
+
+
 class PaperNotes(SphinxTransform):
     """Put the fold above a cell, and give the cell its short address."""
 
@@ -124,7 +135,8 @@ class PaperNotes(SphinxTransform):
             nodes.raw("", start, format="html"),
             nodes.paragraph("", entry["says"]),
         ]
-        if tex := entry.get("formula"):
+        if "formula" in entry:
+            tex = narrow(entry["formula"])
             plain = {"nowrap": False, "number": None, "label": None}
             found.append(nodes.math_block(tex, tex, **plain))
         if entry["shapes"]:

@@ -120,7 +120,7 @@ def test_a_page_says_where_it_stands_and_what_comes_next(desktop: Page) -> None:
     expect(onwards).to_contain_text(re.compile(minutes))
     expect(onwards.locator(".aiayn-why")).to_contain_text("What all this costs")
     line.get_by_role("link", name="3.2").click()
-    expect(desktop.locator("h1")).to_contain_text("3.2 Attention")
+    desktop.wait_for_url(re.compile("3-2-attention"))
 
 
 def test_modules_lead_to_the_next(desktop: Page) -> None:
