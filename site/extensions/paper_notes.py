@@ -101,7 +101,7 @@ def narrow(tex: str) -> str:
     """A formula for the margin: one equation a line, a long one on two."""
     equations = re.split(r",\s*\\q?quad\s*", tex)
     lines = [
-        each.replace(" = ", r" \\ \quad = ", 1) if len(each) > 50 else each
+        each.replace(" = ", r" \\ \; = ", 1) if len(each) > 50 else each
         for each in equations
     ]
     rows = r", \\ ".join(lines)

@@ -64,7 +64,8 @@
 
   // On a phone panels that stand side by side stand below each other.
   const stack = (spec, room) => {
-    const { hconcat, facet, encoding } = spec;
+    const { hconcat, facet, encoding, title } = spec;
+    if (typeof title === "string") spec.title = title.match(/.{1,42}(?=\s|$)/g).map((line) => line.trim());
     if (hconcat) Object.assign(spec, { vconcat: hconcat, hconcat: undefined });
     if (facet && !facet.row) {
       const columns = Math.max(1, Math.floor(room / (spec.spec.width + 70)));
@@ -77,14 +78,13 @@
   // What is still too wide is scaled until its smallest words have 11 pixels, and scrolls.
   const fit = (view, width) => {
     const svg = view.querySelector("svg"), words = [...svg.querySelectorAll("text")];
-    const smallest = Math.min(12, ...words.map((word) => parseFloat(getComputedStyle(word).fontSize)));
-    const least = Math.min(width, (width * 11) / smallest);
+    const sizes = words.map((word) => parseFloat(getComputedStyle(word).fontSize));
+    const least = (width * 11) / Math.min(12, ...sizes);
     const scrolls = least > view.clientWidth;
-    view.style.overflowX = scrolls ? "auto" : "";
     view.closest(".aiayn-chart").style.aspectRatio = "auto";
-    if (!scrolls) return;
-    Object.assign(svg.style, { maxWidth: "none", width: `${least}px` });
-    view.tabIndex = 0;
+    view.style.overflowX = scrolls ? "auto" : "";
+    if (scrolls) view.tabIndex = 0;
+    if (scrolls || least > width) Object.assign(svg.style, { maxWidth: "none", width: `${least}px` });
   };
 
   async function draw(chart) {
