@@ -33,5 +33,5 @@ def add_contents(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
-    app.connect("html-page-context", add_contents, priority=900)  # after the theme
+    app.connect("html-page-context", add_contents, priority=950)  # after accessibility
     return {"parallel_read_safe": True, "parallel_write_safe": True}
