@@ -25,7 +25,7 @@ from playwright.sync_api import Browser
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css
 DRAWN = """
-() => document.readyState === "complete"
+() => document.readyState === "complete" && dispatchEvent(new Event("beforeprint"))
   && [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)
 """
 
