@@ -11,7 +11,7 @@ from importlib.resources import files
 # The files, .css and .js, that a kind of picture is made of.
 STATIC_FILES = {
     "attention": ["widget", "heads", "attention"],
-    "steps": ["widget", "vectors", "steps"],
+    "steps": ["widget", "vectors", "toolbar", "stage", "steps"],
     "decoding": ["widget", "decoding"],
 }
 
