@@ -1,3 +1,4 @@
+# Made by `make export` from book/1-paper/7-conclusion.ipynb
 """The Transformer of "Attention Is All You Need": to read, train and translate with.
 
     from aiayn import Translator, recipe, train
@@ -10,9 +11,6 @@
 
 `Transformer("base")` is the paper's model. Everything comes from a chapter of the book,
 which explains it; the command `aiayn --help` does the same from a shell.
-
-Made by `make export` from "Conclusion" (paper, section 7):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/7-conclusion.ipynb
 """
 
 __all__ = [

@@ -1,8 +1,5 @@
-"""The variations of the model in Table 3.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""The variations of the model in Table 3."""
 
 __all__ = [
     "Comparison",

@@ -1,8 +1,5 @@
-"""What attention heads do.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""What attention heads do."""
 
 __all__ = [
     "SentenceAttention",

@@ -1,8 +1,5 @@
-"""Models with some heads ablated, and what each head contributes.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""Models with some heads ablated, and what each head contributes."""
 
 # book/3-workshop/12-visualizations.ipynb, cell pruning-imports
 from collections import defaultdict

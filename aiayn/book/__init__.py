@@ -1,8 +1,5 @@
-"""What chapters import to check claims and to go on with a class.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""What chapters import to check claims and to go on with a class."""
 
 __all__ = [
     "claim",

@@ -1,8 +1,5 @@
-"""Table 1 by measurement: operations, sequential steps and path lengths of each layer.
-
-Made by `make export` from "Why self-attention" (paper, section 4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/4-why-self-attention.ipynb
-"""
+# Made by `make export` from book/1-paper/4-why-self-attention.ipynb
+"""The multiply-adds of a layer, counted as in Table 1."""
 
 # book/1-paper/4-why-self-attention.ipynb, cell imports
 import math

@@ -1,8 +1,5 @@
-"""Corpora, vocabularies and batches.
-
-Made by `make export` from "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
-"""
+# Made by `make export` from book/1-paper/5-1-data-and-batching.ipynb
+"""Corpora, vocabularies and batches."""
 
 __all__ = [
     "Batch",

@@ -1,8 +1,5 @@
-"""Files published elsewhere: found, or fetched, and checked.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Files published elsewhere: found, or fetched, and checked."""
 
 # book/3-workshop/02-corpora.ipynb, cell checked-download
 import hashlib

@@ -1,8 +1,5 @@
-"""Pairs from tables and plain files, packed or not, and from Hugging Face.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Pairs from tables and plain files, packed or not, and from Hugging Face."""
 
 # book/3-workshop/02-corpora.ipynb, cell formats-imports
 import csv

@@ -1,8 +1,5 @@
-"""The training text of WMT14 and the newstest sets.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""The training text of WMT14 and the newstest sets."""
 
 # book/3-workshop/02-corpora.ipynb, cell wmt-imports
 import contextlib

@@ -1,8 +1,5 @@
-"""What a few noisy runs can tell: differences, intervals, and what they decide.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""What a few noisy runs can tell: differences, intervals, and what they decide."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell evidence-imports
 import warnings

@@ -1,8 +1,5 @@
-"""A small decoder-only language model of today, with greedy and speculative decoding.
-
-Made by `make export` from "Since 2017" (paper, section 7):
-https://github.com/OWNER/aiayn/blob/main/book/2-since-2017/1-since-2017.ipynb
-"""
+# Made by `make export` from book/2-since-2017/1-since-2017.ipynb
+"""A small decoder-only language model of today, and how it writes."""
 
 # book/2-since-2017/1-since-2017.ipynb, cell imports
 from collections.abc import Callable, Sequence

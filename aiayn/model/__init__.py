@@ -1,8 +1,5 @@
-"""All models of the book, and the parts that they are made of.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""All models of the book, and the parts that they are made of."""
 
 __all__ = [
     "Attention",

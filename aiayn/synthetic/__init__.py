@@ -1,8 +1,5 @@
-"""The synthetic English-German corpus, made by two grammars.
-
-Made by `make export` from "The corpus":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/4-corpus.ipynb
+"""The synthetic English-German corpus, made by two grammars."""
 
 __all__ = [
     "Pair",

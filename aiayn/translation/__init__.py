@@ -1,8 +1,5 @@
-"""The translator: training it, saving it, and handing it over.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""The translator: training it, saving it, and handing it over."""
 
 __all__ = [
     "SearchConfig",

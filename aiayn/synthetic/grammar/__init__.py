@@ -1,8 +1,5 @@
-"""What a sentence can mean, and its form in English and in German.
-
-Made by `make export` from "Two grammars":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/2-two-grammars.ipynb
+"""What a sentence can mean, and its form in English and in German."""
 
 __all__ = [
     "Clause",
