@@ -1,17 +1,6 @@
 # Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
 """The variations of the model in Table 3."""
 
-__all__ = [
-    "Comparison",
-    "compare",
-    "judge",
-    "judge_statement",
-    "ROWS",
-    "Row",
-    "row_config",
-]
-
-
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell ablations-front
 from aiayn.ablations.comparison import Comparison as Comparison
 from aiayn.ablations.comparison import compare as compare

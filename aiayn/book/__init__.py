@@ -1,14 +1,6 @@
 # Made by `make export` from book/3-workshop/01-exporter.ipynb
 """What chapters import to check claims and to go on with a class."""
 
-__all__ = [
-    "claim",
-    "read_record",
-    "record_path",
-    "patch",
-]
-
-
 # book/3-workshop/01-exporter.ipynb, cell book-front
 from aiayn.book.claims import claim as claim
 from aiayn.book.claims import read_record as read_record

@@ -82,16 +82,6 @@ def split_docstring(
 
 
 # book/3-workshop/01-exporter.ipynb, cell module-source
-def public_names(module: list[ExportedCell]) -> list[str]:
-    """The names that an `__init__` imports from the package's other modules."""
-    nodes = [
-        node for exported in module for node in ast.walk(ast.parse(exported.source))
-    ]
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    ours = [each for each in imports if f"{each.module}.".startswith("aiayn.")]
-    return [alias.asname or alias.name for node in ours for alias in node.names]
-
-
 def module_source(root: Path, module: list[ExportedCell]) -> str:
     """The text of a module: where it comes from, its docstring, then the cells.
 
@@ -100,14 +90,11 @@ def module_source(root: Path, module: list[ExportedCell]) -> str:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
     module = join_classes(module, width)
-    names = public_names(module) if module[0].module.endswith("__init__") else []
     about, module = split_docstring(module)
     about = about or module_sentence(root, module)
     ending = "\n" * ("\n" in about)
     text = f"# {GENERATED} {module[0].notebook.as_posix()}\n"
     text += f'"""{about}{ending}"""\n'
-    if names:
-        text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
     for exported in module:
         gap = "\n" * blank_lines(text, exported.source)
         text += f"{gap}# {exported.origin}\n{exported.source}\n"

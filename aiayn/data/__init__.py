@@ -1,19 +1,6 @@
 # Made by `make export` from book/1-paper/5-1-data-and-batching.ipynb
 """Corpora, vocabularies and batches."""
 
-__all__ = [
-    "Batch",
-    "Batches",
-    "encode_pairs",
-    "make_batch",
-    "Pairs",
-    "load_pairs",
-    "Vocabulary",
-    "load_vocabulary",
-    "train_vocabulary",
-]
-
-
 # book/1-paper/5-1-data-and-batching.ipynb, cell data-front
 # The names that a program needs first.
 from aiayn.data.batching import Batch as Batch

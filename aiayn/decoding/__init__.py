@@ -1,15 +1,6 @@
 # Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
 """Beam search, and a decoder that is fast on a CPU."""
 
-__all__ = [
-    "SearchConfig",
-    "beam_search",
-    "HuggingFaceSearch",
-    "Compute",
-    "Sampling",
-]
-
-
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell decoding-front
 from aiayn.decoding.beam_search import SearchConfig as SearchConfig
 from aiayn.decoding.beam_search import beam_search as beam_search

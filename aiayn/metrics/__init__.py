@@ -2,4 +2,4 @@
 """BLEU, the F1 of trees, and what a difference between runs means."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell metrics-front
-__all__: list[str] = []  # each module by itself: sacreBLEU and scipy take a second
+# Each module by itself: sacreBLEU and scipy take a second to load.

@@ -2,4 +2,4 @@
 """Two whole models on a page each: the paper's, and one of today."""
 
 # book/2-since-2017/1-since-2017.ipynb, cell minimal-front
-__all__: list[str] = []  # two models of their own; import the module that you read
+# Two models of their own: import the module that you read.

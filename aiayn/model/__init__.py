@@ -1,31 +1,6 @@
 # Made by `make export` from book/3-workshop/10-attention-scores.ipynb
 """All models of the book, and the parts that they are made of."""
 
-__all__ = [
-    "Attention",
-    "FusedAttention",
-    "MultiHeadAttention",
-    "causal_mask",
-    "padding_mask",
-    "TransformerConfig",
-    "config",
-    "Embeddings",
-    "EncoderDecoder",
-    "ModelConfig",
-    "Decoder",
-    "DecoderLayer",
-    "Encoder",
-    "EncoderLayer",
-    "SinusoidalPositions",
-    "recorded_attention",
-    "build",
-    "register",
-    "Transformer",
-    "decoder_layer",
-    "encoder_layer",
-]
-
-
 # book/3-workshop/10-attention-scores.ipynb, cell model-front
 from aiayn.model.attention import Attention as Attention
 from aiayn.model.attention import FusedAttention as FusedAttention

@@ -1,15 +1,6 @@
 # Made by `make export` from book/3-workshop/05-distributed-training.ipynb
 """Training: recipes, the loss, the optimizer, checkpoints, and the loop over them."""
 
-__all__ = [
-    "load_checkpoint",
-    "prepare_corpus",
-    "TrainingConfig",
-    "recipe",
-    "train_model",
-]
-
-
 # book/3-workshop/05-distributed-training.ipynb, cell training-front
 from aiayn.training.checkpoint import load_checkpoint as load_checkpoint
 from aiayn.training.preprocess import prepare_corpus as prepare_corpus

@@ -128,7 +128,7 @@ def read_module(name: str, source: str) -> Module:
     ]
     entries: dict[str, Entry] = {}
     imports: dict[str, str] = {}
-    public: list[str] | None = None
+    public: list[str] = []
     body = ast.parse(source).body
     for node in with_types_only(body):
         if isinstance(node, ast.ImportFrom):
@@ -136,13 +136,13 @@ def read_module(name: str, source: str) -> Module:
                 each.asname or each.name: f"{node.module}.{each.name}"
                 for each in node.names
             }
+            # So an `__init__` hands a name on.
+            public += [each.name for each in node.names if each.asname == each.name]
         elif isinstance(node, ast.Import):
             imports |= {
                 (each.asname or each.name).partition(".")[0]: each.name
                 for each in node.names
             }
-        elif targets(node) == ["__all__"] and isinstance(node, ast.Assign):
-            public = ast.literal_eval(node.value)
         else:
             cell = next(
                 (cell for number, cell in reversed(cells) if number < node.lineno), ""
@@ -153,8 +153,7 @@ def read_module(name: str, source: str) -> Module:
                 entries.setdefault(
                     bound, Entry(bound, node, cell, comment(source, body, node))
                 )
-    if public is None:  # elsewhere than in an `__init__`
-        public = [bound for bound in entries if not bound.startswith("_")]
+    public += [bound for bound in entries if not bound.startswith("_")]
     return Module(name, source, entries, imports, public)
 
 

@@ -43,10 +43,8 @@ def cell(
     }
 
 
-def notebook(
-    *cells: dict[str, Any], module: str | None = "greeting", paper: str = "3.2"
-) -> dict[str, Any]:
-    metadata = {"aiayn": {"paper": paper} | ({"module": module} if module else {})}
+def notebook(*cells: dict[str, Any], module: str | None = "greeting") -> dict[str, Any]:
+    metadata = {"aiayn": {"module": module} if module else {}}
     return {
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -66,9 +64,7 @@ def root(tmp_path: Path) -> Path:
     """A project without chapters and without a package."""
     (tmp_path / "book" / "data").mkdir(parents=True)
     (tmp_path / "_toc.yml").touch()
-    (tmp_path / "pyproject.toml").write_text(
-        '[project.urls]\nRepository = "https://example.org/hello"\n'
-    )
+    (tmp_path / "pyproject.toml").touch()
     names = ["greeting", "numbers", "words", "words.greeting", "more", "__init__"]
     names += [name.replace("-", "_") for name in SHAPES]
     lines = [f'"{name}" = "What {name} is for."\n' for name in names]
@@ -183,24 +179,6 @@ def test_hidden_and_built_notebooks_are_no_chapters(
     assert export_book(root) == ["aiayn/greeting.py"]
 
 
-def test_an_init_lists_the_names_that_it_imports_from_the_package(
-    root: Path, write: Write
-) -> None:
-    write("01-greeting", GREETING)
-    front = """\
-from typing import TYPE_CHECKING
-
-from aiayn.greeting import greet as say
-
-if TYPE_CHECKING:
-    from aiayn.greeting import greet"""
-    cells = [cell("front", front, "export")]
-    write("1-paper/7-conclusion", notebook(TITLE, *cells, module="words.__init__"))
-    modules = {path.name: text for path, text in build(root).items()}
-    assert '\n__all__ = [\n    "say",\n    "greet",\n]\n' in modules["__init__.py"]
-    assert "__all__" not in modules["greeting.py"]
-
-
 SHAPES = {
     "imports-then-constant": ["import math", "TAU = 2 * math.pi"],
     "imports-then-comment": [
@@ -223,7 +201,7 @@ SHAPES = {
     ],
     "nothing-public": ["def _one() -> int:\n    return 1"],
     "only-a-comment": ["# To be written.", "ONE = 1"],
-    "only-imports": ["from aiayn.greeting import greet"],
+    "only-imports": ["from aiayn.greeting import greet as greet"],
     "program": [
         'def main() -> None:\n    print("Guten Tag")',
         'if __name__ == "__main__":\n    main()',

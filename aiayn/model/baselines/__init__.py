@@ -1,14 +1,6 @@
 # Made by `make export` from book/3-workshop/10-attention-scores.ipynb
 """The models that the paper compares itself with."""
 
-__all__ = [
-    "ConvolutionalConfig",
-    "ConvolutionalModel",
-    "RecurrentConfig",
-    "RecurrentModel",
-]
-
-
 # book/3-workshop/10-attention-scores.ipynb, cell baselines-front
 from aiayn.model.baselines.conv_seq2seq import (
     ConvolutionalConfig as ConvolutionalConfig,
