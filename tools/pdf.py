@@ -4,7 +4,7 @@ Chromium opens every page as a reader would, so that charts are drawn and formul
 typeset by the scripts of the site. What it then shows is put together into one long
 page without scripts, whose links lead to places on itself, and printed.
 site/static/print.css says how paper looks; what only a whole book has (title page,
-contents, running heads) is said here.
+contents, running heads) is said in site/pdf/pdf.css; pdf.js is what the pages run.
 """
 
 import html
@@ -24,138 +24,7 @@ from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css
-DRAWN = """
-() => document.readyState === "complete"
-  && [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)
-"""
-TYPESET = (
-    "() => document.querySelector('.math') && MathJax.startup.promise.then(() => true)"
-)
-
-# Hands over the article as it stands. Its ids get the page's name in front, because two
-# pages may use the same. A link becomes one to a place in the book or, where the book
-# has not got the page, to the web.
-TAKE = r"""
-({names, base, online}) => {
-  const article = document.querySelector("article.bd-article");
-  const own = (id) => `${names[location.href.split("#")[0]]}--${id}`;
-  const unprinted = "script, noscript, a.headerlink, .vega-bindings";
-  article.querySelectorAll(unprinted).forEach((node) => node.remove());
-  article.querySelectorAll("details").forEach((node) => { node.open = true; });
-  for (const code of article.querySelectorAll("pre"))
-    if (code.textContent.split("\n").length > 12) {
-      const box = code.closest(".cell_input") ?? code.closest("[class*='highlight-']");
-      box?.classList.add("aiayn-long");
-    }
-  // A formula that is wider than the paper gets smaller.
-  for (const formula of article.querySelectorAll('mjx-container[display="true"]')) {
-    const room = formula.parentElement.clientWidth, math = formula.firstElementChild;
-    if (math.offsetWidth > room)
-      formula.style.fontSize = `${Math.floor((95 * room) / math.offsetWidth)}%`;
-  }
-  const mentions = ["for", "aria-labelledby", "aria-describedby", "aria-controls"];
-  const here = `url($1#${own("")}`;
-  for (const node of article.querySelectorAll("*")) {
-    for (const {name, value} of [...node.attributes]) {
-      if (name === "id") node.id = own(value);
-      else if (mentions.includes(name))
-        node.setAttribute(name, value.split(" ").map(own).join(" "));
-      else if (value.includes("url(")) // Vega puts the page's address before the #
-        node.setAttribute(name, value.replace(/url\((["']?)[^#)]*#/g, here));
-      else if (name.endsWith("href") && value.startsWith("#") && node.localName !== "a")
-        node.setAttribute(name, `#${own(value.slice(1))}`);
-    }
-    const full = (name) => new URL(node.getAttribute(name), document.baseURI).href;
-    if (node.localName === "img") node.src = full("src");
-    if (node.localName === "a" && node.hasAttribute("href")) {
-      const [page, place] = full("href").split("#");
-      const inner = place ? `--${decodeURIComponent(place)}` : "";
-      const outer = place ? `#${place}` : "";
-      if (names[page]) node.setAttribute("href", `#${names[page]}${inner}`);
-      else if (page.startsWith(base))
-        node.setAttribute("href", online + page.slice(base.length) + outer);
-    }
-  }
-  const typeset = document.getElementById("MJX-CHTML-styles");
-  return {
-    html: article.innerHTML,
-    title: article.querySelector("h1").textContent.trim(),
-    rules: typeset ? [...typeset.sheet.cssRules].map((rule) => rule.cssText) : [],
-    styles: [...document.querySelectorAll('link[rel="stylesheet"]')]
-      .map((link) => link.outerHTML.replace(link.getAttribute("href"), link.href)),
-  };
-}
-"""
-
-# A link into what paper leaves out leads to the nearest place above it that is printed.
-REDIRECT = """
-() => {
-  for (const link of document.querySelectorAll('a[href^="#"]')) {
-    const id = decodeURIComponent(link.getAttribute("href").slice(1));
-    const target = document.getElementById(id);
-    let place = target;
-    while (place && !place.checkVisibility()) place = place.parentElement;
-    if (place === target) continue;
-    while (place && !place.id) place = place.parentElement;
-    if (place) link.setAttribute("href", `#${place.id}`);
-  }
-}
-"""
-
-STYLE = """
-:root { --aiayn-sans: "Liberation Sans", Arial, sans-serif; }
-@page {
-  @top-right { color: #57606a; font: 8.5pt "Liberation Sans", Arial, sans-serif; }
-}
-@page front { @bottom-center { content: none; } }
-.front, .chapter { break-after: page; }
-.chapter:last-child { break-after: auto; }
-.toctree-wrapper { display: none; } /* empty, and yet it may need a page */
-.front { page: front; }
-.title-page { display: flex; flex-direction: column; height: 250mm; }
-.title-page h1 {
-  font: 600 40pt/1.1 var(--aiayn-serif);
-  margin: 62mm 0 0;
-  text-wrap: balance;
-}
-.title-page .under {
-  color: var(--aiayn-muted);
-  font: 15pt/1.4 var(--aiayn-serif);
-  margin-top: 6mm;
-}
-.title-page .rule {
-  border-top: 2pt solid var(--aiayn-blue);
-  margin-top: 10mm;
-  width: 32mm;
-}
-.title-page .foot { font: 9.5pt/1.6 var(--aiayn-sans); margin-top: auto; }
-.toc h2 { font: 600 22pt/1.2 var(--aiayn-serif); margin: 0 0 6mm; }
-.toc h3 {
-  color: var(--aiayn-muted);
-  font: 600 8.5pt/1 var(--aiayn-sans);
-  margin: 5mm 0 1.5mm;
-}
-.toc a {
-  color: inherit;
-  display: flex;
-  font: 10.5pt/1.55 var(--aiayn-serif);
-  text-decoration: none;
-}
-.toc a.inner { padding-left: 6mm; }
-.toc a::before {
-  border-bottom: 1px dotted var(--aiayn-muted);
-  content: "";
-  flex: 1;
-  margin: 0 2mm 1.6mm;
-  order: 1;
-}
-.toc a > :last-child {
-  font-variant-numeric: tabular-nums;
-  min-width: 7mm;
-  order: 2;
-  text-align: right;
-}
-"""
+PRINT = ROOT / "site" / "pdf"
 
 
 @dataclass(frozen=True)
@@ -214,9 +83,10 @@ def combine(browser: Browser, site: Path, chosen: list[Entry]) -> str:
     taken = []
     for address_of_page in names:
         page.goto(address_of_page)
-        page.evaluate(TYPESET)
-        page.wait_for_function(DRAWN)
-        taken.append(page.evaluate(TAKE, where))
+        page.add_script_tag(path=PRINT / "pdf.js")
+        page.evaluate("book.typeset()")
+        page.wait_for_function("book.isDrawn()")
+        taken.append(page.evaluate("(where) => book.take(where)", where))
     page.close()
     return page_of_all(chosen, taken)
 
@@ -247,6 +117,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
     )
     rules = dict.fromkeys(rule for chapter in taken for rule in chapter["rules"])
     sheets = dict.fromkeys(sheet for chapter in taken for sheet in chapter["styles"])
+    style = (PRINT / "pdf.css").read_text(encoding="utf-8")
     title, _, under = settings()["title"].partition(", ")
     front = (
         f'<h1>{html.escape(title)}</h1><p class="under">{html.escape(under)}</p>'
@@ -258,7 +129,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
     return (
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
         f"<title>{html.escape(settings()['title'])}</title>{''.join(sheets)}"
-        f"<style>{''.join(rules)}{STYLE}{''.join(heads)}</style>"
+        f"<style>{''.join(rules)}{style}{''.join(heads)}</style>"
         f'<section class="front title-page">{front}</section>'
         f'<div class="front toc"><h2>Contents</h2>{"".join(lines)}</div>'
         '<main class="bd-main"><div class="bd-content">'
@@ -280,7 +151,8 @@ def print_book(browser: Browser, text: str, output: Path) -> None:
             page.goto(source.as_uri())
             page.evaluate("document.fonts.ready.then(() => true)")
             page.emulate_media(media="print")
-            page.evaluate(REDIRECT)
+            page.add_script_tag(path=PRINT / "pdf.js")
+            page.evaluate("book.redirect()")
             page.pdf(
                 path=target,
                 prefer_css_page_size=True,
