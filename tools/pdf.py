@@ -84,7 +84,6 @@ def combine(browser: Browser, site: Path, chosen: list[Entry]) -> str:
     for address_of_page in names:
         page.goto(address_of_page)
         page.add_script_tag(path=PRINT / "pdf.js")
-        page.evaluate("book.typeset()")
         page.wait_for_function("book.isDrawn()")
         taken.append(page.evaluate("(where) => book.take(where)", where))
     page.close()
@@ -115,7 +114,6 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
         f' style="page: chapter-{entry.name}">{chapter["html"]}</article>'
         for entry, chapter in zip(chosen, taken, strict=True)
     )
-    rules = dict.fromkeys(rule for chapter in taken for rule in chapter["rules"])
     sheets = dict.fromkeys(sheet for chapter in taken for sheet in chapter["styles"])
     style = (PRINT / "pdf.css").read_text(encoding="utf-8")
     title, _, under = settings()["title"].partition(", ")
@@ -129,7 +127,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
     return (
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
         f"<title>{html.escape(settings()['title'])}</title>{''.join(sheets)}"
-        f"<style>{''.join(rules)}{style}{''.join(heads)}</style>"
+        f"<style>{style}{''.join(heads)}</style>"
         f'<section class="front title-page">{front}</section>'
         f'<div class="front toc"><h2>Contents</h2>{"".join(lines)}</div>'
         '<main class="bd-main"><div class="bd-content">'

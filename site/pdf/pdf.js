@@ -6,11 +6,6 @@ function isDrawn() {
   return document.readyState === "complete" && charts.every((chart) => chart.drawn);
 }
 
-// Waits until formulas are set, if there are any.
-async function typeset() {
-  if (document.querySelector(".math")) await MathJax.startup.promise;
-}
-
 // Hands over the article as it stands. Its ids get the page's name in front, because two
 // pages may use the same. A link becomes one to a place in the book or, where the book
 // has not got the page, to the web.
@@ -26,10 +21,9 @@ function take({names, base, online}) {
       box?.classList.add("aiayn-long");
     }
   // A formula that is wider than the paper gets smaller.
-  for (const formula of article.querySelectorAll('mjx-container[display="true"]')) {
-    const room = formula.parentElement.clientWidth, math = formula.firstElementChild;
-    if (math.offsetWidth > room)
-      formula.style.fontSize = `${Math.floor((95 * room) / math.offsetWidth)}%`;
+  for (const formula of article.querySelectorAll("div.math")) {
+    const room = formula.clientWidth, width = formula.scrollWidth;
+    if (width > room) formula.style.fontSize = `${Math.floor((95 * room) / width)}%`;
   }
   const mentions = ["for", "aria-labelledby", "aria-describedby", "aria-controls"];
   const here = `url($1#${own("")}`;
@@ -54,11 +48,9 @@ function take({names, base, online}) {
         node.setAttribute("href", online + page.slice(base.length) + outer);
     }
   }
-  const typeset = document.getElementById("MJX-CHTML-styles");
   return {
     html: article.innerHTML,
     title: article.querySelector("h1").textContent.trim(),
-    rules: typeset ? [...typeset.sheet.cssRules].map((rule) => rule.cssText) : [],
     styles: [...document.querySelectorAll('link[rel="stylesheet"]')]
       .map((link) => link.outerHTML.replace(link.getAttribute("href"), link.href)),
   };
@@ -77,4 +69,4 @@ function redirect() {
   }
 }
 
-globalThis.book = {isDrawn, redirect, take, typeset};
+globalThis.book = {isDrawn, redirect, take};
