@@ -4,7 +4,7 @@ Chromium opens every page as a reader would, so that charts are drawn and formul
 typeset by the scripts of the site. What it then shows is put together into one long
 page without scripts, whose links lead to places on itself, and printed.
 site/static/print.css says how paper looks; what only a whole book has (title page,
-contents, running heads) is said in site/pdf/pdf.css; pdf.js is what the pages run.
+contents, running heads) is said in site/print/book.css; book.js is what the pages run.
 """
 
 import html
@@ -24,7 +24,8 @@ from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css
-PRINT = ROOT / "site" / "pdf"
+SIZE: Any = {"width": WIDTH, "height": 1000}
+PRINT = ROOT / "site" / "print"
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,17 @@ def entries() -> list[Entry]:
     found = [Entry(table["root"], "", False)]
     for part in table["parts"]:
         for chapter in part["chapters"]:
-            if chapter["file"].startswith("api/"):  # to be looked up, on a screen
-                continue
             found.append(Entry(chapter["file"], part["caption"], False))
-            found += [
-                Entry(inner["file"], part["caption"], True)
-                for inner in chapter.get("sections", [])
-            ]
-    return found
+            sections = chapter.get("sections", [])
+            found += [Entry(each["file"], part["caption"], True) for each in sections]
+    # The reference is there to be looked up, on a screen.
+    return [entry for entry in found if not entry.page.startswith("api/")]
 
 
 def settings() -> dict[str, Any]:
     """What the site says of itself."""
-    read: dict[str, Any] = yaml.safe_load(
-        (ROOT / "_config.yml").read_text(encoding="utf-8")
-    )
-    return read
+    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
 
 
 def online() -> str:
@@ -73,9 +69,7 @@ def online() -> str:
 
 def combine(browser: Browser, site: Path, chosen: list[Entry]) -> str:
     """The chosen pages of the site as one."""
-    page = browser.new_page(
-        viewport={"width": WIDTH, "height": 1000}, color_scheme="light"
-    )
+    page = browser.new_page(viewport=SIZE, color_scheme="light")
     page.set_default_timeout(120_000)
     page.emulate_media(media="print")
     names = {(site / f"{entry.page}.html").as_uri(): entry.name for entry in chosen}
@@ -83,7 +77,7 @@ def combine(browser: Browser, site: Path, chosen: list[Entry]) -> str:
     taken = []
     for address_of_page in names:
         page.goto(address_of_page)
-        page.add_script_tag(path=PRINT / "pdf.js")
+        page.add_script_tag(path=PRINT / "book.js")
         page.wait_for_function("book.isDrawn()")
         taken.append(page.evaluate("(where) => book.take(where)", where))
     page.close()
@@ -115,7 +109,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
         for entry, chapter in zip(chosen, taken, strict=True)
     )
     sheets = dict.fromkeys(sheet for chapter in taken for sheet in chapter["styles"])
-    style = (PRINT / "pdf.css").read_text(encoding="utf-8")
+    style = (PRINT / "book.css").read_text(encoding="utf-8")
     title, _, under = settings()["title"].partition(", ")
     front = (
         f'<h1>{html.escape(title)}</h1><p class="under">{html.escape(under)}</p>'
@@ -138,9 +132,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
 
 def print_book(browser: Browser, text: str, output: Path) -> None:
     """Print twice: only then do the contents know where everything came to stand."""
-    page = browser.new_page(
-        viewport={"width": WIDTH, "height": 1000}, color_scheme="light"
-    )
+    page = browser.new_page(viewport=SIZE, color_scheme="light")
     page.set_default_timeout(600_000)
     with tempfile.TemporaryDirectory() as folder:
         source, proof = Path(folder, "book.html"), Path(folder, "proof.pdf")
@@ -149,15 +141,10 @@ def print_book(browser: Browser, text: str, output: Path) -> None:
             page.goto(source.as_uri())
             page.evaluate("document.fonts.ready.then(() => true)")
             page.emulate_media(media="print")
-            page.add_script_tag(path=PRINT / "pdf.js")
+            page.add_script_tag(path=PRINT / "book.js")
             page.evaluate("book.redirect()")
-            page.pdf(
-                path=target,
-                prefer_css_page_size=True,
-                print_background=True,
-                tagged=last,
-                outline=last,
-            )
+            as_styled: Any = {"prefer_css_page_size": True, "print_background": True}
+            page.pdf(path=target, tagged=last, outline=last, **as_styled)
             if not last:
                 text = numbered(text, proof)
     page.close()
@@ -166,13 +153,9 @@ def print_book(browser: Browser, text: str, output: Path) -> None:
 def numbered(text: str, proof: Path) -> str:
     """The text with the pages' numbers that a first printing has shown."""
     with pikepdf.open(proof) as book:
-        numbers = {
-            page.objgen: number for number, page in enumerate(book.pages, start=1)
-        }
-        places = {
-            str(name): numbers[place[0].objgen]
-            for name, place in book.Root.Dests.items()
-        }
+        numbers = {page.objgen: number for number, page in enumerate(book.pages, 1)}
+        places = book.Root.Dests.items()
+        places = {str(name): numbers[place[0].objgen] for name, place in places}
     return re.sub("PAGE-OF-([^<]+)", lambda name: str(places[f"/{name[1]}"]), text)
 
 

@@ -92,9 +92,8 @@ class LinkTerms(SphinxTransform):
             if term["term"] in linked:
                 return None
             linked.add(term["term"])
-            link = Term(
-                "", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True
-            )
+            address = f"{home}#{anchor(term['term'])}"
+            link = Term("", match[0], refuri=address, internal=True)
             link["is"] = term["is"]
             return link
 
