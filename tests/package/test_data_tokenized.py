@@ -1,13 +1,9 @@
 """Encoding once: the same tokens as in memory, whatever was interrupted or removed."""
 
-import errno
 import math
-import os
 import pickle
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -303,33 +299,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.nightly
-def test_kill_9_at_any_moment(
-    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
-    """Again and again; what is found afterwards is always whole."""
-    pairs = Pairs(ENGLISH * 200, GERMAN * 200)
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, pairs)))
-    counts = []
-    for number in range(2):
-        command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
-        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-        # Kill it some moments after it has made more shards.
-        limit = time.monotonic() + 300
-        while process.poll() is None and time.monotonic() < limit:
-            if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
-                break
-            time.sleep(0.005)
-        time.sleep(0.03 * number)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        counts.append(len(list(cache.rglob("*.npz"))))
-    monkeypatch.setattr(encoding, "SHARD_PAIRS", 200)
-    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary, pairs)
-
-
 STARTER = """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -366,29 +335,6 @@ def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
     assert "InputError: in a script, call this below" in refused.stderr
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path
-) -> None:
-    real, calls = getattr(os, call), []
-
-    def full(*arguments: Any) -> Any:
-        calls.append(arguments)
-        if len(calls) > 4:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"os.{call}", full)
-        message = complaint(vocabulary, PAIRS, 256)
-    assert (
-        "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
-    )
-    assert "let AIAYN_CACHE name another folder or make room" in message
-    assert not list(cache.rglob("*.part"))
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-
-
 def test_a_cache_that_cannot_be_used(
     vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,34 +345,6 @@ def test_a_cache_that_cannot_be_used(
         str(tmp_path / "file") in message
         and "let AIAYN_CACHE name another folder" in message
     )
-
-
-def test_a_cache_that_cannot_be_read(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = encode_corpus(vocabulary, PAIRS, 256).folder
-
-    def refuse(path: Path, *_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    # The tests may run as root, who may read everything.
-    monkeypatch.setattr(Path, "open", refuse)
-    message = complaint(vocabulary, PAIRS, 256)
-    assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
-
-
-def test_a_cache_that_can_only_be_read(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is whole is used without writing, a lock included."""
-    encode_corpus(vocabulary, PAIRS, 256)
-    monkeypatch.setattr(
-        Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made")
-    )
-    monkeypatch.setattr(
-        "aiayn.data.io.FileLock", lambda *_: pytest.fail("a lock was taken")
-    )
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 # Sentences that are too long, and other people's vocabularies

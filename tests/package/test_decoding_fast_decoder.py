@@ -28,7 +28,6 @@ from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.decoding import SearchConfig, beam_search
 from aiayn.decoding.beam_search import Hypothesis
 from aiayn.decoding.decoder_state import (
-    FastDecoderState,
     gather_positions,
     stack_beams,
     unstack_beams,
@@ -270,45 +269,11 @@ def test_a_cache_holds_what_was_appended_selected_and_picked(
         assert cache.length == kept[0].shape[2]
 
 
-def test_a_cache_moves_rarely_as_it_grows() -> None:
-    cache, places = KeyValueCache(), set()
-    for _ in range(200):
-        keys, _ = cache.append(torch.randn(1, 1, 1, 4), torch.randn(1, 1, 1, 4))
-        places.add((keys.data_ptr(), keys.stride()))
-    assert len(places) <= 9  # 1, 2, 4, … 256
-
-
 def test_appending_leaves_the_caller_s_tensors_alone() -> None:
     cache, first = KeyValueCache(), torch.ones(1, 1, 2, 3)
     cache.append(first, first)
     cache.append(torch.zeros(1, 1, 1, 3), torch.zeros(1, 1, 1, 3))
     assert torch.equal(first, torch.ones(1, 1, 2, 3))
-
-
-def test_what_is_kept_grows_with_the_length_and_no_faster(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept: list[int] = []
-    step = FastDecoder.step
-
-    def watched(
-        decoder: FastDecoder, tokens: Tensor, state: FastDecoderState
-    ) -> Tensor:
-        logits = step(decoder, tokens, state)
-        kept.append(state.target[0].length)
-        return logits
-
-    monkeypatch.setattr(FastDecoder, "step", watched)
-    for seed in range(3):
-        kept.clear()
-        model = tiny(seed, vocabulary_size=30)
-        with torch.no_grad():
-            model.target_embeddings.weight[EOS_ID] = 0  # so that it does not end soon
-        search = SearchConfig(beam=4, alpha=3.0, extra_length=150)
-        beam_search(FastDecoder(model), torch.tensor([[4, 5, EOS_ID]]), search)
-        assert len(kept) > 100
-        for length, positions in enumerate(kept, start=1):
-            assert length <= positions <= 4 * 2 * length + 32
 
 
 # Short sources
@@ -440,19 +405,6 @@ def test_in_eight_bits_no_row_changes_another() -> None:
     assert found[2, 3].isnan().all() and found.isnan().sum() == 96
     for row, y in zip(x.flatten(0, 1), found.flatten(0, 1), strict=True):
         assert torch.equal(product(row[None])[0].nan_to_num(7), y.nan_to_num(7))
-
-
-@pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
-@pytest.mark.parametrize("beam", [1, 4])
-def test_in_eight_bits_a_translation_does_not_depend_on_its_neighbours(
-    beam: int,
-) -> None:
-    """A float32 sum that ends another way may still tip a rounding: hence 0.05."""
-    search = SearchConfig(beam, extra_length=12, n_best=beam)
-    decoder = FastDecoder(wide(), "int8")
-    together = beam_search(decoder, pad(SOURCES), search)
-    alone = [beam_search(decoder, pad([source]), search)[0] for source in SOURCES]
-    assert_alike(together, alone, apart=0.05)
 
 
 @pytest.mark.skipif(not has_vnni(), reason="no VNNI here")

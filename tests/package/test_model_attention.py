@@ -171,16 +171,6 @@ def test_a_query_that_sees_nothing_gets_zeros(
     assert all(g is not None and g.isfinite().all() for g in gradients)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_without_keys_there_are_zeros(name: str) -> None:
-    if name == "relative":
-        return
-    Q, K, V = heads(5, 0)
-    assert agree(
-        attention_function(name)(Q, K, V), torch.zeros(2, 3, 5, 9, dtype=torch.float64)
-    )
-
-
 def test_a_window_of_minus_infinity_that_holds_padding_alone_gives_zeros() -> None:
     """The last places of a short sentence see neighbours alone: all of them padding."""
 

@@ -5,10 +5,8 @@ one.
 import contextlib
 import io
 import json
-import os
 import shutil
 import signal
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -163,18 +161,6 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
     prune_checkpoints(tmp_path, 1, None)
     assert kept(tmp_path) == steps[-1:]
     assert (tmp_path / "checkpoints" / "step-foo").exists()
-
-
-def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path, out: Path) -> None:
-    other = tmp_path / "other"
-    bare(other, 1, 2)
-    bare(out, 30, 40, 50)
-    for target in list_checkpoints(other):
-        (out / "checkpoints" / target.name).symlink_to(target)
-    (out / "checkpoints" / ".step-0000009.part").symlink_to(other)
-    prune_checkpoints(out, 4, None)
-    assert kept(out) == [2, 30, 40, 50] and kept(other) == [1, 2]
-    assert len(list(other.glob("checkpoints/*/optimizer.safetensors"))) == 2
 
 
 def test_what_cannot_be_removed_is_named(
@@ -447,22 +433,6 @@ def test_a_save_that_fails_anywhere_leaves_only_whole_checkpoints(
         if len(made) < number:
             break
     assert number > 20
-
-
-def test_others_may_read_what_the_owner_lets_them(
-    trained: tuple[Any, ...], tmp_path: Path
-) -> None:
-    before = os.umask(0o027)
-    try:
-        with Run(tmp_path) as run:
-            run.begin(*trained)
-            run.save(1, 0.0, *trained[:2])
-            run.metrics.log(1, loss=1.0)
-    finally:
-        os.umask(before)
-    for path in tmp_path.rglob("*"):
-        wanted = 0o750 if path.is_dir() else 0o640
-        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
 # Told to stop
