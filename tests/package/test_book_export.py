@@ -18,7 +18,7 @@ import pytest
 import aiayn
 from aiayn.book import claim
 from aiayn.book.__main__ import main, project
-from aiayn.book.cells import KNOWN_TAGS, BookError, ExportedCell, check_tags
+from aiayn.book.cells import BookError, ExportedCell
 from aiayn.book.charts import PALETTE, chart_bundle, rounded
 from aiayn.book.export import build, export_book
 from aiayn.book.modules import check_names
@@ -352,22 +352,6 @@ def test_what_an_author_may_get_wrong(
     where, said = "book/01-greeting.ipynb", str(error.value)
     places = (f"{where}: ", f"{where}, cell greet: ", f"{where}, cell greet, ")
     assert said.startswith(tuple(place + message for place in places))
-
-
-OWN_TAGS = [
-    "claim:3.2.1-c",
-    "export:charts",
-    "full-width",
-    "scroll-output",
-    "slow",
-    "my-own",
-    "parameters",
-]
-
-
-@pytest.mark.parametrize("tag", [*KNOWN_TAGS, *OWN_TAGS])
-def test_known_tags_and_an_authors_own_pass(tag: str) -> None:
-    check_tags([tag], "book/01-greeting.ipynb, cell greet")
 
 
 @pytest.mark.parametrize("tag", ["export", "export:greeting"])

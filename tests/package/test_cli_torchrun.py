@@ -5,7 +5,6 @@ interrupted, and the score.
 import json
 import math
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -29,7 +28,6 @@ from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import (
     failure_reason,
     paper_run,
-    rendezvous_id,
     run_torchrun,
     torchrun_command,
 )
@@ -63,10 +61,6 @@ def test_several_machines_and_one(address: str, endpoint: str) -> None:
     assert found == [*command.split(), *PROGRAM]
     alone = "torchrun --standalone --nproc-per-node 8 --max-restarts 0"
     assert torchrun_command(PROGRAM, workers=8) == [*alone.split(), *PROGRAM]
-
-
-TWO = {"workers": 8, "machines": 2}
-NO_PLACES = ["-x", "a b", "n:", ":1", "n:123456", "$(x)", "$first:$port", "a,b", "n\n"]
 
 
 def test_the_papers_commands() -> None:
@@ -201,21 +195,6 @@ def test_what_has_not_come_to_its_end_is_not_scored(
     assert ends in (None, code) and commands[-1].startswith(last)
     assert len(commands) == 2 + (ends is None)
     assert not any("aiayn evaluate" in command for command in commands)
-
-
-HOSTILE = [
-    "it's",
-    "$(touch PWNED)",
-    "; touch PWNED #",
-    "a\\",
-    "*",
-    "-rf",
-    "--rdzv-endpoint",
-    "$first:$port",
-    "{name}",
-    "#SBATCH --wrap=x",
-    "全角　空白",
-]
 
 
 # Workers
@@ -356,15 +335,6 @@ def test_what_workers_refuse_they_refuse_once(
         launched(["-m", "aiayn", "train", *flags], show=True, workers=2, restarts=3)
     shown = capsys.readouterr().out
     assert shown.count("aiayn: ") in (1, 2), shown
-
-
-@pytest.mark.parametrize(
-    ("one", "other"), [("runs/a", "runs/b"), ("runs/a", "runs/ä"), ("a b", "a/b")]
-)
-def test_each_run_has_a_name_to_meet_by(one: str, other: str) -> None:
-    names = [rendezvous_id(Path(out)) for out in (one, one, other)]
-    assert names[0] == names[1] != names[2]
-    assert all(re.fullmatch("aiayn-[0-9a-f]{12}", name) for name in names)
 
 
 def test_a_worker_that_ends_without_a_word(

@@ -289,16 +289,6 @@ def test_what_a_killed_process_left_is_removed(
     ]
 
 
-SCRIPT = """
-import pickle, sys
-from aiayn.data import tokenized as encoding
-if __name__ == "__main__":
-    vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
-    encoding.SHARD_PAIRS = 200
-    encoding.encode_corpus(vocabulary, pairs, 256)
-"""
-
-
 STARTER = """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -367,13 +357,6 @@ def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None
     assert len(jobs) == 10  # the shards from before the complaint were kept
     # They are no excuse.
     assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)
-
-
-def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
-    german = Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")
-    for arguments in ((long_ones(), 256), (german, 256), (PAIRS, 2, True)):
-        said = small_runs.complaint(encode_pairs, vocabulary, *arguments)
-        assert complaint(vocabulary, *arguments) == said
 
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:
