@@ -74,11 +74,9 @@ def read_claims(app: Sphinx) -> list[Claim]:
 @cache
 def sections(app: Sphinx) -> dict[str, str]:
     """The title of the chapter about each section of the paper."""
-    titles = {
-        section: title
-        for page, (title, section) in chapters(Path(app.srcdir, "book")).items()
-        if page.startswith(PAPER)
-    }
+    book = chapters(Path(app.srcdir, "book"))
+    of_paper = [book[page] for page in book if page.startswith(PAPER)]
+    titles = {section: title for title, section in of_paper}
     return titles | {"6": "6 Results", "A": titles["appendix"]}
 
 

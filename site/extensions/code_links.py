@@ -116,9 +116,10 @@ class CodeLinks(SphinxPostTransform):
         for module in (here, modules[""]):
             if module and (found := home_of(modules, full_name(module, first))):
                 return found, dot + member
-        objects = self.env.domains["py"].data["objects"]
-        # Methods, too: they may be meant.
-        owners = [full for full in objects if full.endswith(f".{first}")]
+        objects = self.env.domains["py"].data["objects"].items()
+        # Methods, too: they may be meant; but not where a name is handed on.
+        defined = (full for full, entry in objects if not entry.aliased)
+        owners = [full for full in defined if full.endswith(f".{first}")]
         return (home_of(modules, owners[0]) if len(owners) == 1 else None), dot + member
 
     def link_sections(self, page: str) -> None:

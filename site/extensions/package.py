@@ -96,6 +96,9 @@ def list_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
+    # It numbers sections once all pages are read, so that they may be read side by side
+    # (tools/site.py); but it does not say so.
+    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     app.add_node(ChapterList)
     app.add_directive("chapters", Chapters)
     app.connect("doctree-resolved", list_chapters)

@@ -12,16 +12,9 @@ GLOSSES = dict(
     " weil=because".split()
 )
 # Where each card of the tour was, in figure 1.
-SEEN = {
-    "source-embedding": "2",
-    "source-positions": "3",
-    "encoder-attention": "4",
-    "encoder-norm": "5",
-    "memory": "6",
-    "target-embedding": "7",
-    "scores": "8",
-    "cross-attention": "9–11",
-}
+SEEN = {"source-embedding": "2", "source-positions": "3", "encoder-attention": "4"}
+SEEN |= {"encoder-norm": "5", "memory": "6", "target-embedding": "7", "scores": "8"}
+SEEN |= {"cross-attention": "9–11"}
 
 
 class Drawings(EncoderDrawings):
