@@ -1,8 +1,5 @@
-"""A picture of attention for one word, computed step by step.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""A picture of attention for one word, computed step by step."""
 
 # book/3-workshop/12-visualizations.ipynb, cell steps-imports
 import html
