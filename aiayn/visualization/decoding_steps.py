@@ -1,8 +1,5 @@
-"""Greedy decoding step by step, one pass through the decoder for each token.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""Greedy decoding step by step, one pass through the decoder for each token."""
 
 # book/3-workshop/12-visualizations.ipynb, cell film-imports
 import html

@@ -31,16 +31,16 @@ STATES = {
     "not yet run": "○",
     "cited": "§",
 }
+# The same of checks, the one first that holds least.
+LEAST_FIRST = [*list(STATES)[1:5], "holds"]
 
 Claim = dict[str, Any]
 
 
 def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The outputs of a cell that report on a claim, each with its record."""
-    found = (
-        (output, output.get("metadata", {}).get("aiayn", {}))
-        for output in cell["outputs"]
-    )
+    outputs = cell["outputs"]
+    found = ((each, each.get("metadata", {}).get("aiayn", {})) for each in outputs)
     return [(output, record) for output, record in found if "claim" in record]
 
 
@@ -55,17 +55,11 @@ def read_claims(app: Sphinx) -> list[Claim]:
     for page in sorted(titles.keys() & app.env.found_docs):
         notebook = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))
         for cell in code_cells(notebook):
+            place = {"page": page, "chapter": titles[page][0], "cell": cell["id"]}
             for _, record in records(cell):
-                check = {
-                    "page": page,
-                    "chapter": titles[page][0],
-                    "cell": cell["id"],
-                    **record,
-                }
-                checks.setdefault(record["claim"], []).append(check)
-    claims = yaml.safe_load(
-        (folder / "data" / "claims.yml").read_text(encoding="utf-8")
-    )
+                checks.setdefault(record["claim"], []).append(place | record)
+    path = folder / "data" / "claims.yml"
+    claims = yaml.safe_load(path.read_text(encoding="utf-8"))
     for claim in claims:
         # The chapter's: 3.2 of 3.2.1.
         claim["section"] = claim["id"].rpartition("-")[0][:3]
@@ -73,9 +67,7 @@ def read_claims(app: Sphinx) -> list[Claim]:
         claim["checks"] = checks.get(claim["id"], [])
         claim["state"] = state_of(claim)
         if not claim["checks"] and "cited" not in claim:
-            fault = (
-                "no cell checks it, and book/data/claims.yml does not say who is cited"
-            )
+            fault = "no cell checks it, and book/data/claims.yml names nobody to cite"
             LOGGER.warning("claim %s: %s", claim["id"], fault)
     return claims
 
@@ -83,11 +75,9 @@ def read_claims(app: Sphinx) -> list[Claim]:
 @cache
 def sections(app: Sphinx) -> dict[str, str]:
     """The title of the chapter about each section of the paper."""
-    titles = {
-        section: title
-        for page, (title, section) in chapters(Path(app.srcdir, "book")).items()
-        if page.startswith(PAPER)
-    }
+    book = chapters(Path(app.srcdir, "book"))
+    of_paper = [book[page] for page in book if page.startswith(PAPER)]
+    titles = {section: title for title, section in of_paper}
     return titles | {"6": "6 Results", "A": titles["appendix"]}
 
 
@@ -96,17 +86,7 @@ def state_of(claim: Claim) -> str:
     if not claim["checks"]:
         return "cited"
     found = {check["state"] for check in claim["checks"]}
-    return next(
-        state
-        for state in (
-            "does not hold",
-            "does not hold here",
-            "undecided",
-            "not yet run",
-            "holds",
-        )
-        if state in found
-    )
+    return next(state for state in LEAST_FIRST if state in found)
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
@@ -117,9 +97,7 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
     page = app.builder.get_relative_uri(docname, CLAIMS_PAGE)
     for cell in code_cells(notebook):
         tags = cell["metadata"].get("tags", [])
-        tagged = {
-            tag.removeprefix("claim:") for tag in tags if tag.startswith("claim:")
-        }
+        tagged = {tag[len("claim:") :] for tag in tags if tag.startswith("claim:")}
         reported = {record["claim"] for _, record in records(cell)}
         for claim in sorted(tagged | reported):
             if claim not in known:
@@ -130,9 +108,8 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
                 fault = f"is reported on, but the cell has no tag claim:{claim}"
             else:
                 continue
-            LOGGER.warning(
-                "cell %s: claim %s %s", cell["id"], claim, fault, location=docname
-            )
+            message = "cell %s: claim %s %s"
+            LOGGER.warning(message, cell["id"], claim, fault, location=docname)
         for output, record in records(cell):
             state = record["state"]
             found = f"{state} ({record['evidence']})"
@@ -188,17 +165,13 @@ class ClaimsList(Claims):
     required_arguments = 0
 
     def run(self) -> list[nodes.Node]:
-        return [
-            nodes.section(
-                "",
-                nodes.title("", sections(self.env.app)[number]),
-                self.show("list", list(group)),
-                ids=[f"section-{number.replace('.', '-')}"],
-            )
-            for number, group in groupby(
-                read_claims(self.env.app), key=lambda claim: claim["section"]
-            )
-        ]
+        claims, titles, shown = read_claims(self.env.app), sections(self.env.app), []
+        for number, group in groupby(claims, key=lambda claim: claim["section"]):
+            title, entries = nodes.title("", titles[number]), [*group]
+            place = f"section-{number.replace('.', '-')}"
+            parts = title, self.show("list", entries)
+            shown.append(nodes.section("", *parts, ids=[place]))
+        return shown
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
