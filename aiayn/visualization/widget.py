@@ -8,8 +8,8 @@ from importlib.resources import files
 # The files, .css and .js, that a kind of picture is made of.
 STATIC_FILES = {
     "attention": ["widget", "heads", "attention"],
-    "steps": ["widget", "vectors", "steps"],
-    "decoding": ["widget", "vectors", "decoding"],
+    "steps": ["widget", "vectors", "toolbar", "stage", "steps"],
+    "decoding": ["widget", "decoding"],
 }
 
 

@@ -81,19 +81,20 @@ def opening_tag(spec: dict[str, Any]) -> str:
     size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     assert size is not None, svg[:200]
     width, height = size.groups()
-    # On a phone a single plot gets narrower and keeps its height. Compound charts, and
-    # pictures without axes, whose proportions matter, are scaled as a whole.
+    # On a phone a plot gets narrower; a single one keeps its height. Pictures without
+    # axes, whose proportions matter, are scaled as a whole.
+    plot = '"axis": null' not in json.dumps(spec)
     single = (
-        isinstance(spec.get("width"), int | float)
+        plot
+        and isinstance(spec.get("width"), int | float)
         and not {"mark", "layer"}.isdisjoint(spec)
         and {"row", "column", "facet"}.isdisjoint(spec.get("encoding", {}))
-        and '"axis": null' not in json.dumps(spec)
     )
     whole = f"aspect-ratio: {width} / {height}; max-width: {width}px"
     room = f"min-height: {height}px" if single else whole
     name = html.escape(spec.get("description", ""))
     return (
-        f'<div class="aiayn-chart" style="{room}"{" data-single" * single}'
+        f'<div class="aiayn-chart" style="{room}"{" data-plot" * plot}'
         f' role="figure" aria-label="{name}"><div class="aiayn-view"></div>'
     )
 

@@ -7,6 +7,7 @@ with book/data/claims.yml: no state and no figure is typed by hand.
 
 import html
 import json
+import re
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -124,6 +125,18 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
             )
 
 
+def typeset(text: str) -> str:
+    """A sentence with formulas such as sqrt(d_k) or 10^-9, as HTML."""
+    text = html.escape(text, quote=False)
+    text = re.sub(r"sqrt\((\w+)\)", r"√\1", text)
+    text = re.sub(r"\b([A-Za-zε]|head|log)_(\w+)", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"\^(?:\((.*?)\)|([-\w.]*\w))", r"<sup>\1\2</sup>", text)
+    text = text.replace("<sup>-", "<sup>−")
+    # Letters that are symbols; "A" and "a" are words, and other capitals name rows.
+    symbol = r"(?<![A-Za-z'’&])([b-zKNQVW]|QK)(?![A-Za-z'’>])"
+    return re.sub(symbol, r"<i>\1</i>", text)
+
+
 class Claims(SphinxDirective):
     """`{claims} NAME`: what site/templates/claims-NAME.html makes of the claims."""
 
@@ -136,6 +149,7 @@ class Claims(SphinxDirective):
         """Some claims, by a template."""
         context = {
             "claims": claims,
+            "typeset": typeset,
             "states": STATES,
             "sections": sections(self.env.app),
             "claims_page": CLAIMS_PAGE,

@@ -70,6 +70,11 @@ FAULTS = r"""
   for (const chart of all(".aiayn-chart")) {
     if (!all("svg .role-mark *", chart).length) faults.push("an empty chart");
     if (!chart.getAttribute("aria-label")) faults.push("a chart without a description");
+    const svg = chart.querySelector("svg.marks");
+    const scale = svg?.getBoundingClientRect().width / svg?.width.baseVal.value;
+    const words = all("text", svg).map((word) => getComputedStyle(word).fontSize);
+    const least = scale * Math.min(...words.map(parseFloat));
+    if (innerWidth < 500 && least < 10.9) faults.push(`a chart's words: ${least} px`);
   }
   for (const view of all(".aiayn-attention"))
     if (!all(".at-grid rect", view).length)
@@ -85,9 +90,10 @@ FAULTS = r"""
   return faults;
 }
 """
-DRAWN = (
-    '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
-)
+DRAWN = """() => {
+  dispatchEvent(new Event("beforeprint"));
+  return [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn);
+}"""
 DARK = """
 () => {
   document.querySelectorAll(".aiayn-chart").forEach((chart) => delete chart.drawn);
@@ -162,6 +168,7 @@ def test_charts_follow_the_theme(phone: tuple[Page, list[str]], address: str) ->
     """A chart's words change their colour with the page's."""
     page, _ = phone
     page.goto(address + CHART_PAGES[0])
+    page.wait_for_function(DRAWN)
     words = page.locator(".aiayn-chart .role-axis-label text").first
     light = words.get_attribute("fill")
     page.evaluate(DARK)
@@ -185,6 +192,7 @@ def test_charts_without_javascript(browser: Browser, address: str) -> None:
     page.goto(address + CHART_PAGES[0])
     charts = page.locator(".aiayn-chart")
     for number in range(charts.count()):
+        charts.nth(number).scroll_into_view_if_needed()
         expect(charts.nth(number).locator("img")).to_be_visible()
     page.close()
 
@@ -200,6 +208,7 @@ def test_charts_when_vega_does_not_come(browser: Browser, address: str) -> None:
     page.goto(address + CHART_PAGES[0])
     charts = page.locator(".aiayn-chart")
     for number in range(charts.count()):
+        charts.nth(number).scroll_into_view_if_needed()
         expect(charts.nth(number).locator("img")).to_be_visible()
     # Charts are drawn again for this.
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
