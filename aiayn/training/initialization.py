@@ -85,13 +85,14 @@ class StartingPoint:
     was: Description | None = None  # what that says of itself
     init: InitialModel | None = None  # else the model that it begins with
     name: str | None = None  # of the `init` with which it began
+    given: Vocabulary | None = None  # for a new model
 
     @property
     def vocabulary(self) -> Vocabulary | Path | None:
         """Known already, or None: it is learned."""
         if self.last is not None:
             return self.last / "vocabulary.model"
-        return self.init.vocabulary if self.init else None
+        return self.init.vocabulary if self.init else self.given
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell beginning

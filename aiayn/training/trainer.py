@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from aiayn.complexity.flops import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares
 from aiayn.data.corpora import Pairs
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.device import check_system, fast_products, training_dtype
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.distributed import Workers, join_workers
@@ -259,6 +260,7 @@ def train_model(
     progress: Progress | None = None,
     callback: Callback | None = None,
     every: int = LOG_STEPS,
+    vocabulary: Vocabulary | None = None,
 ) -> TrainingResult:
     """Train a model, and leave a `Run` in the folder `out` (section 5).
 
@@ -266,6 +268,7 @@ def train_model(
     """
     check_system()
     start = starting_point(config, out := Path(out), resume, init)
+    start = replace(start, given=vocabulary)
     check_config(config := start.config, every)
     description = describe_run(start, data, pair)
     with (
