@@ -51,11 +51,11 @@ class EncoderProgram(nn.Module):
 
     def forward(self, source: Tensor) -> list[Tensor]:
         """For each layer two tensors (batch, h, n, width), keys first."""
-        memory, layers = self.model.encode(source), self.model.decoder.layers
-        projections = [layer.cross_attention.projections for layer in layers]
-        return [
-            part for each in projections for part in each.project(memory, slice(1, 3))
-        ]
+        memory, kept = self.model.encode(source), list[Tensor]()
+        layer: Any  # which PyTorch's list of modules does not tell
+        for layer in self.model.decoder.layers:
+            kept += layer.cross_attention.projections.project(memory, slice(1, 3))
+        return kept
 
 
 class DecoderProgram(nn.Module):
