@@ -152,6 +152,7 @@ def test_a_folder_that_is_there_stays(tmp_path: Path) -> None:
         write_huggingface(random_model(), spm_models()[1], tmp_path / "file" / "model")
 
 
+@pytest.mark.nightly  # by day the page runs with the others
 def test_the_how_to_from_tsv_to_the_hub_runs_as_it_is_printed(tmp_path: Path) -> None:
     """Trained on a TSV file, scored, converted, and equal in both programs."""
     page = nbformat.read(ROOT / "book/how-to/8-tsv-to-hub.ipynb", as_version=4)
