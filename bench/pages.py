@@ -3,9 +3,9 @@
 python bench/pages.py [--site _build/html] [--record] [PAGE ...]
 
 A page is loaded with an empty cache, from a server on this machine that compresses as a
-host on the web would, by a browser whose processor is slowed down four times. Nothing
-is clicked or scrolled; what the page loads when it rests counts. One that comes near a
-limit is loaded twice more; the median counts. Ends with an error if a page weighs or
+host on the web would, over a network of 10 Mbit/s and 40 ms, by a browser whose
+processor is slowed down four times. Nothing is clicked or scrolled. One that comes near
+a limit is loaded twice more; the median counts. Ends with an error if a page weighs or
 takes more than it may. With --record, book/runs/pages.json is written.
 """
 
@@ -29,26 +29,29 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 from browser import NoBrowser, chromium
 
 # The most that a page may need, in bytes and milliseconds.
-WEIGHT, PAINT = 1_500_000, 1500.0
+WEIGHT, PAINT, BLOCKED = 1_500_000, 1500.0, 1200.0
 NEAR = 0.6  # of these limits
 SLOWDOWN, LOADS = 4, 3
+REST = 3000  # milliseconds after the last file
+NETWORK = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8} | {
+    "uploadThroughput": 10e6 / 8
+}
 COMPRESSED = (".html", ".css", ".js", ".json", ".svg", ".txt", ".csv")
 
 # Both are told to the page's own observers, because the browser keeps no list that
 # could be asked for later.
 OBSERVE = """
-window.paints = []; window.shifts = [];
+window.paints = []; window.shifts = []; window.tasks = [];
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
   paints.push([entry.startTime, entry.element?.tagName.toLowerCase() ?? "?"]);
 })).observe({type: "largest-contentful-paint", buffered: true});
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
   if (!entry.hadRecentInput) shifts.push([entry.startTime, entry.value]);
 })).observe({type: "layout-shift", buffered: true});
+new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
+  tasks.push([entry.startTime, entry.duration]);
+})).observe({type: "longtask", buffered: true});
 """
-# Charts are drawn when the page rests: what they need counts.
-DRAWN = (
-    '() => [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)'
-)
 
 
 class Page(NamedTuple):
@@ -60,6 +63,8 @@ class Page(NamedTuple):
     paint_ms: float  # the largest contentful paint
     painted: str  # the element that was painted then
     shift: float  # the cumulative layout shift
+    blocked_ms: float  # what tasks took beyond their first 50 ms
+    last_task_ms: float  # the end of the last one of more than 50 ms
 
 
 @cache
@@ -136,18 +141,20 @@ def load(browser: Browser, address: str, name: str) -> Page:
     session.on("Network.requestWillBeSent", on_request)
     session.on("Network.loadingFinished", on_end)
     session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", NETWORK)
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     page.add_init_script(OBSERVE)
     page.goto(address + name, wait_until="networkidle")
-    page.wait_for_function(DRAWN)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(REST)
     paint, painted = page.evaluate("paints.at(-1)")
     shifts: list[tuple[float, float]] = page.evaluate("shifts")
+    tasks: list[tuple[float, float]] = page.evaluate("tasks")
     context.close()
+    blocked = sum(duration - 50 for _, duration in tasks)
+    last = max((start + duration for start, duration in tasks), default=0.0)
     weight = sum(size for request, size in sizes.items() if request in asked)
-    return Page(
-        name, int(weight), len(asked), paint, painted, round(largest_window(shifts), 3)
-    )
+    shift = round(largest_window(shifts), 3)
+    return Page(name, int(weight), len(asked), paint, painted, shift, blocked, last)
 
 
 def measured(browser: Browser, address: str, name: str) -> Page:
@@ -167,6 +174,8 @@ def typical(loads: Sequence[Page]) -> Page:
         requests=max(load.requests for load in loads),
         paint_ms=round(middle),
         shift=max(load.shift for load in loads),
+        blocked_ms=round(statistics.median(load.blocked_ms for load in loads)),
+        last_task_ms=round(statistics.median(load.last_task_ms for load in loads)),
     )
 
 
@@ -177,11 +186,19 @@ def faults(pages: Sequence[Page]) -> list[str]:
         for page in pages
         if page.bytes > WEIGHT
     ]
-    return heavy + [
-        f"{page.page} paints at {page.paint_ms:.0f} ms"
-        for page in pages
-        if page.paint_ms > PAINT
-    ]
+    return (
+        heavy
+        + [
+            f"{page.page} paints at {page.paint_ms:.0f} ms"
+            for page in pages
+            if page.paint_ms > PAINT
+        ]
+        + [
+            f"{page.page} is blocked for {page.blocked_ms:.0f} ms"
+            for page in pages
+            if page.blocked_ms > BLOCKED
+        ]
+    )
 
 
 def names(site: Path) -> list[str]:
@@ -200,13 +217,15 @@ def names(site: Path) -> list[str]:
 def row(page: Page) -> str:
     """A line of the table."""
     weight = f"{page.bytes / 1000:8,.0f} {page.requests:9}"
-    figures = f"{weight} {page.paint_ms:8.0f} {page.shift:7.3f}"
+    times = f"{page.paint_ms:8.0f} {page.blocked_ms:8.0f} {page.last_task_ms:9.0f}"
+    figures = f"{weight} {times} {page.shift:7.3f}"
     return f"{page.page:48} {figures}  {page.painted}"
 
 
 def measure(site: Path, chosen: Sequence[str]) -> list[Page]:
     """Every page's figures; each is printed as it comes."""
-    print(f"{'page':48} {'kB':>8} {'requests':>9} {'LCP ms':>8} {'CLS':>7}  painted")
+    sizes, times = f"{'kB':>8} {'requests':>9}", f"{'LCP ms':>8} {'blocked':>8}"
+    print(f"{'page':48} {sizes} {times} {'last task':>9} {'CLS':>7}  painted")
     found = list[Page]()
     with served(site) as address, chromium() as browser:
         for name in chosen or names(site):

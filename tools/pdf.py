@@ -25,12 +25,9 @@ from playwright.sync_api import Browser
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 665  # pixels between the margins of print.css
 DRAWN = """
-() => document.readyState === "complete"
+() => document.readyState === "complete" && dispatchEvent(new Event("beforeprint"))
   && [...document.querySelectorAll(".aiayn-chart")].every((chart) => chart.drawn)
 """
-TYPESET = (
-    "() => document.querySelector('.math') && MathJax.startup.promise.then(() => true)"
-)
 
 # Hands over the article as it stands. Its ids get the page's name in front, because two
 # pages may use the same. A link becomes one to a place in the book or, where the book
@@ -48,10 +45,9 @@ TAKE = r"""
       box?.classList.add("aiayn-long");
     }
   // A formula that is wider than the paper gets smaller.
-  for (const formula of article.querySelectorAll('mjx-container[display="true"]')) {
-    const room = formula.parentElement.clientWidth, math = formula.firstElementChild;
-    if (math.offsetWidth > room)
-      formula.style.fontSize = `${Math.floor((95 * room) / math.offsetWidth)}%`;
+  for (const formula of article.querySelectorAll("div.math")) {
+    const room = formula.clientWidth, width = formula.scrollWidth;
+    if (width > room) formula.style.fontSize = `${Math.floor((95 * room) / width)}%`;
   }
   const mentions = ["for", "aria-labelledby", "aria-describedby", "aria-controls"];
   const here = `url($1#${own("")}`;
@@ -76,11 +72,9 @@ TAKE = r"""
         node.setAttribute("href", online + page.slice(base.length) + outer);
     }
   }
-  const typeset = document.getElementById("MJX-CHTML-styles");
   return {
     html: article.innerHTML,
     title: article.querySelector("h1").textContent.trim(),
-    rules: typeset ? [...typeset.sheet.cssRules].map((rule) => rule.cssText) : [],
     styles: [...document.querySelectorAll('link[rel="stylesheet"]')]
       .map((link) => link.outerHTML.replace(link.getAttribute("href"), link.href)),
   };
@@ -214,7 +208,6 @@ def combine(browser: Browser, site: Path, chosen: list[Entry]) -> str:
     taken = []
     for address_of_page in names:
         page.goto(address_of_page)
-        page.evaluate(TYPESET)
         page.wait_for_function(DRAWN)
         taken.append(page.evaluate(TAKE, where))
     page.close()
@@ -245,7 +238,6 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
         f' style="page: chapter-{entry.name}">{chapter["html"]}</article>'
         for entry, chapter in zip(chosen, taken, strict=True)
     )
-    rules = dict.fromkeys(rule for chapter in taken for rule in chapter["rules"])
     sheets = dict.fromkeys(sheet for chapter in taken for sheet in chapter["styles"])
     title, _, under = settings()["title"].partition(", ")
     front = (
@@ -258,7 +250,7 @@ def page_of_all(chosen: list[Entry], taken: list[dict[str, Any]]) -> str:
     return (
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
         f"<title>{html.escape(settings()['title'])}</title>{''.join(sheets)}"
-        f"<style>{''.join(rules)}{STYLE}{''.join(heads)}</style>"
+        f"<style>{STYLE}{''.join(heads)}</style>"
         f'<section class="front title-page">{front}</section>'
         f'<div class="front toc"><h2>Contents</h2>{"".join(lines)}</div>'
         '<main class="bd-main"><div class="bd-content">'

@@ -74,9 +74,7 @@ def readme(browser: Browser, site: Path) -> None:
         viewport={"width": 1180, "height": 1000}, color_scheme="light"
     )
     page.goto(f"{(site / 'book' / 'index.html').resolve().as_uri()}")
-    page.wait_for_selector(
-        '[data-panel="encoder-attention"] mjx-container', state="attached"
-    )
+    page.wait_for_selector('[data-panel="encoder-attention"] math', state="attached")
     page.locator('a[data-block="encoder-attention"]').hover()
     page.locator('[data-panel="encoder-attention"]').wait_for()
     save(page, "readme")

@@ -74,7 +74,7 @@ def text_of(element: HtmlElement, *, nested: bool = False) -> str:
 
     def visit(node: HtmlElement) -> None:
         if "math" in (node.get("class") or "").split():
-            pieces.append(plain(node.text_content()))
+            pieces.append(plain(node.get("data-tex")))
         else:
             pieces.append(node.text or "")
             for child in node:

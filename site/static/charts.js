@@ -1,8 +1,8 @@
 // Draws the page's charts, and again when the reader switches between light and dark.
 // The colours are those of book.css; a chart itself brings only the colours of its
-// marks. Those near the window come first; the others, of which a reader may print or
-// search the page, when there is nothing else to do. Until then Vega, which is most of
-// a page's weight, is not loaded.
+// marks. Those near the window come first; the others, since a reader may print or
+// search the page, once the reader scrolls and there is nothing else to do. Vega, which
+// is most of a page's weight, is loaded with the first chart.
 (() => {
   const root = document.documentElement;
   const own = document.currentScript;
@@ -111,15 +111,19 @@
   );
   charts.forEach((chart) => near.observe(chart));
 
+  // The others follow once the reader moves, or prints.
+  const rest = () => charts.filter((chart) => !begun.has(chart));
   // Safari has no requestIdleCallback.
   const idle = () =>
     new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done));
-  addEventListener("load", async () => {
-    for (const chart of charts) {
+  const follow = async () => {
+    for (const chart of rest()) {
       await idle();
       if (!begun.has(chart)) await begin(chart);
     }
-  });
+  };
+  addEventListener("scroll", follow, { once: true });
+  addEventListener("beforeprint", () => rest().forEach(begin));
 
   let shown = root.dataset.theme; // "auto" until the theme's own script has decided
   new MutationObserver(() => {

@@ -1,7 +1,7 @@
 // What scrolls can be reached by keyboard: the theme sees to code and tables, this to
-// formulas, once they are set. And the sidebar, in which the theme puts its search and
+// formulas. And the sidebar, in which the theme puts its search and
 // the book's name, is a landmark, and shows the page that one is on.
-addEventListener("load", async () => {
+addEventListener("load", () => {
   const sidebar = document.getElementById("pst-primary-sidebar");
   sidebar?.setAttribute("role", "complementary");
   sidebar?.setAttribute("aria-label", "Book");
@@ -13,8 +13,7 @@ addEventListener("load", async () => {
       sidebar.scrollTop += at.top - frame.top - frame.height / 3;
   }
 
-  await window.MathJax?.startup?.promise;
-  const formulas = document.querySelectorAll("div.math, mjx-container[display]");
+  const formulas = document.querySelectorAll("div.math");
   const reach = new ResizeObserver((entries) => {
     for (const { target } of entries)
       if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;

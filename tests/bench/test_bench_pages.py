@@ -6,7 +6,7 @@ import pytest
 
 def page(**figures: float) -> pages.Page:
     """A light and quick page, but for what is said."""
-    return pages.Page("a.html", 100, 3, 500.0, "p", 0.0)._replace(**figures)
+    return pages.Page("a.html", 100, 3, 500.0, "p", 0.0, 0.0, 0.0)._replace(**figures)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,12 @@ def test_a_page_is_as_slow_as_its_median_load_and_as_heavy_as_its_heaviest() -> 
 def test_pages_over_a_threshold_are_named() -> None:
     """Exactly as much as allowed is allowed."""
     assert not pages.faults([page(bytes=pages.WEIGHT, paint_ms=pages.PAINT)])
-    over = [page(bytes=pages.WEIGHT + 1), page(paint_ms=pages.PAINT + 1)]
-    assert len(pages.faults(over)) == 2
+    over = [
+        page(bytes=pages.WEIGHT + 1),
+        page(paint_ms=pages.PAINT + 1),
+        page(blocked_ms=pages.BLOCKED + 1),
+    ]
+    assert len(pages.faults(over)) == 3
 
 
 @pytest.mark.parametrize(("first", "loads"), [(0.3, 1), (0.7, 3)])

@@ -7,7 +7,7 @@ import lxml.html
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-from test_site import DARK, DRAWN, LOOKS, PAGES, SITE, TYPESET
+from test_site import DARK, DRAWN, LOOKS, PAGES, SITE
 
 pytestmark = [
     pytest.mark.browser,
@@ -35,7 +35,7 @@ SORTS = {
 # charts' are looked at below, as axe cannot.
 LIGHTEN = """
 () => {
-  for (const node of document.querySelectorAll("mjx-container, .aiayn-view"))
+  for (const node of document.querySelectorAll("math, .aiayn-view"))
     node.replaceChildren();
   const kinds = new Set();
   for (const piece of document.querySelectorAll(".highlight pre span"))
@@ -217,7 +217,6 @@ def visit(page: Page, name: str, width: int = 1400) -> None:
     """Open a page and wait until it is drawn."""
     page.set_viewport_size({"width": width, "height": 900})
     page.goto((SITE / name).resolve().as_uri())
-    page.evaluate(TYPESET)
     page.wait_for_function(DRAWN)
 
 

@@ -208,7 +208,7 @@ def test_pointing_at_a_block_shows_its_panel(page: Page) -> None:
     page.locator('a[data-block="encoder-feed-forward"]').hover()
     shown = panel(page, "encoder-feed-forward")
     expect(shown).to_be_visible()
-    expect(shown.locator("mjx-container")).to_have_count(1)
+    expect(shown.locator("math")).to_have_count(1)
     expect(panel(page, "whole")).to_be_hidden()
     shown.get_by_role("button", name="The whole model").click()
     expect(panel(page, "whole")).to_be_visible()

@@ -108,14 +108,11 @@ CUT = """
   const room = document.documentElement.clientWidth + 1;
   const cut = [...document.querySelectorAll("main *")].filter((node) => {
     const box = node.getBoundingClientRect();
-    if (!box.width || node.parentElement.closest("svg, mjx-container")) return false;
+    if (!box.width || node.parentElement.closest("svg, math")) return false;
     const { overflowX } = getComputedStyle(node);
     const hides = !["visible", "clip"].includes(overflowX) && node.localName !== "svg";
-    // A formula also holds words for screen readers, which are hidden on purpose.
-    const shown = node.matches(".math") && node.querySelector("mjx-math");
-    const wide = shown ? shown.getBoundingClientRect().right > box.right + 1
-      : node.clientWidth && node.scrollWidth > node.clientWidth + 1;
-    return (shown || node).getBoundingClientRect().right > room || (hides && wide);
+    const wide = node.clientWidth && node.scrollWidth > node.clientWidth + 1;
+    return box.right > room || (hides && wide);
   });
   const words = (node) =>
     `${node.closest("article").id}: ${node.outerHTML.slice(0, 120)}`;

@@ -48,7 +48,6 @@ def test_previews_of_links(desktop: Page, name: str, link: str, words: str) -> N
 def test_preview_of_a_formula_on_the_page_by_keyboard(desktop: Page) -> None:
     """It is set as it is in the text, and belongs to the link that has the focus."""
     visit(desktop, "book/1-paper/3-2-attention.html")
-    desktop.evaluate("MathJax.startup.promise")
     desktop.evaluate(
         """() => {
           const link = document.createElement("a");
@@ -62,7 +61,7 @@ def test_preview_of_a_formula_on_the_page_by_keyboard(desktop: Page) -> None:
     link.focus()
     preview = desktop.locator("#aiayn-preview")
     expect(preview).to_be_visible()
-    expect(preview.locator("mjx-container").first).to_be_visible()
+    expect(preview.locator("math").first).to_be_visible()
     expect(link).to_have_attribute("aria-describedby", "aiayn-preview")
     desktop.keyboard.press("Tab")
     expect(preview).not_to_be_visible()

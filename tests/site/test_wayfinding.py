@@ -155,3 +155,11 @@ def test_axe_finds_nothing_in_results_and_previews(desktop: Page, theme: str) ->
     for part in ("#aiayn-preview", ".aiayn-depth"):
         found = Axe().run(desktop, context=part)
         assert not found.response["violations"], found.generate_report()
+
+
+def test_weight_of_the_site() -> None:
+    """Without the PDF and the zip, that of both models and all notebooks included."""
+    files = [path for path in SITE.rglob("*") if path.is_file()]
+    counted = [path for path in files if path.suffix not in {".pdf", ".zip"}]
+    assert sum(path.stat().st_size for path in counted) < 50_000_000
+    assert not [path for path in files if path.suffix == ".map"]

@@ -1,0 +1,94 @@
+"""Formulas are MathML, set when the site is built.
+
+A page needs no script for them, its text does not move while it loads, and screen
+readers read them. Their letters are those of STIX Two Math (site/static/fonts).
+"""
+
+import html
+import re
+from xml.etree.ElementTree import Element, tostring
+
+from docutils import nodes
+from latex2mathml.converter import convert_to_element
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.writers.html5 import HTML5Translator
+
+UPRIGHT = re.compile(r"\\(?:mathrm|operatorname)(?=\{\w{2,}\})")
+FUNCTIONS = {"cos", "sin", "tanh", "log", "ln", "max", "min"}
+THIN = "0.167em"
+
+
+def is_function(element: Element) -> bool:
+    """Whether it is log, or log with a base."""
+    while element.tag in {"msub", "msup", "msubsup", "munder"}:
+        element = element[0]
+    return element.tag in {"mi", "mo"} and element.text in FUNCTIONS
+
+
+def space_functions(row: Element) -> None:
+    """Set thin spaces around the names of functions: log n, but log(n)."""
+    for index, element in reversed(list(enumerate(row))):
+        if not is_function(element):
+            continue
+        after = row[index + 1] if index + 1 < len(row) else None
+        if after is not None and after.tag != "mo":
+            row.insert(index + 1, Element("mspace", width=THIN))
+        if index and row[index - 1].tag not in {"mo", "mspace"}:
+            row.insert(index, Element("mspace", width=THIN))
+
+
+def mathml(tex: str, *, display: bool = False) -> str:
+    """A formula of TeX as a MathML element, which keeps its TeX as a note.
+
+    The converter sets a function's name as an operator with no space around it, and
+    upright words of several letters as text, which screen readers would spell out of
+    the formula's order.
+    """
+    kind = "block" if display else "inline"
+    tex = UPRIGHT.sub(r"\\text", tex).replace("{aligned}", "{align*}")
+    root = convert_to_element(tex, display=kind)
+    for element in root.iter():
+        element.text = html.unescape(element.text or "") or None
+    for row in [*root.iter("mrow"), *root.iter("mtd")]:
+        space_functions(row)
+    for element in root.iter():
+        match element.tag, element.text or "":
+            case "mtext", word if word.isalpha():
+                element.tag = "mi"
+            case "mo", word if word in FUNCTIONS or word == "…":
+                element.tag = "mi"
+            case "mo", "/" | "|":
+                element.attrib.update(lspace="0", rspace="0", stretchy="false")
+            case "mi", "⌈" | "⌉":
+                element.tag = "mo"
+            case "mspace", _ if element.get("width") == "negativethinmathspace":
+                element.set("width", f"-{THIN}")
+    return tostring(root, encoding="unicode")
+
+
+def visit_math(writer: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula, with its TeX for the search's index."""
+    display = isinstance(node, nodes.math_block)
+    tag = "div" if display else "span"
+    tex = node.astext().strip()
+    classes = "math notranslate nohighlight"
+    start = writer.starttag(node, tag, "", CLASS=classes)  # a block's id comes with it
+    start = start.replace(">", f' data-tex="{html.escape(tex)}">', 1)
+    writer.body.append(f"{start}{mathml(tex, display=display)}</{tag}>")
+    raise nodes.SkipNode
+
+
+def use_mathml(app: Sphinx, config: Config) -> None:
+    """Take this instead of MathJax, which jupyter-book asks for."""
+    config.html_math_renderer = "mathml"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    writes = (visit_math, None)
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=writes, block_renderers=writes
+    )
+    app.connect("config-inited", use_mathml)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

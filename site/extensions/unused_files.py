@@ -1,0 +1,34 @@
+"""Files of the theme that no page asks for do not come with the site: the icons (of
+which icons.css has the few that are used), source maps and other languages.
+"""
+
+import shutil
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+UNUSED = [
+    "locales",
+    "scripts/fontawesome.js",
+    "scripts/*.LICENSE.txt",
+    "vendor/fontawesome",
+]
+
+
+def remove_unused(app: Sphinx, exception: Exception | None) -> None:
+    """Remove them from the site that was built."""
+    static = Path(app.outdir, "_static")
+    unused = [*static.rglob("*.map")]
+    for pattern in UNUSED:
+        unused += static.glob(pattern)
+    for path in unused:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entrance."""
+    app.connect("build-finished", remove_unused)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
