@@ -14,11 +14,11 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell adopted
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # in the order of our numbers
+SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # by our numbers and our names
 
 
 def renumbered_model(model: bytes) -> bytes:
-    """A serialised sentencepiece model with our numbers for its special tokens."""
+    """A serialised sentencepiece model with our numbers and names of special tokens."""
     try:
         from sentencepiece import sentencepiece_model_pb2 as proto
     except ImportError:
@@ -28,11 +28,12 @@ def renumbered_model(model: bytes) -> bytes:
     theirs.LoadFromSerializedProto(model)
     ids = [theirs.pad_id(), theirs.unk_id(), theirs.bos_id(), theirs.eos_id()]
     whole = proto.ModelProto.FromString(model)
-    control = proto.ModelProto.SentencePiece.CONTROL
-    pieces = [
-        whole.pieces[k] if k >= 0 else whole.SentencePiece(piece=name, type=control)
-        for k, name in zip(ids, SPECIAL, strict=True)
-    ]
+    pieces = [proto.ModelProto.SentencePiece() for _ in SPECIAL]
+    for piece, k, name in zip(pieces, ids, SPECIAL, strict=True):
+        piece.type = piece.CONTROL
+        if k >= 0:
+            piece.CopyFrom(whole.pieces[k])
+        piece.piece = name
     pieces += [piece for k, piece in enumerate(whole.pieces) if k not in ids]
     ours = proto.ModelProto()
     ours.CopyFrom(whole)
@@ -40,7 +41,7 @@ def renumbered_model(model: bytes) -> bytes:
     ours.pieces.extend(pieces)
     for k, name in enumerate(["pad", "unk", "bos", "eos"]):
         setattr(ours.trainer_spec, f"{name}_id", k)
-        setattr(ours.trainer_spec, f"{name}_piece", pieces[k].piece)
+        setattr(ours.trainer_spec, f"{name}_piece", SPECIAL[k])
     return bytes(ours.SerializeToString())
 
 

@@ -49,6 +49,7 @@ def test_text_is_cut_as_before(kind: str, special: dict[str, Any]) -> None:
     program = ours.processor
     ids = program.pad_id(), program.unk_id(), program.bos_id(), program.eos_id()
     assert ids == (PAD_ID, UNK_ID, BOS_ID, EOS_ID)
+    assert ours.pieces([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
     missing = sum(number == -1 for number in special.values())
     assert len(ours) == theirs.GetPieceSize() + missing
     for line in TEXT[::9]:
