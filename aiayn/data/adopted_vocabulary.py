@@ -45,6 +45,7 @@ def renumbered_model(model: bytes) -> bytes:
     return bytes(ours.SerializeToString())
 
 
+# book/3-workshop/14-other-peoples-models.ipynb, cell adopt-vocabulary
 def adopt_vocabulary(model: Any) -> Vocabulary:
     """A vocabulary of anybody's sentencepiece model, numbered as ours are.
 

@@ -85,14 +85,13 @@ class StartingPoint:
     was: Description | None = None  # what that says of itself
     init: InitialModel | None = None  # else the model that it begins with
     name: str | None = None  # of the `init` with which it began
-    given: Vocabulary | None = None  # for a new model
 
     @property
     def vocabulary(self) -> Vocabulary | Path | None:
         """Known already, or None: it is learned."""
         if self.last is not None:
             return self.last / "vocabulary.model"
-        return self.init.vocabulary if self.init else self.given
+        return self.init.vocabulary if self.init else None
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell beginning
@@ -134,9 +133,10 @@ def prepare_run_corpus(
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
     progress: bool,
+    given: Vocabulary | None = None,
 ) -> Corpus:
-    """`prepare_corpus` with the known vocabulary, or the one that rank 0 wrote."""
-    path, vocabulary = run.folder / "vocabulary.model", start.vocabulary
+    """`prepare_corpus` with a vocabulary: known, `given`, or what rank 0 wrote."""
+    path, vocabulary = run.folder / "vocabulary.model", start.vocabulary or given
     if vocabulary is None and not run.writes:
         vocabulary = path
     corpus = prepare_corpus(start.config, data, pair, vocabulary, progress)

@@ -268,7 +268,6 @@ def train_model(
     """
     check_system()
     start = starting_point(config, out := Path(out), resume, init)
-    start = replace(start, given=vocabulary)
     check_config(config := start.config, every)
     description = describe_run(start, data, pair)
     with (
@@ -280,8 +279,8 @@ def train_model(
         micro_batches = config.batches.micro_batches or workers.world_size
         check_shares(micro_batches, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
-        prepare = partial(prepare_run_corpus, run, start, data, pair, shown.live)
-        corpus = workers.rank_zero_first(prepare)
+        given = run, start, data, pair, shown.live, vocabulary
+        corpus = workers.rank_zero_first(partial(prepare_run_corpus, *given))
         workers.agree("text", texts := corpus_facts(corpus))
         workers.connect()
         model = build_model(start, workers.device)
@@ -290,7 +289,6 @@ def train_model(
         run.begin(model, optimizer, corpus.vocabulary, replace(description, **texts))
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # compiled once for all lengths
-        batches = training_batches(corpus, config, workers)
         valid = validation_batches(corpus.valid, config.batches.tokens, workers.device)
-        parts = config, model, optimizer, run, workers, shown, dtype
-        return Trainer(*parts, callback, every).fit(batches, valid)
+        parts = config, model, optimizer, run, workers, shown, dtype, callback, every
+        return Trainer(*parts).fit(training_batches(corpus, config, workers), valid)

@@ -155,7 +155,7 @@ def train(
     `tensorboard` writes its files, and `compile` compiles the layers, which pays for
     wide models on a GPU. `callback` gets the step, the metrics and the model after
     `every` so many steps; if it returns True, the training ends there. `vocabulary` is
-    what `adopt_vocabulary` takes; else one is learned.
+    what `adopt_vocabulary` takes; else one is learned. A run that goes on has its own.
     """
     config, adopted = checked_config(recipe, out, resume), None
     if vocabulary is not None:

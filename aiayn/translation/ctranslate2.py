@@ -5,8 +5,6 @@ https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu
 """
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-imports
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from aiayn.model.marian import Marian
 from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
 from aiayn.model.registry import check_roundtrip
 from aiayn.model.transformer import Transformer
+from aiayn.translation.huggingface_export import new_folder
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-parts
@@ -100,6 +99,7 @@ def fill_stacks(
         fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-spec
 def ctranslate2_spec(model: Transformer) -> Any:
     """The model as CTranslate2 describes it."""
     from ctranslate2.specs import transformer_spec
@@ -198,38 +198,25 @@ def write_ctranslate2(
         If the folder is there already, if CTranslate2 is not installed, or if it has no
         such model.
     """
-    model, folder = convertible(model), Path(folder)
-    if os.path.lexists(folder):
-        raise InputError(
-            f"{folder}: is there already; choose another folder, or remove it"
-        )
-    try:
-        if isinstance(model, Marian):
-            spec = marian_spec(model)
-        else:
-            spec = ctranslate2_spec(model)
-    except ImportError:
-        raise InputError(
-            "CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'"
-        ) from None
-    pieces = distinct_pieces(vocabulary)
-    spec.register_source_vocabulary(pieces)
-    spec.register_target_vocabulary(distinct_pieces(vocabulary.target))
-    spec.config.unk_token, spec.config.eos_token = pieces[UNK_ID], pieces[EOS_ID]
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
-    spec.config.add_source_eos = True
-    spec.validate()
-    spec.optimize()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
-            part = Path(place, "model")
-            part.mkdir()
-            spec.save(str(part))
-            for name, content in cutters(vocabulary).items():
-                (part / name).write_bytes(content)
-            os.rename(part, folder)
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error}); take another folder or make room"
-        ) from None
+    model = convertible(model)
+    with new_folder(Path(folder)) as part:
+        try:
+            if isinstance(model, Marian):
+                spec = marian_spec(model)
+            else:
+                spec = ctranslate2_spec(model)
+        except ImportError:
+            raise InputError(
+                "CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'"
+            ) from None
+        pieces = distinct_pieces(vocabulary)
+        spec.register_source_vocabulary(pieces)
+        spec.register_target_vocabulary(distinct_pieces(vocabulary.target))
+        spec.config.unk_token, spec.config.eos_token = pieces[UNK_ID], pieces[EOS_ID]
+        spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
+        spec.config.add_source_eos = True
+        spec.validate()
+        spec.optimize()
+        spec.save(str(part))
+        for name, content in cutters(vocabulary).items():
+            (part / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""Export of a Transformer as programs of `torch.export` or ONNX, with free batch and lengths.
+"""Export of a Transformer to `torch.export` and ONNX, with free batch and lengths.
 
 Made by `make export` from "Other people's models" (paper, section 3):
 https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
