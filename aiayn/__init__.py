@@ -1,3 +1,4 @@
+# Made by `make export` from book/1-paper/7-conclusion.ipynb
 """The Transformer of "Attention Is All You Need": to read, train and translate with.
 
     from aiayn import Translator, recipe, train
@@ -10,60 +11,37 @@
 
 `Transformer("base")` is the paper's model. Everything comes from a chapter of the book,
 which explains it; the command `aiayn --help` does the same from a shell.
-
-Made by `make export` from "Conclusion" (paper, section 7):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/7-conclusion.ipynb
 """
-
-__all__ = [
-    "synthetic",
-    "Pairs",
-    "load_pairs",
-    "read_pairs",
-    "Vocabulary",
-    "load_vocabulary",
-    "train_vocabulary",
-    "SearchConfig",
-    "beam_search",
-    "InputError",
-    "corpus_bleu",
-    "TransformerConfig",
-    "config",
-    "register",
-    "Transformer",
-    "Parser",
-    "pretrained",
-    "TrainingConfig",
-    "recipe",
-    "load",
-    "save",
-    "train",
-    "Translator",
-    "attention_view",
-]
-
 
 # book/1-paper/7-conclusion.ipynb, cell public-names
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aiayn import synthetic
-    from aiayn.data.corpora import Pairs, load_pairs
-    from aiayn.data.formats import read_pairs
-    from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
-    from aiayn.decoding.beam_search import SearchConfig, beam_search
-    from aiayn.errors import InputError
-    from aiayn.metrics.bleu import corpus_bleu
-    from aiayn.model.configuration import TransformerConfig, config
-    from aiayn.model.registry import register
-    from aiayn.model.transformer import Transformer
-    from aiayn.parsing.parser import Parser
-    from aiayn.shipped import pretrained
-    from aiayn.training.recipes import TrainingConfig, recipe
-    from aiayn.translation.api import load, save, train
-    from aiayn.translation.translator import Translator
-    from aiayn.visualization.page import attention_view
+    from aiayn import synthetic as synthetic
+    from aiayn.data.corpora import Pairs as Pairs
+    from aiayn.data.corpora import load_pairs as load_pairs
+    from aiayn.data.formats import read_pairs as read_pairs
+    from aiayn.data.vocabulary import Vocabulary as Vocabulary
+    from aiayn.data.vocabulary import load_vocabulary as load_vocabulary
+    from aiayn.data.vocabulary import train_vocabulary as train_vocabulary
+    from aiayn.decoding.beam_search import SearchConfig as SearchConfig
+    from aiayn.decoding.beam_search import beam_search as beam_search
+    from aiayn.errors import InputError as InputError
+    from aiayn.metrics.bleu import corpus_bleu as corpus_bleu
+    from aiayn.model.configuration import TransformerConfig as TransformerConfig
+    from aiayn.model.configuration import config as config
+    from aiayn.model.registry import register as register
+    from aiayn.model.transformer import Transformer as Transformer
+    from aiayn.parsing.parser import Parser as Parser
+    from aiayn.shipped import pretrained as pretrained
+    from aiayn.training.recipes import TrainingConfig as TrainingConfig
+    from aiayn.training.recipes import recipe as recipe
+    from aiayn.translation.api import load as load
+    from aiayn.translation.api import save as save
+    from aiayn.translation.api import train as train
+    from aiayn.translation.translator import Translator as Translator
+    from aiayn.visualization.page import attention_view as attention_view
 
 __version__ = "0.1.0"
 
@@ -96,6 +74,7 @@ _MODULES = {
     "beam_search": "aiayn.decoding.beam_search",
     "Translator": "aiayn.translation.translator",
 }
+__all__ = [*_MODULES]
 
 if not TYPE_CHECKING:  # for a type checker, what is not imported above is not there
 

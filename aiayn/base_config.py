@@ -1,8 +1,5 @@
-"""Typed configurations in parts: fields that are checked, and JSON that reads back.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""Typed configurations in parts: fields that are checked, and JSON that reads back."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
 import difflib

@@ -1,8 +1,5 @@
-"""Settings of threads and memory that make training and decoding faster.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""Settings of threads and memory that make training and decoding faster."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell fast-paths
 import ctypes

@@ -1,8 +1,5 @@
-"""InputError: what is wrong with a file, a field or a word, in one line.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""InputError: what is wrong with a file, a field or a word, in one line."""
 
 # book/3-workshop/02-corpora.ipynb, cell input-error
 import difflib

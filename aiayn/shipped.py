@@ -1,8 +1,5 @@
-"""The models that ship with the package; others of the synthetic corpus, trained once.
-
-Made by `make export` from "The corpus":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/4-corpus.ipynb
+"""Models that ship with the package; others of the synthetic corpus, trained once."""
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell model-imports
 import hashlib

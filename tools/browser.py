@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, Error, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-)
+QUIET = "--no-sandbox --disable-gpu --disable-background-networking --no-first-run"
 
 
 class NoBrowser(Exception):
@@ -35,12 +30,13 @@ def chromium(*options: str) -> Iterator[Browser]:
         # Without a program of such a name, Chrome may be where its installer puts it.
         try:
             where = {"executable_path": found} if found else {"channel": "chrome"}
-            browser = playwright.chromium.launch(**where, args=[*QUIET, *options])
+            browser = playwright.chromium.launch(
+                **where, args=[*QUIET.split(), *options]
+            )
         except Error as error:
             reason = str(error).strip().splitlines()[0]
-            raise NoBrowser(
-                f"needs Chromium or Chrome (apt-get install chromium): {reason}"
-            ) from None
+            needs = "needs Chromium or Chrome (apt-get install chromium)"
+            raise NoBrowser(f"{needs}: {reason}") from None
         try:
             yield browser
         finally:

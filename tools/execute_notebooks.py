@@ -30,6 +30,7 @@ async def run(notebook: Path, output: Path) -> None:
     # The kernel is spoken to through sockets in a folder of its own: chapters that
     # start at the same moment cannot pick the same port.
     with tempfile.TemporaryDirectory() as sockets:
+        manager = {"transport": "ipc", "ip": f"{sockets}/kernel"}
         await NotebookClient(
             chapter,
             kernel_name="python3",
@@ -37,9 +38,7 @@ async def run(notebook: Path, output: Path) -> None:
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": notebook.parent}},
-            config=Config(
-                {"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}
-            ),
+            config=Config({"KernelManager": manager}),
         ).async_execute()
     chapter.metadata = metadata
     output.parent.mkdir(parents=True, exist_ok=True)

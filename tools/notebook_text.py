@@ -26,9 +26,8 @@ def write(notebook: Path) -> Path:
     chapter = nbformat.read(notebook, as_version=4)
     for cell in chapter.cells:
         cell.metadata["id"] = cell.id
-    chapter.metadata["jupytext"] = {
-        "notebook_metadata_filter": "aiayn,kernelspec,-jupytext"
-    }
+    kept = "aiayn,kernelspec,-jupytext"
+    chapter.metadata["jupytext"] = {"notebook_metadata_filter": kept}
     text_file = notebook.with_suffix(".py")
     text_file.write_text(jupytext.writes(chapter, fmt="py:percent"), encoding="utf-8")
     return text_file
@@ -46,15 +45,11 @@ def read(text_file: Path) -> Path:
     for number, cell in enumerate(chapter.cells):
         cell.id = cell.metadata.pop("id", f"cell-{number}")
         before = old.get(cell.id)
-        if (
-            cell.cell_type == "code"
-            and before is not None
-            and before.get("source") == cell.source
-        ):
+        same = before is not None and before.get("source") == cell.source
+        if cell.cell_type == "code" and same:
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
-    chapter.metadata = nbformat.from_dict(
-        {"aiayn": chapter.metadata.get("aiayn", {}), **HEADER}
-    )
+    metadata = {"aiayn": chapter.metadata.get("aiayn", {}), **HEADER}
+    chapter.metadata = nbformat.from_dict(metadata)
     chapter.nbformat, chapter.nbformat_minor = 4, 5
     nbformat.validate(chapter)
     nbformat.write(chapter, notebook)
@@ -65,18 +60,13 @@ def main() -> None:
     """Convert the chapters named on the command line, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("direction", choices=["write", "read"])
-    parser.add_argument(
-        "chapter",
-        nargs="*",
-        help="a chapter's name, such as 1-paper/3-2-attention; none means all",
-    )
+    about = "a chapter's name, such as 1-paper/3-2-attention; none means all"
+    parser.add_argument("chapter", nargs="*", help=about)
     arguments = parser.parse_args()
-    convert, suffix = (
-        (write, ".ipynb") if arguments.direction == "write" else (read, ".py")
-    )
-    for path in [BOOK / f"{name}{suffix}" for name in arguments.chapter] or sorted(
-        BOOK.glob(f"*/*{suffix}")
-    ):
+    kinds = {"write": (write, ".ipynb"), "read": (read, ".py")}
+    convert, suffix = kinds[arguments.direction]
+    named = [BOOK / f"{name}{suffix}" for name in arguments.chapter]
+    for path in named or sorted(BOOK.glob(f"*/*{suffix}")):
         print(convert(path))
 
 

@@ -46,14 +46,10 @@ def tracked(*patterns: str) -> list[str]:
     """The files that git tracks, by pattern."""
     listing = ["git", "ls-files", "-z", "--", *patterns]
     try:
-        names = subprocess.run(
-            listing, cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout
+        names = subprocess.check_output(listing, cwd=ROOT, text=True)
     except (OSError, subprocess.CalledProcessError):
-        sys.exit(
-            "the notebooks are packed from a git checkout:"
-            f" git clone {set_url.current()}"
-        )
+        clone = f"git clone {set_url.current()}"
+        sys.exit(f"the notebooks are packed from a git checkout: {clone}")
     return sorted(filter(None, names.split("\0")))
 
 
@@ -66,10 +62,7 @@ def online(name: str, link: re.Match[bytes]) -> bytes:
 def contents() -> dict[str, bytes]:
     """The archive's files."""
     found = tracked("book/*.ipynb", "book/figures/*.svg", "book/runs/*.json")
-    files = {
-        str(PurePosixPath(name).relative_to("book")): (ROOT / name).read_bytes()
-        for name in found
-    }
+    files = {name[len("book/") :]: (ROOT / name).read_bytes() for name in found}
     for name in files:  # the site's other pages are not in the archive
         if name.endswith(".ipynb"):
             files[name] = PAGE.sub(partial(online, name), files[name])

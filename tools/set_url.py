@@ -25,18 +25,14 @@ NOBODY = "OWNER"  # until somebody has pushed the book
 
 def current() -> str:
     """The address, from the one place where it stands."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
-    return str(project["urls"]["Repository"])
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(text)["project"]["urls"]["Repository"])
 
 
 def files() -> list[Path]:
     """The files that git tracks or would track."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(
-        listing, cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.split("\0")
+    names = subprocess.check_output(listing, cwd=ROOT, text=True).split("\0")
     paths = (ROOT / name for name in names if name)
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 

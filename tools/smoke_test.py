@@ -40,19 +40,10 @@ def main() -> None:
                 command, cwd=folder, env=environment, capture_output=True, text=True
             )
         missing = MISSING.search(ran.stderr) if ran.returncode else None
-        failed |= ran.returncode != 0 and missing is None
-        print(
-            f"{name}: "
-            + (
-                f"needs {missing[1]}"
-                if missing
-                else "failed"
-                if ran.returncode
-                else "ran"
-            ),
-            flush=True,
-        )
+        outcome = "failed" if ran.returncode else "ran"
+        print(f"{name}: {f'needs {missing[1]}' if missing else outcome}", flush=True)
         if ran.returncode and not missing:
+            failed = True
             print(ran.stderr, file=sys.stderr)
     sys.exit(failed)
 

@@ -1,19 +1,5 @@
-"""The variations of the model in Table 3.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
-
-__all__ = [
-    "Comparison",
-    "compare",
-    "judge",
-    "judge_statement",
-    "ROWS",
-    "Row",
-    "row_config",
-]
-
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""The variations of the model in Table 3."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell ablations-front
 from aiayn.ablations.comparison import Comparison as Comparison

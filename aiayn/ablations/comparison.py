@@ -1,8 +1,5 @@
-"""Whether one row of a record is better than another, given the spread of its seeds.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""Whether one row of a record is better than another, given the spread of its seeds."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell comparison-imports
 import math

@@ -1,8 +1,5 @@
-"""How each row of a sweep is trained, and what is left to train.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""How each row of a sweep is trained, and what is left to train."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell plan-imports
 from dataclasses import dataclass

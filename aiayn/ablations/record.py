@@ -1,8 +1,5 @@
-"""The record of a sweep, read and written.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""The record of a sweep, read and written."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell read-record
 import json

@@ -1,8 +1,5 @@
-"""The rows of Table 3 as configurations.
-
-Made by `make export` from "Model variations" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/6-2-model-variations.ipynb
-"""
+# Made by `make export` from book/1-paper/6-2-model-variations.ipynb
+"""The rows of Table 3 as configurations."""
 
 # book/1-paper/6-2-model-variations.ipynb, cell imports
 from collections.abc import Sequence

@@ -1,8 +1,5 @@
-"""Trains and scores rows of Table 3 with several seeds.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""Trains and scores rows of Table 3 with several seeds."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell sweep-imports
 import contextlib

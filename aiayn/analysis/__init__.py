@@ -1,14 +1,5 @@
-"""What attention heads do.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
-
-__all__ = [
-    "SentenceAttention",
-    "attention_of",
-]
-
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""What attention heads do."""
 
 # book/3-workshop/12-visualizations.ipynb, cell analysis-front
 from aiayn.analysis.attention_maps import SentenceAttention as SentenceAttention

@@ -1,8 +1,5 @@
-"""The attention maps of all heads for one sentence and its translation.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""The attention maps of all heads for one sentence and its translation."""
 
 # book/3-workshop/12-visualizations.ipynb, cell imports
 import re

@@ -1,8 +1,5 @@
-"""What each head does beyond what distance and part of speech explain.
-
-Made by `make export` from "Attention visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/8-attention-visualizations.ipynb
-"""
+# Made by `make export` from book/1-paper/8-attention-visualizations.ipynb
+"""What each head does beyond what distance and part of speech explain."""
 
 # book/1-paper/8-attention-visualizations.ipynb, cell tasks-imports
 from collections.abc import Sequence

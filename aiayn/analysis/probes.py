@@ -1,8 +1,5 @@
-"""Questions to attention heads, such as who finds the subject, and how often.
-
-Made by `make export` from "Attention visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/8-attention-visualizations.ipynb
-"""
+# Made by `make export` from book/1-paper/8-attention-visualizations.ipynb
+"""Questions to attention heads, such as who finds the subject, and how often."""
 
 # book/1-paper/8-attention-visualizations.ipynb, cell heads-imports
 import re

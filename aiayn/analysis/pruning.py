@@ -1,17 +1,12 @@
-"""Models with some heads ablated, and what each head contributes.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""Models with some heads ablated, and what each head contributes."""
 
 # book/3-workshop/12-visualizations.ipynb, cell pruning-imports
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -116,52 +111,3 @@ def mean_ablation(
         return outputs
 
     return patch_heads(model, heads, replace)
-
-
-# book/3-workshop/12-visualizations.ipynb, cell importance-by-zeroing
-def token_loss(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
-    """The mean surprise at a right token, in nats."""
-    logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
-    return F.cross_entropy(logits[is_word], batch.labels[is_word])
-
-
-def importance_by_ablation(model: Transformer, batch: Batch) -> dict[Head, float]:
-    """How much the loss rises when a head, and it alone, is silent."""
-    rise = {}
-    with torch.no_grad():
-        whole = float(token_loss(model, batch))
-        for head in all_heads(model):
-            with zero_ablation(model, [head]):
-                rise[head] = float(token_loss(model, batch)) - whole
-    return rise
-
-
-# book/3-workshop/12-visualizations.ipynb, cell importance-by-gradient
-def importance_by_gradient(model: Transformer, batch: Batch) -> dict[Head, float]:
-    """How fast the loss of a sentence changes as a head is turned down a little.
-
-    The mean of |d loss / d gate| over the sentences, where a gate, 1 as it is,
-    multiplies what the head gives out. The score of Michel et al. (2019) is this, then
-    `per_layer`.
-    """
-    gates = dict[tuple[AttentionKind, int], Tensor]()
-
-    def turn(place: tuple[AttentionKind, int], heads: Tensor, _: Tensor) -> Tensor:
-        gates[place] = heads.new_ones(*heads.shape[:2], 1, 1, requires_grad=True)
-        return heads * gates[place]
-
-    with patch_heads(model, all_heads(model), turn), torch.enable_grad():
-        loss = token_loss(model, batch) * len(batch.source)
-    slopes = torch.autograd.grad(loss, list(gates.values()))
-    each = zip(gates, slopes, strict=True)
-    means = {place: slope.abs().mean(dim=0).flatten() for place, slope in each}
-    return {head: float(means[head[:2]][head.head]) for head in all_heads(model)}
-
-
-# book/3-workshop/12-visualizations.ipynb, cell per-layer
-def per_layer(scores: dict[Head, float]) -> dict[Head, float]:
-    """Scores divided by their layer's Euclidean norm, as Michel et al. (2019) do."""
-    norms = defaultdict[tuple[AttentionKind, int], float](float)
-    for head, score in scores.items():
-        norms[head[:2]] += score**2
-    return {head: score / norms[head[:2]] ** 0.5 for head, score in scores.items()}

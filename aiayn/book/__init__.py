@@ -1,16 +1,5 @@
-"""What chapters import to check claims and to go on with a class.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
-
-__all__ = [
-    "claim",
-    "read_record",
-    "record_path",
-    "patch",
-]
-
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""What chapters import to check claims and to go on with a class."""
 
 # book/3-workshop/01-exporter.ipynb, cell book-front
 from aiayn.book.claims import claim as claim

@@ -1,8 +1,5 @@
-"""The command python -m aiayn.book.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""The command python -m aiayn.book."""
 
 # book/3-workshop/01-exporter.ipynb, cell main-imports
 import argparse

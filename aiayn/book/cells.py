@@ -1,8 +1,5 @@
-"""Reads the exported cells of a chapter.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""Reads the exported cells of a chapter."""
 
 # book/3-workshop/01-exporter.ipynb, cell cells-imports
 import ast

@@ -1,8 +1,5 @@
-"""The style of the charts, and how a notebook stores them.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""The style of the charts, and how a notebook stores them."""
 
 # book/3-workshop/01-exporter.ipynb, cell charts-imports
 import base64

@@ -1,8 +1,5 @@
-"""Checks claims of the paper, and reads the records of long runs.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""Checks claims of the paper, and reads the records of long runs."""
 
 # book/3-workshop/01-exporter.ipynb, cell claims-imports
 import html

@@ -1,8 +1,5 @@
-"""Writes the package from the exported cells of the chapters.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""Writes the package from the exported cells of the chapters."""
 
 # book/3-workshop/01-exporter.ipynb, cell imports
 import difflib

@@ -1,24 +1,14 @@
-"""Puts the text of a module together from its exported cells.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""Puts the text of a module together from its exported cells."""
 
 # book/3-workshop/01-exporter.ipynb, cell modules-imports
 import ast
 import builtins
-import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from aiayn.book.cells import (
-    BookError,
-    ExportedCell,
-    bound_names,
-    read_notebook,
-    used_names,
-)
+from aiayn.book.cells import BookError, ExportedCell, bound_names, used_names
 from aiayn.book.patch import join_classes, split
 
 
@@ -92,41 +82,19 @@ def split_docstring(
 
 
 # book/3-workshop/01-exporter.ipynb, cell module-source
-def public_names(module: list[ExportedCell]) -> list[str]:
-    """The names that an `__init__` imports from the package's other modules."""
-    nodes = [
-        node for exported in module for node in ast.walk(ast.parse(exported.source))
-    ]
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    ours = [each for each in imports if f"{each.module}.".startswith("aiayn.")]
-    return [alias.asname or alias.name for node in ours for alias in node.names]
-
-
 def module_source(root: Path, module: list[ExportedCell]) -> str:
-    """The text of a module: its docstring, then the cells.
+    """The text of a module: where it comes from, its docstring, then the cells.
 
-    The docstring is that of the module's first cell, or else its sentence, and leads to
-    the chapter.
+    The docstring is that of the module's first cell, or else its sentence.
     """
-    path = module[0].notebook
-    notebook = read_notebook(root, root / path)
-    prose = (c["source"] for c in notebook["cells"] if c["cell_type"] == "markdown")
-    headings = (re.search(r"^# (.+)", text) for text in prose)
-    title = next((heading[1].strip() for heading in headings if heading), path.stem)
-    section = notebook["aiayn"].get("paper", "")
-    chapter = f'"{title}"'
-    if section[:1].isdigit():
-        chapter += f" (paper, section {section})"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    address = f"{project['project']['urls']['Repository']}/blob/main/{path.as_posix()}"
     width = project.get("tool", {}).get("ruff", {}).get("line-length", 88)
     module = join_classes(module, width)
-    names = public_names(module) if module[0].module.endswith("__init__") else []
     about, module = split_docstring(module)
     about = about or module_sentence(root, module)
-    text = f'"""{about}\n\n{GENERATED} {chapter}:\n{address}\n"""\n'
-    if names:
-        text += "\n__all__ = [" + "".join(f'\n    "{n}",' for n in names) + "\n]\n"
+    ending = "\n" * ("\n" in about)
+    text = f"# {GENERATED} {module[0].notebook.as_posix()}\n"
+    text += f'"""{about}{ending}"""\n'
     for exported in module:
         gap = "\n" * blank_lines(text, exported.source)
         text += f"{gap}# {exported.origin}\n{exported.source}\n"

@@ -1,8 +1,5 @@
-"""Joins the methods of a class that stand in several cells.
-
-Made by `make export` from "The exporter":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/01-exporter.ipynb
-"""
+# Made by `make export` from book/3-workshop/01-exporter.ipynb
+"""Joins the methods of a class that stand in several cells."""
 
 # book/3-workshop/01-exporter.ipynb, cell classes-imports
 import abc

@@ -1,8 +1,5 @@
-"""Scores a run on a test set, and writes the record of it.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""Scores a run on a test set, and writes the record of it."""
 
 # book/5-launch/1-launch.ipynb, cell evaluation-imports
 import json

@@ -1,8 +1,5 @@
-"""The verbs that use a trained model.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""The verbs that use a trained model."""
 
 # book/5-launch/1-launch.ipynb, cell model-imports
 import json

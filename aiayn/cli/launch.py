@@ -1,8 +1,5 @@
-"""The verb launch: trains with several workers, and scores the model.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""The verb launch: trains with several workers, and scores the model."""
 
 # book/5-launch/1-launch.ipynb, cell launch-verb-imports
 import signal

@@ -1,8 +1,5 @@
-"""The verbs info and models: what a run is, and what ships.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""The verbs info and models: what a run is, and what ships."""
 
 # book/5-launch/1-launch.ipynb, cell models-imports
 import shlex

@@ -1,8 +1,5 @@
-"""Parsing of the command line, its errors, and its output streams.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""Parsing of the command line, its errors, and its output streams."""
 
 # book/5-launch/1-launch.ipynb, cell command-line-imports
 import argparse

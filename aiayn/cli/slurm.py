@@ -1,8 +1,5 @@
-"""A training run as Slurm jobs, as many as the time limit makes necessary.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""A training run as Slurm jobs, as many as the time limit makes necessary."""
 
 # book/5-launch/1-launch.ipynb, cell slurm-imports
 import re

@@ -1,8 +1,5 @@
-"""Lines that are read as they come and written as they are done.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""Lines that are read as they come and written as they are done."""
 
 # book/5-launch/1-launch.ipynb, cell streams-imports
 import sys

@@ -1,8 +1,5 @@
-"""Test sets: loaded, translated, and looked for in the training text.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""Test sets: loaded, translated, and looked for in the training text."""
 
 # book/5-launch/1-launch.ipynb, cell test-sets-imports
 import sys

@@ -1,8 +1,5 @@
-"""Starts the workers of a training run, watches them and restarts them.
-
-Made by `make export` from "Launch" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/5-launch/1-launch.ipynb
-"""
+# Made by `make export` from book/5-launch/1-launch.ipynb
+"""Starts the workers of a training run, watches them and restarts them."""
 
 # book/5-launch/1-launch.ipynb, cell launch-imports
 import os

@@ -1,13 +1,5 @@
-"""What a layer and a training run cost.
-
-Made by `make export` from "Why self-attention" (paper, section 4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/4-why-self-attention.ipynb
-"""
-
-__all__ = [
-    "estimate_table",
-]
-
+# Made by `make export` from book/1-paper/4-why-self-attention.ipynb
+"""What a layer and a training run cost."""
 
 # book/1-paper/4-why-self-attention.ipynb, cell complexity-front
 from aiayn.complexity.flops import estimate_table as estimate_table

@@ -1,8 +1,5 @@
-"""FLOPs, time, energy and utilisation of a training run.
-
-Made by `make export` from "Hardware and schedule" (paper, section 5.2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-2-hardware-and-schedule.ipynb
-"""
+# Made by `make export` from book/1-paper/5-2-hardware-and-schedule.ipynb
+"""FLOPs, time, energy and utilisation of a training run."""
 
 # book/1-paper/5-2-hardware-and-schedule.ipynb, cell imports
 import re

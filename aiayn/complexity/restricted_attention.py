@@ -1,8 +1,5 @@
-"""Self-attention restricted to a sliding window.
-
-Made by `make export` from "Why self-attention" (paper, section 4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/4-why-self-attention.ipynb
-"""
+# Made by `make export` from book/1-paper/4-why-self-attention.ipynb
+"""Self-attention restricted to a sliding window."""
 
 # book/1-paper/4-why-self-attention.ipynb, cell first-seen
 import torch

@@ -1,21 +1,5 @@
-"""Corpora, vocabularies and batches.
-
-Made by `make export` from "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
-"""
-
-__all__ = [
-    "Batch",
-    "Batches",
-    "encode_pairs",
-    "make_batch",
-    "Pairs",
-    "load_pairs",
-    "Vocabulary",
-    "load_vocabulary",
-    "train_vocabulary",
-]
-
+# Made by `make export` from book/1-paper/5-1-data-and-batching.ipynb
+"""Corpora, vocabularies and batches."""
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell data-front
 # The names that a program needs first.

@@ -1,8 +1,5 @@
-"""Sentencepiece models of others, numbered as ours are.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Sentencepiece models of others, numbered as ours are."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell adopted-imports
 from pathlib import Path

@@ -1,8 +1,5 @@
-"""Batches of sentences of similar length, the same for any number of workers.
-
-Made by `make export` from "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
-"""
+# Made by `make export` from book/1-paper/5-1-data-and-batching.ipynb
+"""Batches of sentences of similar length, the same for any number of workers."""
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell batch
 from collections.abc import Sequence

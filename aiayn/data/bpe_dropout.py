@@ -1,8 +1,5 @@
-"""BPE-dropout: the same batches, with words cut differently in each epoch.
-
-Made by `make export` from "Low-resource training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
-"""
+# Made by `make export` from book/3-workshop/06-low-resource.ipynb
+"""BPE-dropout: the same batches, with words cut differently in each epoch."""
 
 # book/3-workshop/06-low-resource.ipynb, cell sampling-imports
 import math

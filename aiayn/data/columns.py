@@ -1,8 +1,5 @@
-"""Which columns are source and target, and pairs from what a program has.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Which columns are source and target, and pairs from what a program has."""
 
 # book/3-workshop/02-corpora.ipynb, cell columns-imports
 import re

@@ -1,8 +1,5 @@
-"""Parallel corpora, by name or by folder.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Parallel corpora, by name or by folder."""
 
 # book/3-workshop/02-corpora.ipynb, cell imports
 import os

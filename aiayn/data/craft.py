@@ -1,8 +1,5 @@
-"""CRAFT: sentences of biomedical articles, and their trees.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""CRAFT: sentences of biomedical articles, and their trees."""
 
 # book/3-workshop/02-corpora.ipynb, cell craft-files
 import logging

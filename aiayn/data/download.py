@@ -1,15 +1,14 @@
-"""Files published elsewhere: found, or fetched, and checked.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Files published elsewhere: found, or fetched, and checked."""
 
 # book/3-workshop/02-corpora.ipynb, cell checked-download
 import hashlib
 import os
 import urllib.request
 from http.client import HTTPException
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from aiayn.data.io import cache_folder, read_bytes, write_atomically
 from aiayn.errors import InputError, NotFetched
@@ -27,6 +26,17 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
     if actual != expected:
         wrong = f"{name}: SHA-256 is {actual}, not {expected}"
         raise InputError(f"{wrong}; delete it and fetch it again")
+
+
+def import_extra(name: str) -> Any:
+    """A library that the extra `datasets` installs; an InputError if it is missing."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        library, *_ = name.split(".")
+        needs = f"Parquet and Hugging Face need {library}"
+        install = f"pip install {library} (the extra datasets)"
+        raise InputError(f"{needs}; {install}") from None
 
 
 def fetch(url: str, path: Path) -> bytes:

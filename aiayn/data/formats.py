@@ -1,8 +1,5 @@
-"""Pairs from tables and plain files, packed or not, and from Hugging Face.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Pairs from tables and plain files, packed or not, and from Hugging Face."""
 
 # book/3-workshop/02-corpora.ipynb, cell formats-imports
 import csv
@@ -12,7 +9,6 @@ import logging
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -25,6 +21,7 @@ from aiayn.data.columns import (
     unwrapped,
 )
 from aiayn.data.corpora import Pairs
+from aiayn.data.download import import_extra
 from aiayn.data.io import (
     atomic_file,
     cache_folder,
@@ -102,16 +99,6 @@ def parallel_rows(source: Path, target: Path) -> Iterator[Any]:
 
 
 # book/3-workshop/02-corpora.ipynb, cell parquet-rows
-def import_extra(name: str) -> Any:
-    """A library that the extra `datasets` installs; an InputError if it is missing."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        library, *_ = name.split(".")
-        install = f"pip install {library} (the extra datasets)"
-        raise InputError(f"Parquet and hf:// need {library}; {install}") from None
-
-
 def parquet_rows(paths: Iterable[Path]) -> Iterator[Any]:
     """The records of Parquet files, by the names of their columns."""
     parquet = import_extra("pyarrow.parquet")

@@ -1,8 +1,5 @@
-"""Reading and writing files safely, and the cache folder.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Reading and writing files safely, and the cache folder."""
 
 # book/3-workshop/02-corpora.ipynb, cell files-imports
 import contextlib

@@ -1,8 +1,5 @@
-"""Lines of text files, checked once and then read on demand.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Lines of text files, checked once and then read on demand."""
 
 # book/3-workshop/02-corpora.ipynb, cell text-files-imports
 import hashlib

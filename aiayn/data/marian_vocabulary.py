@@ -1,8 +1,5 @@
-"""The two vocabularies of a Marian model, numbered as ours is.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""The two vocabularies of a Marian model, numbered as ours is."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell vocabulary-imports
 import re

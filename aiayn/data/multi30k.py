@@ -1,8 +1,5 @@
-"""Multi30k: descriptions of pictures in English, German and French.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Multi30k: descriptions of pictures in English, German and French."""
 
 # book/3-workshop/02-corpora.ipynb, cell multi30k
 from pathlib import Path

@@ -1,8 +1,5 @@
-"""What happens to text before it is tokenized: nothing, or lower case.
-
-Made by `make export` from "Low-resource training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
-"""
+# Made by `make export` from book/3-workshop/06-low-resource.ipynb
+"""What happens to text before it is tokenized: nothing, or lower case."""
 
 # book/3-workshop/06-low-resource.ipynb, cell normalization
 import sys

@@ -1,8 +1,5 @@
-"""Plain and packed files, read in blocks of whole lines.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Plain and packed files, read in blocks of whole lines."""
 
 # book/3-workshop/02-corpora.ipynb, cell line-blocks
 import gzip

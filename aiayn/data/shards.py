@@ -1,8 +1,5 @@
-"""The files of a tokenized corpus, written one part at a time.
-
-Made by `make export` from "Tokenized data" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/03-tokenized-data.ipynb
-"""
+# Made by `make export` from book/3-workshop/03-tokenized-data.ipynb
+"""The files of a tokenized corpus, written one part at a time."""
 
 # book/3-workshop/03-tokenized-data.ipynb, cell shards-imports
 import contextlib

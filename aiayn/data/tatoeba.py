@@ -1,8 +1,5 @@
-"""Tatoeba: everyday sentences in English, German and French.
-
-Made by `make export` from "Corpora" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/02-corpora.ipynb
-"""
+# Made by `make export` from book/3-workshop/02-corpora.ipynb
+"""Tatoeba: everyday sentences in English, German and French."""
 
 # book/3-workshop/02-corpora.ipynb, cell tatoeba-files
 import hashlib

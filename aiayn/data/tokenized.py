@@ -1,8 +1,5 @@
-"""A tokenized corpus that is kept in the cache and mapped into memory.
-
-Made by `make export` from "Tokenized data" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/03-tokenized-data.ipynb
-"""
+# Made by `make export` from book/3-workshop/03-tokenized-data.ipynb
+"""A tokenized corpus that is kept in the cache and mapped into memory."""
 
 # book/3-workshop/03-tokenized-data.ipynb, cell encoding-imports
 import hashlib

@@ -1,8 +1,5 @@
-"""Trees in Penn Treebank brackets, and their form as a sequence of tokens.
-
-Made by `make export` from "Trees and parsing" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-"""
+# Made by `make export` from book/3-workshop/11-trees-and-parsing.ipynb
+"""Trees in Penn Treebank brackets, and their form as a sequence of tokens."""
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell trees-imports
 import re

@@ -1,8 +1,5 @@
-"""A byte-pair encoding that source and target language share.
-
-Made by `make export` from "Training data and batching" (paper, section 5.1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-1-data-and-batching.ipynb
-"""
+# Made by `make export` from book/1-paper/5-1-data-and-batching.ipynb
+"""A byte-pair encoding that source and target language share."""
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary-imports
 import io

@@ -1,17 +1,5 @@
-"""Beam search, and a decoder that is fast on a CPU.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
-
-__all__ = [
-    "SearchConfig",
-    "beam_search",
-    "HuggingFaceSearch",
-    "Compute",
-    "Sampling",
-]
-
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""Beam search, and a decoder that is fast on a CPU."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell decoding-front
 from aiayn.decoding.beam_search import SearchConfig as SearchConfig

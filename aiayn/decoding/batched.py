@@ -1,8 +1,5 @@
-"""Beam search over many sentences, in batches of similar length.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""Beam search over many sentences, in batches of similar length."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches-imports
 import warnings

@@ -1,8 +1,5 @@
-"""The key-value caches of a fast decoder, shared by the beams of a sentence.
-
-Made by `make export` from "Fast decoding" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/09-fast-decoding.ipynb
-"""
+# Made by `make export` from book/3-workshop/09-fast-decoding.ipynb
+"""The key-value caches of a fast decoder, shared by the beams of a sentence."""
 
 # book/3-workshop/09-fast-decoding.ipynb, cell beams-imports
 import torch

@@ -1,8 +1,5 @@
-"""A fast decoder for the Transformer, in which beams share what they have in common.
-
-Made by `make export` from "Fast decoding" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/09-fast-decoding.ipynb
-"""
+# Made by `make export` from book/3-workshop/09-fast-decoding.ipynb
+"""A fast decoder for the Transformer, in which beams share what they have in common."""
 
 # book/3-workshop/09-fast-decoding.ipynb, cell imports
 import math

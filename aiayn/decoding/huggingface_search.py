@@ -1,8 +1,5 @@
-"""Beam search by the rule of Hugging Face's `generate`.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Beam search by the rule of Hugging Face's `generate`."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell search-imports
 from dataclasses import dataclass

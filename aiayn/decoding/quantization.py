@@ -1,8 +1,5 @@
-"""Linear layers for decoding: repacked weights, or 8-bit quantization.
-
-Made by `make export` from "Fast decoding" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/09-fast-decoding.ipynb
-"""
+# Made by `make export` from book/3-workshop/09-fast-decoding.ipynb
+"""Linear layers for decoding: repacked weights, or 8-bit quantization."""
 
 # book/3-workshop/09-fast-decoding.ipynb, cell products-imports
 import warnings

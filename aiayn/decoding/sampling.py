@@ -1,8 +1,5 @@
-"""Sampling: translations are drawn, with a temperature, from the likeliest tokens.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""Sampling: translations are drawn, with a temperature, from the likeliest tokens."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell sampling-imports
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""BLEU and chrF, with bootstrap confidence intervals.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""BLEU and chrF, with bootstrap confidence intervals."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell bleu-imports
 import warnings

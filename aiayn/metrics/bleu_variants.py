@@ -1,8 +1,5 @@
-"""BLEU in each of the variants that papers quote.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""BLEU in each of the variants that papers quote."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell split-hyphens
 import re

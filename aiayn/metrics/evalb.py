@@ -1,8 +1,5 @@
-"""Labelled F1 as EVALB counts it.
-
-Made by `make export` from "Trees and parsing" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-"""
+# Made by `make export` from book/3-workshop/11-trees-and-parsing.ipynb
+"""Labelled F1 as EVALB counts it."""
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell evalb-imports
 from collections import Counter

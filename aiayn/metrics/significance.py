@@ -1,14 +1,10 @@
-"""What a few noisy runs can tell: differences, intervals, and what they decide.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""What a few noisy runs can tell: differences, intervals, and what they decide."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell evidence-imports
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from scipy import stats
 
@@ -53,34 +49,14 @@ def paired(one: Sequence[float], other: Sequence[float]) -> Difference:
         raise ValueError(
             f"{len(one)} and {len(other)} runs: there must be two pairs or more"
         )
-    return _difference(stats.ttest_rel, one, other)
-
-
-# book/3-workshop/08-ablations-and-statistics.ipynb, cell welch
-def welch(one: Sequence[float], other: Sequence[float]) -> Difference:
-    """`one` minus `other`, where no run of the one belongs to a run of the other.
-
-    Raises
-    ------
-    ValueError
-        If there are less than two runs of one of them.
-    """
-    if min(len(one), len(other)) < 2:
-        raise ValueError(
-            f"{len(one)} and {len(other)} runs: there must be two of each or more"
-        )
-    return _difference(stats.ttest_ind, one, other, equal_var=False)
-
-
-def _difference(test: Any, *runs: Sequence[float], **options: Any) -> Difference:
-    """What SciPy's test finds; p by the signs, where all pairs differ by the same."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of runs that do not differ
-        test_result = test(*runs, **options)
-    low, high = test_result.confidence_interval(0.95)
-    mean, freedom = (low + high) / 2, test_result.df
+        found = stats.ttest_rel(one, other)
+    low, high = found.confidence_interval(0.95)
+    mean, freedom = (low + high) / 2, found.df
     error = (high - low) / 2 / stats.t.ppf(0.975, freedom)
-    p = test_result.pvalue if error else 0.5**freedom if mean else 1.0
+    # By the signs, where all pairs differ by the same.
+    p = found.pvalue if error else 0.5**freedom if mean else 1.0
     return Difference(*map(float, (mean, low, high, p, error, freedom)))
 
 

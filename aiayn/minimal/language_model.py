@@ -1,8 +1,5 @@
-"""A small decoder-only language model of today, with greedy and speculative decoding.
-
-Made by `make export` from "Since 2017" (paper, section 7):
-https://github.com/OWNER/aiayn/blob/main/book/2-since-2017/1-since-2017.ipynb
-"""
+# Made by `make export` from book/2-since-2017/1-since-2017.ipynb
+"""A small decoder-only language model of today, and how it writes."""
 
 # book/2-since-2017/1-since-2017.ipynb, cell imports
 from collections.abc import Callable, Sequence
@@ -234,40 +231,3 @@ def generate(model: LanguageModel, prompts: Tensor, longest: int = 50) -> Tensor
         tokens = model(tokens, caches)[:, -1:].argmax(dim=-1)
         texts, ended = torch.cat([texts, tokens], dim=1), ended | (tokens == EOS)
     return texts
-
-
-# book/2-since-2017/1-since-2017.ipynb, cell speculate
-@torch.no_grad()
-def speculate(
-    model: LanguageModel,
-    draft: LanguageModel,
-    prompt: list[int],
-    ahead: int = 3,
-    longest: int = 50,
-) -> tuple[list[int], int]:
-    """What `generate` gives, and in how many passes of the model.
-
-    The draft guesses `ahead` tokens. One pass of the model checks them all: those up to
-    the first wrong one stay, with the model's own choice in its place.
-    """
-    text, end, passes = list(prompt), len(prompt) + longest, 0
-    model_caches = [Cache() for _ in model.layers]
-    draft_caches = [Cache() for _ in draft.layers]
-
-    def greedy(judge: LanguageModel, caches: list[Cache], text: list[int]) -> list[int]:
-        """What the judge would choose after each token that its caches lack."""
-        tokens = torch.tensor([text[caches[0].length :]])
-        return judge(tokens, caches)[0].argmax(dim=-1).tolist()
-
-    while text[-1] != EOS and len(text) < end:
-        guess = list(text)
-        for _ in range(ahead):
-            guess.append(greedy(draft, draft_caches, guess)[-1])
-        choices, passes = greedy(model, model_caches, guess)[-ahead - 1 :], passes + 1
-        for token, choice in zip([*guess[len(text) :], None], choices, strict=True):
-            text.append(choice)
-            if choice in (EOS, None) or choice != token or len(text) == end:
-                break
-        for cache in (*model_caches, *draft_caches):
-            cache.crop(len(text) - 1)  # the last token has been read by neither
-    return text, passes

@@ -1,8 +1,5 @@
-"""The whole model of the paper in plain PyTorch, with training and greedy decoding.
-
-Made by `make export` from "The Transformer on one page" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/0-start/1-one-page.ipynb
-"""
+# Made by `make export` from book/0-start/1-one-page.ipynb
+"""The whole model of the paper in plain PyTorch, with training and greedy decoding."""
 
 # book/0-start/1-one-page.ipynb, cell imports
 import math

@@ -1,33 +1,5 @@
-"""All models of the book, and the parts that they are made of.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
-
-__all__ = [
-    "Attention",
-    "FusedAttention",
-    "MultiHeadAttention",
-    "causal_mask",
-    "padding_mask",
-    "TransformerConfig",
-    "config",
-    "Embeddings",
-    "EncoderDecoder",
-    "ModelConfig",
-    "Decoder",
-    "DecoderLayer",
-    "Encoder",
-    "EncoderLayer",
-    "SinusoidalPositions",
-    "recorded_attention",
-    "build",
-    "register",
-    "Transformer",
-    "decoder_layer",
-    "encoder_layer",
-]
-
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""All models of the book, and the parts that they are made of."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell model-front
 from aiayn.model.attention import Attention as Attention

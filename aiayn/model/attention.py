@@ -1,8 +1,5 @@
-"""Scaled dot-product attention, causal and padding masks, and multi-head attention.
-
-Made by `make export` from "Attention" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-2-attention.ipynb
-"""
+# Made by `make export` from book/1-paper/3-2-attention.ipynb
+"""Scaled dot-product attention, causal and padding masks, and multi-head attention."""
 
 # book/1-paper/3-2-attention.ipynb, cell imports
 import math

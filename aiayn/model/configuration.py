@@ -1,8 +1,5 @@
-"""The shape of a Transformer, and named shapes such as base and big.
-
-Made by `make export` from "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
-"""
+# Made by `make export` from book/1-paper/3-0-model-architecture.ipynb
+"""The shape of a Transformer, and named shapes such as base and big."""
 
 # book/1-paper/3-0-model-architecture.ipynb, cell configuration-imports
 from dataclasses import dataclass

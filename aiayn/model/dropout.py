@@ -1,8 +1,5 @@
-"""Dropout that is fast on a CPU.
-
-Made by `make export` from "Regularization" (paper, section 5.4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
-"""
+# Made by `make export` from book/1-paper/5-4-regularization.ipynb
+"""Dropout that is fast on a CPU."""
 
 # book/1-paper/5-4-regularization.ipynb, cell dropout
 import torch

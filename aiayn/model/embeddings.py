@@ -1,8 +1,5 @@
-"""Token embeddings that share one matrix with the output projection.
-
-Made by `make export` from "Embeddings and softmax" (paper, section 3.4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-4-embeddings-and-softmax.ipynb
-"""
+# Made by `make export` from book/1-paper/3-4-embeddings-and-softmax.ipynb
+"""Token embeddings that share one matrix with the output projection."""
 
 # book/1-paper/3-4-embeddings-and-softmax.ipynb, cell embeddings
 import math

@@ -1,8 +1,5 @@
-"""The base class of all encoder-decoder models, and of their configurations.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""The base class of all encoder-decoder models, and of their configurations."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell frame-imports
 from collections.abc import Callable

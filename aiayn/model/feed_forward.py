@@ -1,8 +1,5 @@
-"""The position-wise feed-forward network.
-
-Made by `make export` from "Position-wise feed-forward networks" (paper, section 3.3):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-3-feed-forward.ipynb
-"""
+# Made by `make export` from book/1-paper/3-3-feed-forward.ipynb
+"""The position-wise feed-forward network."""
 
 # book/1-paper/3-3-feed-forward.ipynb, cell feed-forward
 from collections.abc import Callable

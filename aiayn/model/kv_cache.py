@@ -1,8 +1,5 @@
-"""The cache of keys and values that a decoder keeps between steps.
-
-Made by `make export` from "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
-"""
+# Made by `make export` from book/1-paper/3-0-model-architecture.ipynb
+"""The cache of keys and values that a decoder keeps between steps."""
 
 # book/1-paper/3-0-model-architecture.ipynb, cell key-value-cache
 from jaxtyping import Float, Int

@@ -1,8 +1,5 @@
-"""Encoder and decoder layers with their residual connections and layer norms.
-
-Made by `make export` from "Encoder and decoder stacks" (paper, section 3.1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-1-encoder-and-decoder-stacks.ipynb
-"""
+# Made by `make export` from book/1-paper/3-1-encoder-and-decoder-stacks.ipynb
+"""Encoder and decoder layers with their residual connections and layer norms."""
 
 # book/1-paper/3-1-encoder-and-decoder-stacks.ipynb, cell imports
 from collections.abc import Callable, Iterable, Sequence

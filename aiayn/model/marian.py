@@ -1,8 +1,5 @@
-"""Marian, the model of OPUS-MT: the paper's parts, put together otherwise.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Marian, the model of OPUS-MT: the paper's parts, put together otherwise."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell imports
 import math

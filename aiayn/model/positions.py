@@ -1,8 +1,5 @@
-"""Sinusoidal, learned and relative positions, and none.
-
-Made by `make export` from "Positional encoding" (paper, section 3.5):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-5-positional-encoding.ipynb
-"""
+# Made by `make export` from book/1-paper/3-5-positional-encoding.ipynb
+"""Sinusoidal, learned and relative positions, and none."""
 
 # book/1-paper/3-5-positional-encoding.ipynb, cell no-positions
 import math

@@ -1,8 +1,5 @@
-"""Queries, keys and values of all heads from one matrix product.
-
-Made by `make export` from "Attention" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-2-attention.ipynb
-"""
+# Made by `make export` from book/1-paper/3-2-attention.ipynb
+"""Queries, keys and values of all heads from one matrix product."""
 
 # book/1-paper/3-2-attention.ipynb, cell head-projections
 import torch.nn.functional as F

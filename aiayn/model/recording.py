@@ -1,8 +1,5 @@
-"""Attention wrapped, to record its weights or to change what it computes.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""Attention wrapped, to record its weights or to change what it computes."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell recording-imports
 from collections.abc import Callable, Iterator, Mapping

@@ -1,8 +1,5 @@
-"""Builds a model from its configuration, and turns configurations into dictionaries.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""Builds a model from its configuration, and turns configurations into dictionaries."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell architectures
 import types

@@ -1,8 +1,5 @@
-"""Additive and other scores in place of the scaled dot product.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""Additive and other scores in place of the scaled dot product."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell scores-imports
 import math

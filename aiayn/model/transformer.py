@@ -1,8 +1,5 @@
-"""The Transformer, and its decoding one step at a time.
-
-Made by `make export` from "Model architecture" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/3-0-model-architecture.ipynb
-"""
+# Made by `make export` from book/1-paper/3-0-model-architecture.ipynb
+"""The Transformer, and its decoding one step at a time."""
 
 # book/1-paper/3-0-model-architecture.ipynb, cell imports
 from jaxtyping import Bool, Float, Int

@@ -1,8 +1,5 @@
-"""A trained model as a constituency parser.
-
-Made by `make export` from "Trees and parsing" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-"""
+# Made by `make export` from book/3-workshop/11-trees-and-parsing.ipynb
+"""A trained model as a constituency parser."""
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell imports
 import contextlib

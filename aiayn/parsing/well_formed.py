@@ -1,8 +1,5 @@
-"""Restricts the beam search to prefixes of well-formed trees.
-
-Made by `make export` from "Trees and parsing" (paper, section 6.3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/11-trees-and-parsing.ipynb
-"""
+# Made by `make export` from book/3-workshop/11-trees-and-parsing.ipynb
+"""Restricts the beam search to prefixes of well-formed trees."""
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell well-formed-imports
 from typing import NamedTuple

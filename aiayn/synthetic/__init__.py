@@ -1,14 +1,5 @@
-"""The synthetic English-German corpus, made by two grammars.
-
-Made by `make export` from "The corpus":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-"""
-
-__all__ = [
-    "Pair",
-    "sample",
-]
-
+# Made by `make export` from book/4-synthetic-corpus/4-corpus.ipynb
+"""The synthetic English-German corpus, made by two grammars."""
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell synthetic-front
 from aiayn.synthetic.corpus import Pair as Pair

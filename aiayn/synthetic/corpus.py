@@ -1,8 +1,5 @@
-"""Sentence pairs with known alignments, trees and antecedents.
-
-Made by `make export` from "The corpus":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/4-corpus.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/4-corpus.ipynb
+"""Sentence pairs with known alignments, trees and antecedents."""
 
 # book/4-synthetic-corpus/4-corpus.ipynb, cell imports
 import re

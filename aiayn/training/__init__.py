@@ -1,17 +1,5 @@
-"""Training: recipes, the loss, the optimizer, checkpoints, and the loop over them.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
-
-__all__ = [
-    "load_checkpoint",
-    "prepare_corpus",
-    "TrainingConfig",
-    "recipe",
-    "train_model",
-]
-
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""Training: recipes, the loss, the optimizer, checkpoints, and the loop over them."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell training-front
 from aiayn.training.checkpoint import load_checkpoint as load_checkpoint

@@ -1,8 +1,5 @@
-"""Saving, loading and averaging checkpoints.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""Saving, loading and averaging checkpoints."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell checkpoint-imports
 import contextlib

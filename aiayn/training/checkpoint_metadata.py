@@ -1,8 +1,5 @@
-"""The metadata of a checkpoint: its model and its training, checked and typed.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""The metadata of a checkpoint: its model and its training, checked and typed."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell description-imports
 from dataclasses import dataclass, fields

@@ -1,8 +1,5 @@
-"""Distributed data-parallel training: the processes and how they agree.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""Distributed data-parallel training: the processes and how they agree."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell distribution-imports
 import json

@@ -1,8 +1,5 @@
-"""What a training begins with: a new model, another one, or its last checkpoint.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""What a training begins with: a new model, another one, or its last checkpoint."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell initialization-imports
 import warnings

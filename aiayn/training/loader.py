@@ -1,8 +1,5 @@
-"""Loads the batches of coming steps while the current one is computed.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""Loads the batches of coming steps while the current one is computed."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell supply-imports
 from collections.abc import Callable, Iterator

@@ -1,8 +1,5 @@
-"""Cross-entropy with label smoothing, and a form that saves memory on the projection.
-
-Made by `make export` from "Regularization" (paper, section 5.4):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-4-regularization.ipynb
-"""
+# Made by `make export` from book/1-paper/5-4-regularization.ipynb
+"""Cross-entropy with label smoothing, and a form that holds no whole logits."""
 
 # book/1-paper/5-4-regularization.ipynb, cell label-smoothed-loss
 from typing import Any

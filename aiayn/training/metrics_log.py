@@ -1,8 +1,5 @@
-"""The log of losses and speeds, and early stopping.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""The log of losses and speeds, and early stopping."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell metrics-imports
 import json

@@ -1,8 +1,5 @@
-"""Muon for the weight matrices of the layers, and Adam for everything else.
-
-Made by `make export` from "Low-resource training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/06-low-resource.ipynb
-"""
+# Made by `make export` from book/3-workshop/06-low-resource.ipynb
+"""Muon for the weight matrices of the layers, and Adam for everything else."""
 
 # book/3-workshop/06-low-resource.ipynb, cell muon-imports
 import torch

@@ -1,8 +1,5 @@
-"""Adam, and the learning-rate schedule with its warm-up.
-
-Made by `make export` from "Optimizer" (paper, section 5.3):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-3-optimizer.ipynb
-"""
+# Made by `make export` from book/1-paper/5-3-optimizer.ipynb
+"""Adam, and the learning-rate schedule with its warm-up."""
 
 # book/1-paper/5-3-optimizer.ipynb, cell make-optimizer
 import torch

@@ -1,8 +1,5 @@
-"""What happens once before the first step: the vocabulary and the tokenized data.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""What happens once before the first step: the vocabulary and the tokenized data."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell preparation-imports
 import logging

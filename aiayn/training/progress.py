@@ -1,8 +1,5 @@
-"""The progress bar of a training run, and a line for each checkpoint.
-
-Made by `make export` from "The training API" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
-"""
+# Made by `make export` from book/3-workshop/13-training-api.ipynb
+"""The progress bar of a training run, and a line for each checkpoint."""
 
 # book/3-workshop/13-training-api.ipynb, cell progress-imports
 import math

@@ -1,8 +1,5 @@
-"""By which command, when, where and from which commit a record was made.
-
-Made by `make export` from "Ablations and statistics" (paper, section 6.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/08-ablations-and-statistics.ipynb
-"""
+# Made by `make export` from book/3-workshop/08-ablations-and-statistics.ipynb
+"""By which command, when, where and from which commit a record was made."""
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell provenance
 import os

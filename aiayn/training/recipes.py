@@ -1,8 +1,5 @@
-"""Everything that fixes a training run except its data, by name.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""Everything that fixes a training run except its data, by name."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell recipes-imports
 import json

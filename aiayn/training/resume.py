@@ -1,8 +1,5 @@
-"""Resuming a training run from its last checkpoint.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""Resuming a training run from its last checkpoint."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell resume-imports
 import contextlib

@@ -1,8 +1,5 @@
-"""The folder of a training run, and what it holds after an interruption.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""The folder of a training run, and what it holds after an interruption."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell run-imports
 import contextlib

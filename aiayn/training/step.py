@@ -1,8 +1,5 @@
-"""One training step with mixed precision, and the validation loss.
-
-Made by `make export` from "Training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/5-0-training.ipynb
-"""
+# Made by `make export` from book/1-paper/5-0-training.ipynb
+"""One training step with mixed precision, and the validation loss."""
 
 # book/1-paper/5-0-training.ipynb, cell step-imports
 import math

@@ -1,8 +1,5 @@
-"""Tensors read from a file, with a check of their names, shapes and numbers.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""Tensors read from a file, with a check of their names, shapes and numbers."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell tensor-files-imports
 from pathlib import Path

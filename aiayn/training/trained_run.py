@@ -1,8 +1,5 @@
-"""A finished run as those who use it read it: model, vocabulary and settings.
-
-Made by `make export` from "Checkpoints and resuming" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/04-checkpoints-and-resuming.ipynb
-"""
+# Made by `make export` from book/3-workshop/04-checkpoints-and-resuming.ipynb
+"""A finished run as those who use it read it: model, vocabulary and settings."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-sets
 import logging

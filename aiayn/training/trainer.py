@@ -1,8 +1,5 @@
-"""The training loop, from a corpus to a folder with checkpoints.
-
-Made by `make export` from "Distributed training" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/05-distributed-training.ipynb
-"""
+# Made by `make export` from book/3-workshop/05-distributed-training.ipynb
+"""The training loop, from a corpus to a folder with checkpoints."""
 
 # book/3-workshop/05-distributed-training.ipynb, cell imports
 import math

@@ -1,8 +1,5 @@
-"""Trains a translator on given sentence pairs; saves and loads models.
-
-Made by `make export` from "The training API" (paper, section 5):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/13-training-api.ipynb
-"""
+# Made by `make export` from book/3-workshop/13-training-api.ipynb
+"""Trains a translator on given sentence pairs; saves and loads models."""
 
 # book/3-workshop/13-training-api.ipynb, cell imports
 import random

@@ -1,8 +1,5 @@
-"""Export of a model to CTranslate2.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""Export of a model to CTranslate2."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-imports
 from pathlib import Path

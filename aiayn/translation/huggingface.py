@@ -1,8 +1,5 @@
-"""Marian models read from folders as Hugging Face has them, or from its hub.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Marian models read from folders as Hugging Face has them, or from its hub."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell read-imports
 import logging

@@ -1,8 +1,5 @@
-"""Export of a model to Hugging Face's transformers.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Export of a model to Hugging Face's transformers."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell write-imports
 import copy

@@ -1,8 +1,5 @@
-"""What a folder of Hugging Face's says of a Marian model, its vocabularies and search.
-
-Made by `make export` from "Other people's models" (paper, section 3):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/14-other-peoples-models.ipynb
-"""
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""What a folder of Hugging Face's says of a Marian model and its vocabularies."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell settings-imports
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""The translator: plain text in, plain text out.
-
-Made by `make export` from "Beam search and BLEU" (paper, section 6.1):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/07-beam-search-and-bleu.ipynb
-"""
+# Made by `make export` from book/3-workshop/07-beam-search-and-bleu.ipynb
+"""The translator: plain text in, plain text out."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell imports
 import warnings

@@ -1,14 +1,5 @@
-"""Pictures of attention, in a notebook or on a page.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
-
-__all__ = [
-    "attention_view",
-    "write_page",
-]
-
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""Pictures of attention, in a notebook or on a page."""
 
 # book/3-workshop/12-visualizations.ipynb, cell visualization-front
 from aiayn.visualization.page import attention_view as attention_view

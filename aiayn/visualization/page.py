@@ -1,8 +1,5 @@
-"""Attention maps as an interactive picture in a notebook or on a page of its own.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""Attention maps as an interactive picture in a notebook or on a page of its own."""
 
 # book/3-workshop/12-visualizations.ipynb, cell view-imports
 import base64

@@ -1,8 +1,5 @@
-"""What the pictures below are made of: HTML with style and script.
-
-Made by `make export` from "Visualizations":
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/12-visualizations.ipynb
-"""
+# Made by `make export` from book/3-workshop/12-visualizations.ipynb
+"""What the pictures below are made of: HTML with style and script."""
 
 # book/3-workshop/12-visualizations.ipynb, cell widget
 import json
@@ -11,8 +8,8 @@ from importlib.resources import files
 # The files, .css and .js, that a kind of picture is made of.
 STATIC_FILES = {
     "attention": ["widget", "heads", "attention"],
-    "steps": ["widget", "vectors", "steps"],
-    "decoding": ["widget", "vectors", "decoding"],
+    "steps": ["widget", "vectors", "toolbar", "stage", "steps"],
+    "decoding": ["widget", "decoding"],
 }
 
 

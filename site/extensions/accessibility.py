@@ -4,6 +4,9 @@ reader.
 * The arrows that fold the sidebar's chapters get names.
 * On a module's page the sidebar marks the reference, which the table of contents has in
   place of all modules.
+* German in emphasis, and in cells of tables, is marked as German, to be pronounced so.
+  Authors mark nothing: what has a letter or a small word that English has not is
+  German. A noun that stands alone stays as it is.
 * reach.js lets the keyboard scroll long formulas, makes the sidebar a landmark, and has
   it show the page that one is on.
 """
@@ -12,11 +15,35 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FOLD = re.compile(
     r'(<a class="[^"]*\breference\b[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>'
 )
+
+
+GERMAN = re.compile(
+    "[äöüß]|\\b(?:am|als|auf|das|dass|dem|den|der|die|durfte|ein|eine|einige|er|es|ihre?"
+    "|im|ist|keine?n?|mein|mit|muss|musste|nach|nicht|nie|rief|sah|schon|seinen|sie|und"
+    "|waren|weil|wird|zur?)\\b",
+    re.IGNORECASE,
+)
+
+
+class MarkGerman(SphinxPostTransform):
+    """Give what is German the class of which docutils makes the attribute `lang`."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for node in self.document.findall(
+            lambda node: isinstance(node, nodes.emphasis | nodes.entry)
+        ):
+            if GERMAN.search(node.astext()):
+                node["classes"].append("language-de")
 
 
 def name_folds(
@@ -42,5 +69,6 @@ def name_folds(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("html-page-context", name_folds, priority=900)  # after the theme's
+    app.add_post_transform(MarkGerman)
     app.add_js_file("reach.js", defer="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -59,36 +59,27 @@ def write_pages(app: Sphinx, config: Config) -> None:
     """Write the pages of the reference where Sphinx will look for them."""
     folder, modules = Path(app.srcdir, "api"), package(app)
     described = tomllib.loads(Path(app.srcdir, DESCRIPTION).read_text(encoding="utf-8"))
-    told = {
-        name: words
-        for group in described["modules"].values()
-        for name, words in group.items()
-    }
+    groups_of_modules = described["modules"].values()
+    told = {name: words for group in groups_of_modules for name, words in group.items()}
     if difference := modules.keys() ^ told.keys() ^ {""}:
         raise ExtensionError(
             f"{DESCRIPTION} and the package differ: {', '.join(sorted(difference))}"
         )
-    titles = {
-        page: words for page, (words, _) in chapters(Path(app.srcdir, "book")).items()
-    }
+    book = chapters(Path(app.srcdir, "book"))
+    titles = {page: title for page, (title, _) in book.items()}
     reference = Reference(modules, titles, told)
     front = {
         group: reference.table(modules[""], names)
         for group, names in described["front"].items()
     }
-    lists = {
-        group: names_table(
-            [(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()], 44
-        )
-        for group, rows in described["modules"].items()
-    }
+    lists = dict[str, str]()
+    for group, rows in described["modules"].items():
+        linked = [(f":py:mod:`aiayn.{name}`", words) for name, words in rows.items()]
+        lists[group] = names_table(linked, 44)
     places = reference.places(modules[""], None)
-    pages = {
-        "index": INDEX.format(
-            places=places, front=groups(front), modules=groups(lists)
-        ),
-        "command-line": command_line(titles["book/5-launch/1-launch"]),
-    }
+    index = INDEX.format(places=places, front=groups(front), modules=groups(lists))
+    command = command_line(titles["book/5-launch/1-launch"])
+    pages = {"index": index, "command-line": command}
     pages |= {name: reference.page(module) for name, module in modules.items() if name}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -96,9 +87,8 @@ def write_pages(app: Sphinx, config: Config) -> None:
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
     # jupyter-book leaves out what the table of contents does not name; these pages the
     # index names.
-    config.exclude_patterns = [
-        each for each in config.exclude_patterns if not each.startswith("api/")
-    ]
+    kept = [each for each in config.exclude_patterns if not each.startswith("api/")]
+    config.exclude_patterns = kept
 
 
 def groups(tables: dict[str, str]) -> str:
@@ -115,13 +105,10 @@ def note_front_door(app: Sphinx, env: BuildEnvironment) -> None:
     modules, objects = package(app), env.domains["py"].data["objects"]
     for front in modules.values():
         for name in front.public:
-            home = (
-                home_of(modules, front.imports[name]) if name in front.imports else None
-            )
+            home = home_of(modules, front.imports.get(name, ""))
             if home and home[1] and (entry := objects.get(full_name(home[0], name))):
-                alias = ObjectEntry(
-                    entry.docname, entry.node_id, entry.objtype, aliased=True
-                )
+                place = entry.docname, entry.node_id, entry.objtype
+                alias = ObjectEntry(*place, aliased=True)
                 objects.setdefault(full_name(front, name), alias)
 
 
@@ -136,17 +123,12 @@ def lead_home(app: Sphinx, doctree: nodes.document) -> None:
         module = module_of(app, node.get("py:module"))
         if node.get("refdomain") == "py" and module is not None:
             name = node["reftarget"]
-            home = home_of(
-                package(app), module.imports.get(name, full_name(module, name))
-            )
+            dotted = module.imports.get(name, full_name(module, name))
+            home = home_of(package(app), dotted)
             if home and home[1]:
-                node["reftarget"], node["refspecific"] = (
-                    full_name(home[0], home[1].name),
-                    False,
-                )
-                node["reftype"] = (
-                    "obj"  # a type may be a constant: Score = Literal[...]
-                )
+                node["reftarget"] = full_name(home[0], home[1].name)
+                node["refspecific"] = False
+                node["reftype"] = "obj"  # a type may be a constant: A = Literal[...]
 
 
 def foreign_name(
@@ -192,9 +174,8 @@ def finish_page(
     """
     if page.startswith("api/"):
         app.add_css_file("api.css")
-        modules = {
-            each.page: each.qualified for each in package(app).values() if each.name
-        }
+        named = (each for each in package(app).values() if each.name)
+        modules = {each.page: each.qualified for each in named}
         if page in modules:
             pages = sorted(modules)
             at = pages.index(page)
@@ -202,14 +183,13 @@ def finish_page(
                 if 0 <= near < len(pages):
                     link = app.builder.get_relative_uri(page, pages[near])
                     context[side] = {"link": link, "title": modules[pages[near]]}
-        context["body"] = PARAMETERS.sub(
-            lambda found: (
-                found[1]
-                .replace("<dd>", '<span class="aiayn-parameter">')
-                .replace("</dd>", "</span>")
-            ),
-            context["body"],
-        )
+        context["body"] = PARAMETERS.sub(in_spans, context["body"])
+
+
+def in_spans(parameters: re.Match[str]) -> str:
+    """The parameters of a signature, without the list."""
+    start = '<span class="aiayn-parameter">'
+    return parameters[1].replace("<dd>", start).replace("</dd>", "</span>")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -34,11 +34,8 @@ def name_cells(app: Sphinx, docname: str, notebook: Notebook) -> None:
     """
     default = notebook["metadata"].get("aiayn", {}).get("module")
     for cell in code_cells(notebook):
-        exports = [
-            tag
-            for tag in cell["metadata"].get("tags", [])
-            if tag.partition(":")[0] == "export"
-        ]
+        tags = cell["metadata"].get("tags", [])
+        exports = [tag for tag in tags if tag.partition(":")[0] == "export"]
         module = exports[0].partition(":")[2] or default if exports else None
         cell["metadata"]["aiayn"] = {"id": cell["id"], "module": module}
 
@@ -62,22 +59,18 @@ class Boxes(SphinxTransform):
                 # The parser opens a line with an empty text.
                 first.children = [child for child in first if child != ""]
             strong = first[0] if first.children else None
-            word = (
-                re.match(r"\w*", strong.astext())
-                if isinstance(strong, nodes.strong)
-                else None
-            )
-            if strong is None or word is None or word[0] not in BOXES:
+            if not isinstance(strong, nodes.strong):
+                continue
+            word = re.split(r"\W", strong.astext())[0]
+            if word not in BOXES:
                 continue
             first.remove(strong)
             label = nodes.paragraph("", "", *strong.children, classes=["aiayn-label"])
             trim(label, -1)
             trim(first, 0)
             text = quote.children if first.astext().strip() else quote.children[1:]
-            kind = f"aiayn-box-{word[0].lower()}"
-            quote.replace_self(
-                nodes.container("", label, *text, classes=["aiayn-box", kind])
-            )
+            classes = ["aiayn-box", f"aiayn-box-{word.lower()}"]
+            quote.replace_self(nodes.container("", label, *text, classes=classes))
 
 
 def trim(paragraph: nodes.paragraph, end: int) -> None:
@@ -85,9 +78,8 @@ def trim(paragraph: nodes.paragraph, end: int) -> None:
     a line.
     """
     if paragraph.children and isinstance(text := paragraph[end], nodes.Text):
-        paragraph.replace(
-            text, nodes.Text(text.rstrip(" .:") if end else text.lstrip(" .:\n"))
-        )
+        trimmed = text.rstrip(" .:") if end else text.lstrip(" .:\n")
+        paragraph.replace(text, nodes.Text(trimmed))
 
 
 class Punctuation(SphinxTransform):
@@ -98,20 +90,12 @@ class Punctuation(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         for formula in list(self.document.findall(nodes.math)):
             text = formula.next_node(descend=False, siblings=True)
-            marks = (
-                re.match(r"[.,;:!?)’”]+", text)
-                if isinstance(text, nodes.Text)
-                else None
-            )
-            if marks:
+            if not isinstance(text, nodes.Text):
+                continue
+            if marks := re.match(r"[.,;:!?)’”]+", text):
                 formula.parent.replace(text, nodes.Text(text[marks.end() :]))
-                pair = nodes.inline(
-                    "",
-                    "",
-                    formula.deepcopy(),
-                    nodes.Text(marks[0]),
-                    classes=["aiayn-nowrap"],
-                )
+                both = formula.deepcopy(), nodes.Text(marks[0])
+                pair = nodes.inline("", "", *both, classes=["aiayn-nowrap"])
                 formula.replace_self(pair)
 
 
@@ -125,11 +109,9 @@ class Cells(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         places = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
         for container in self.document.findall(nodes.container):
-            if (
-                container.get("nb_element") == "cell_code"
-                and "aiayn" in container["cell_metadata"]
-            ):
-                cell = container["cell_metadata"]["aiayn"]
+            metadata = container.get("cell_metadata", {})
+            if container.get("nb_element") == "cell_code" and "aiayn" in metadata:
+                cell = metadata["aiayn"]
                 place = f"cell-{cell['id']}"
                 container["ids"].append(place)
                 # Line, id and title, as MyST notes them of headings.
@@ -154,17 +136,15 @@ class Cells(SphinxTransform):
         entry = next((each.name for each in public if each.cell == cell), "")
         badge += self.link(about.qualified, about.source_page, f"cell-{cell}")
         badge += nodes.Text(" · ")
-        badge += self.link(
-            "reference", about.page, f"{about.qualified}.{entry}" if entry else ""
-        )
+        place = f"{about.qualified}.{entry}" if entry else ""
+        badge += self.link("reference", about.page, place)
         return badge
 
     def link(self, text: str, page: str, place: str) -> nodes.reference:
         """A link to a place of another page, or to its top."""
         target = self.app.builder.get_relative_uri(self.env.docname, page)
-        return nodes.reference(
-            "", text, refuri=target + (place and f"#{place}"), internal=True
-        )
+        address = f"{target}#{place}" if place else target
+        return nodes.reference("", text, refuri=address, internal=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

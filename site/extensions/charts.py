@@ -26,10 +26,8 @@ VEGA_SCRIPT = "vega.js"
 CHART = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 # Filled by chart-data.js when it is opened; without JavaScript the picture and the
 # description have to do.
-DATA = (
-    '<details class="aiayn-data pst-js-only">'
-    "<summary>Data of this chart</summary></details>"
-)
+DATA = """<details class="aiayn-data pst-js-only">\
+<summary>Data of this chart</summary></details>"""
 OPEN, CLOSE = '<script type="application/json" class="aiayn-spec">', "</script>"
 
 
@@ -43,18 +41,16 @@ def mark_charts(app: Sphinx, docname: str, notebook: Notebook) -> None:
             for mime in [mime for mime in data if CHART.fullmatch(mime)]:
                 # Inside a script element only "</" could end the text early; JSON may
                 # write it as "<\/".
-                spec = json.dumps(
-                    data.pop(mime), separators=(",", ":"), ensure_ascii=False
-                )
+                compact: Any = {"separators": (",", ":"), "ensure_ascii": False}
+                spec = json.dumps(data.pop(mime), **compact)
                 data["text/html"] = OPEN + spec.replace("</", r"<\/") + CLOSE
 
 
 class DrawCharts(SphinxPostTransform):
     """Put the drawing area and the picture in place of a chart's outputs."""
 
-    default_priority = (
-        3  # before myst-nb (4) keeps one MIME type of the bundle and drops the picture
-    )
+    # Before myst-nb (4) keeps one MIME type of the bundle and drops the picture.
+    default_priority = 3
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
@@ -67,10 +63,9 @@ class DrawCharts(SphinxPostTransform):
             fallback = list(bundle.findall(nodes.image))[:1]
             for image in fallback:
                 image["alt"] = spec.get("description", "")
-            opening = f"{opening_tag(spec)}{text}<noscript>"
-            bundle.replace_self(
-                [raw(opening), *fallback, raw(f"</noscript></div>{DATA}")]
-            )
+            opening = raw(f"{opening_tag(spec)}{text}<noscript>")
+            closing = raw(f"</noscript></div>{DATA}")
+            bundle.replace_self([opening, *fallback, closing])
 
 
 def raw(text: str) -> nodes.raw:
@@ -86,22 +81,20 @@ def opening_tag(spec: dict[str, Any]) -> str:
     size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     assert size is not None, svg[:200]
     width, height = size.groups()
-    # On a phone a single plot gets narrower and keeps its height. Compound charts, and
-    # pictures without axes, whose proportions matter, are scaled as a whole.
+    # On a phone a plot gets narrower; a single one keeps its height. Pictures without
+    # axes, whose proportions matter, are scaled as a whole.
+    plot = '"axis": null' not in json.dumps(spec)
     single = (
-        isinstance(spec.get("width"), int | float)
+        plot
+        and isinstance(spec.get("width"), int | float)
         and not {"mark", "layer"}.isdisjoint(spec)
         and {"row", "column", "facet"}.isdisjoint(spec.get("encoding", {}))
-        and '"axis": null' not in json.dumps(spec)
     )
-    room = (
-        f"min-height: {height}px"
-        if single
-        else f"aspect-ratio: {width} / {height}; max-width: {width}px"
-    )
+    whole = f"aspect-ratio: {width} / {height}; max-width: {width}px"
+    room = f"min-height: {height}px" if single else whole
     name = html.escape(spec.get("description", ""))
     return (
-        f'<div class="aiayn-chart" style="{room}"{" data-single" * single}'
+        f'<div class="aiayn-chart" style="{room}"{" data-plot" * plot}'
         f' role="figure" aria-label="{name}"><div class="aiayn-view"></div>'
     )
 

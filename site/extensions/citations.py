@@ -28,23 +28,10 @@ LOGGER = logging.getLogger(__name__)
 REFERENCES = "book/reference/references"
 PAPER = "vaswani2017"
 # A link to one of these hosts is a link to literature, and has to have an entry.
-LITERATURE = {
-    *(
-        "arxiv.org",
-        "aclanthology.org",
-        "doi.org",
-        "dl.acm.org",
-        "openreview.net",
-        "proceedings.mlr.press",
-    ),
-    *(
-        "jmlr.org",
-        "papers.nips.cc",
-        "proceedings.neurips.cc",
-        "nature.com",
-        "cdn.openai.com",
-    ),
-}
+LITERATURE = set(
+    "arxiv.org aclanthology.org doi.org dl.acm.org openreview.net proceedings.mlr.press"
+    " jmlr.org papers.nips.cc proceedings.neurips.cc nature.com cdn.openai.com".split()
+)
 
 
 def by_author(entries: list[Entry]) -> list[Entry]:
@@ -95,24 +82,20 @@ def address(url: str) -> str:
 
 def described(entry: Entry) -> str:
     """Authors, title and year in one line."""
-    authors = [
-        " ".join(person.prelast_names + person.last_names)
-        for person in entry.persons["author"]
-    ]
+    people = entry.persons["author"]
+    authors = [" ".join(each.prelast_names + each.last_names) for each in people]
     if len(authors) > 3 or "others" in authors:
         authors = [authors[0], "others"]
-    names = " and ".join(
-        [", ".join(authors[:-1]), authors[-1]] if len(authors) > 1 else authors
-    )
+    names = " and ".join(filter(None, [", ".join(authors[:-1]), authors[-1]]))
     return f"{names}: {entry.fields['title']} ({entry.fields['year']})"
 
 
 def cell_of(node: nodes.Node) -> str | None:
     """The id of the code cell that a node stands in."""
-    cells = (each for each in ancestors(node) if each.get("nb_element") == "cell_code")
-    return next(
-        (cell["cell_metadata"].get("aiayn", {}).get("id") for cell in cells), None
-    )
+    for each in ancestors(node):
+        if each.get("nb_element") == "cell_code":
+            return each["cell_metadata"].get("aiayn", {}).get("id")
+    return None
 
 
 class Cite(SphinxTransform):
@@ -128,25 +111,18 @@ class Cite(SphinxTransform):
             return
         self.entries = self.env.get_domain("cite").bibdata.data.entries
         self.cited: dict[str, str] = {}  # key: id of the place on this page
-        by_address = {
-            address(entry.fields["url"]): key for key, entry in self.entries.items()
-        }
+        entries = self.entries.items()
+        by_address = {address(entry.fields["url"]): key for key, entry in entries}
         for link in list(self.document.findall(nodes.reference)):
-            if key := by_address.get(address(link.get("refuri", ""))):
+            url = link.get("refuri", "")
+            if key := by_address.get(address(url)):
                 self.lead(link, key)
-            elif (
-                urlsplit(link.get("refuri", "")).netloc.removeprefix("www.")
-                in LITERATURE
-            ):
-                LOGGER.warning(
-                    "no entry in book/data/references.bib for %s",
-                    link["refuri"],
-                    location=link,
-                )
+            elif urlsplit(url).netloc.removeprefix("www.") in LITERATURE:
+                fault = "no entry in book/data/references.bib for %s"
+                LOGGER.warning(fault, url, location=link)
         if self.env.doc2path(docname).endswith(".ipynb"):
-            self.cite_names(
-                {form: key for form, key in self.forms() if key not in self.cited}
-            )
+            forms = {form: key for form, key in self.forms() if key not in self.cited}
+            self.cite_names(forms)
         self.env.metadata[docname]["citations"] = self.cited
 
     def forms(self) -> Iterator[tuple[str, str]]:
@@ -183,11 +159,8 @@ class Cite(SphinxTransform):
         back to.
         """
         page = self.app.builder.get_relative_uri(self.env.docname, REFERENCES)
-        link["refuri"], link["reftitle"] = (
-            f"{page}#ref-{key}",
-            described(self.entries[key]),
-        )
-        link["internal"] = True
+        link["refuri"], link["internal"] = f"{page}#ref-{key}", True
+        link["reftitle"] = described(self.entries[key])
         link["classes"].append("aiayn-cite")
         if key not in self.cited:
             self.cited[key] = f"cite-{key}"
@@ -206,25 +179,17 @@ def lead_back(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if docname != REFERENCES:
         return
     for item in doctree.findall(nodes.list_item):
-        key = next(
-            (
-                name.removeprefix("ref-")
-                for name in item["ids"]
-                if name.startswith("ref-")
-            ),
-            None,
-        )
-        if key is None:
+        keys = [name[len("ref-") :] for name in item["ids"] if name.startswith("ref-")]
+        if not keys:
             continue
+        key, *_ = keys
         line = nodes.paragraph("", "Cited in ", classes=["aiayn-place"])
         for page in reading_order(app, app.config.root_doc):
             if place := app.env.metadata[page].get("citations", {}).get(key):
                 uri = f"{app.builder.get_relative_uri(docname, page)}#{place}"
                 title = app.env.titles[page].astext()
-                line += [
-                    nodes.Text(" · ") if len(line) > 1 else nodes.Text(""),
-                    nodes.reference("", title, refuri=uri, internal=True),
-                ]
+                line += nodes.Text(" · " if len(line) > 1 else "")
+                line += nodes.reference("", title, refuri=uri, internal=True)
         if len(line) == 1:
             LOGGER.warning("nothing cites %s", key, location=docname)
         item += line

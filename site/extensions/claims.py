@@ -7,6 +7,7 @@ with book/data/claims.yml: no state and no figure is typed by hand.
 
 import html
 import json
+import re
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -30,16 +31,16 @@ STATES = {
     "not yet run": "○",
     "cited": "§",
 }
+# The same of checks, the one first that holds least.
+LEAST_FIRST = [*list(STATES)[1:5], "holds"]
 
 Claim = dict[str, Any]
 
 
 def records(cell: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The outputs of a cell that report on a claim, each with its record."""
-    found = (
-        (output, output.get("metadata", {}).get("aiayn", {}))
-        for output in cell["outputs"]
-    )
+    outputs = cell["outputs"]
+    found = ((each, each.get("metadata", {}).get("aiayn", {})) for each in outputs)
     return [(output, record) for output, record in found if "claim" in record]
 
 
@@ -54,17 +55,11 @@ def read_claims(app: Sphinx) -> list[Claim]:
     for page in sorted(titles.keys() & app.env.found_docs):
         notebook = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))
         for cell in code_cells(notebook):
+            place = {"page": page, "chapter": titles[page][0], "cell": cell["id"]}
             for _, record in records(cell):
-                check = {
-                    "page": page,
-                    "chapter": titles[page][0],
-                    "cell": cell["id"],
-                    **record,
-                }
-                checks.setdefault(record["claim"], []).append(check)
-    claims = yaml.safe_load(
-        (folder / "data" / "claims.yml").read_text(encoding="utf-8")
-    )
+                checks.setdefault(record["claim"], []).append(place | record)
+    path = folder / "data" / "claims.yml"
+    claims = yaml.safe_load(path.read_text(encoding="utf-8"))
     for claim in claims:
         # The chapter's: 3.2 of 3.2.1.
         claim["section"] = claim["id"].rpartition("-")[0][:3]
@@ -72,9 +67,7 @@ def read_claims(app: Sphinx) -> list[Claim]:
         claim["checks"] = checks.get(claim["id"], [])
         claim["state"] = state_of(claim)
         if not claim["checks"] and "cited" not in claim:
-            fault = (
-                "no cell checks it, and book/data/claims.yml does not say who is cited"
-            )
+            fault = "no cell checks it, and book/data/claims.yml names nobody to cite"
             LOGGER.warning("claim %s: %s", claim["id"], fault)
     return claims
 
@@ -82,11 +75,9 @@ def read_claims(app: Sphinx) -> list[Claim]:
 @cache
 def sections(app: Sphinx) -> dict[str, str]:
     """The title of the chapter about each section of the paper."""
-    titles = {
-        section: title
-        for page, (title, section) in chapters(Path(app.srcdir, "book")).items()
-        if page.startswith(PAPER)
-    }
+    book = chapters(Path(app.srcdir, "book"))
+    of_paper = [book[page] for page in book if page.startswith(PAPER)]
+    titles = {section: title for title, section in of_paper}
     return titles | {"6": "6 Results", "A": titles["appendix"]}
 
 
@@ -95,17 +86,7 @@ def state_of(claim: Claim) -> str:
     if not claim["checks"]:
         return "cited"
     found = {check["state"] for check in claim["checks"]}
-    return next(
-        state
-        for state in (
-            "does not hold",
-            "does not hold here",
-            "undecided",
-            "not yet run",
-            "holds",
-        )
-        if state in found
-    )
+    return next(state for state in LEAST_FIRST if state in found)
 
 
 def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
@@ -116,9 +97,7 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
     page = app.builder.get_relative_uri(docname, CLAIMS_PAGE)
     for cell in code_cells(notebook):
         tags = cell["metadata"].get("tags", [])
-        tagged = {
-            tag.removeprefix("claim:") for tag in tags if tag.startswith("claim:")
-        }
+        tagged = {tag[len("claim:") :] for tag in tags if tag.startswith("claim:")}
         reported = {record["claim"] for _, record in records(cell)}
         for claim in sorted(tagged | reported):
             if claim not in known:
@@ -129,9 +108,8 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
                 fault = f"is reported on, but the cell has no tag claim:{claim}"
             else:
                 continue
-            LOGGER.warning(
-                "cell %s: claim %s %s", cell["id"], claim, fault, location=docname
-            )
+            message = "cell %s: claim %s %s"
+            LOGGER.warning(message, cell["id"], claim, fault, location=docname)
         for output, record in records(cell):
             state = record["state"]
             found = f"{state} ({record['evidence']})"
@@ -147,6 +125,18 @@ def show_claims(app: Sphinx, docname: str, notebook: Notebook) -> None:
             )
 
 
+def typeset(text: str) -> str:
+    """A sentence with formulas such as sqrt(d_k) or 10^-9, as HTML."""
+    text = html.escape(text, quote=False)
+    text = re.sub(r"sqrt\((\w+)\)", r"√\1", text)
+    text = re.sub(r"\b([A-Za-zε]|head|log)_(\w+)", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"\^(?:\((.*?)\)|([-\w.]*\w))", r"<sup>\1\2</sup>", text)
+    text = text.replace("<sup>-", "<sup>−")
+    # Letters that are symbols; "A" and "a" are words, and other capitals name rows.
+    symbol = r"(?<![A-Za-z'’&])([b-zKNQVW]|QK)(?![A-Za-z'’>])"
+    return re.sub(symbol, r"<i>\1</i>", text)
+
+
 class Claims(SphinxDirective):
     """`{claims} NAME`: what site/templates/claims-NAME.html makes of the claims."""
 
@@ -159,6 +149,7 @@ class Claims(SphinxDirective):
         """Some claims, by a template."""
         context = {
             "claims": claims,
+            "typeset": typeset,
             "states": STATES,
             "sections": sections(self.env.app),
             "claims_page": CLAIMS_PAGE,
@@ -174,17 +165,13 @@ class ClaimsList(Claims):
     required_arguments = 0
 
     def run(self) -> list[nodes.Node]:
-        return [
-            nodes.section(
-                "",
-                nodes.title("", sections(self.env.app)[number]),
-                self.show("list", list(group)),
-                ids=[f"section-{number.replace('.', '-')}"],
-            )
-            for number, group in groupby(
-                read_claims(self.env.app), key=lambda claim: claim["section"]
-            )
-        ]
+        claims, titles, shown = read_claims(self.env.app), sections(self.env.app), []
+        for number, group in groupby(claims, key=lambda claim: claim["section"]):
+            title, entries = nodes.title("", titles[number]), [*group]
+            place = f"section-{number.replace('.', '-')}"
+            parts = title, self.show("list", entries)
+            shown.append(nodes.section("", *parts, ids=[place]))
+        return shown
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

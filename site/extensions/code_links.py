@@ -29,10 +29,8 @@ SECTIONS = re.compile(
 
 def parameters(described: list[addnodes.desc]) -> set[str]:
     """The names of the parameters of what is described."""
-    names = (
-        name for each in described for name in each.findall(addnodes.desc_parameter)
-    )
-    return {name[0].astext() for name in names if name.children}
+    found = (each.findall(addnodes.desc_parameter) for each in described)
+    return {name[0].astext() for names in found for name in names if name.children}
 
 
 class CodeLinks(SphinxPostTransform):
@@ -46,25 +44,16 @@ class CodeLinks(SphinxPostTransform):
         for code in list(self.document.findall(nodes.literal)):
             if within(code, nodes.title, nodes.reference, addnodes.pending_xref):
                 continue
-            described = [
-                each for each in ancestors(code) if isinstance(each, addnodes.desc)
-            ]
-            place = self.verb(code.astext(), page) or self.entry(
-                code.astext(), page, described
-            )
+            around, text = ancestors(code), code.astext()
+            described = [each for each in around if isinstance(each, addnodes.desc)]
+            place = self.verb(text, page) or self.entry(text, page, described)
             if place and (page.startswith("api/") or place not in linked):
                 linked.add(place)
                 path, _, anchor = place.partition("#")
                 target = f"{self.app.builder.get_relative_uri(page, path)}#{anchor}"
-                link = nodes.reference(
-                    "",
-                    "",
-                    code.deepcopy(),
-                    refuri=target,
-                    internal=True,
-                    classes=["aiayn-name"],
-                )
-                code.replace_self(link)
+                options: Any = {"refuri": target, "internal": True}
+                options["classes"] = ["aiayn-name"]
+                code.replace_self(nodes.reference("", "", code.deepcopy(), **options))
         if page.startswith("api/"):
             self.link_sections(page)
 
@@ -90,23 +79,15 @@ class CodeLinks(SphinxPostTransform):
         """The full name of what code names, if that is certain, and described
         elsewhere.
         """
-        name, objects = (
-            re.sub(r"\(.*\)$", "", text),
-            self.env.domains["py"].data["objects"],
-        )
+        name = re.sub(r"\(.*\)$", "", text)
+        objects = self.env.domains["py"].data["objects"]
         if not NAME.fullmatch(name):
             return None
-        module = module_of(self.app, name)
-        if module:
-            return (
-                name
-                if name != "aiayn" and page not in (module.chapter, module.page)
-                else None
-            )
-        modules = package(self.app)
-        here = next(
-            (module for module in modules.values() if module.page == page), None
-        )
+        if module := module_of(self.app, name):
+            near = name == "aiayn" or page in (module.chapter, module.page)
+            return None if near else name
+        modules = package(self.app).values()
+        here = next((module for module in modules if module.page == page), None)
         if not TELLING.search(text):
             # An ordinary word: only beside its neighbours, and if no parameter.
             neighbour = here is not None and name in here.entries
@@ -116,12 +97,8 @@ class CodeLinks(SphinxPostTransform):
         if home is None or home[1] is None or home[0].chapter == page:
             return None
         full = full_name(home[0], home[1].name) + member
-        own = {
-            each
-            for node in described
-            for line in node.findall(addnodes.desc_signature)
-            for each in line["ids"]
-        }
+        signatures = (node.findall(addnodes.desc_signature) for node in described)
+        own = {each for lines in signatures for line in lines for each in line["ids"]}
         return full if full in objects and full not in own else None
 
     def home(
@@ -139,19 +116,17 @@ class CodeLinks(SphinxPostTransform):
         for module in (here, modules[""]):
             if module and (found := home_of(modules, full_name(module, first))):
                 return found, dot + member
-        objects = self.env.domains["py"].data["objects"]
-        # Methods, too: they may be meant.
-        owners = [full for full in objects if full.endswith(f".{first}")]
+        objects = self.env.domains["py"].data["objects"].items()
+        # Methods, too: they may be meant; but not where a name is handed on.
+        defined = (full for full, entry in objects if not entry.aliased)
+        owners = [full for full in defined if full.endswith(f".{first}")]
         return (home_of(modules, owners[0]) if len(owners) == 1 else None), dot + member
 
     def link_sections(self, page: str) -> None:
         """Lead from the number of a section to the chapter about it."""
         known = chapters(Path(self.app.srcdir, "book"))
-        about = {
-            section: page
-            for page, (_, section) in known.items()
-            if page.startswith(PAPER)
-        }
+        of_paper = [page for page in known if page.startswith(PAPER)]
+        about = {known[page][1]: page for page in of_paper}
 
         def lead(match: re.Match[str]) -> nodes.reference | None:
             section = match[0]
@@ -162,12 +137,9 @@ class CodeLinks(SphinxPostTransform):
             place = self.app.builder.get_relative_uri(page, about[section])
             return nodes.reference("", match[0], refuri=place, internal=True)
 
+        inside = nodes.reference | nodes.literal
         texts = self.document.findall(nodes.Text)
-        outside = [
-            text
-            for text in texts
-            if not isinstance(text.parent, nodes.reference | nodes.literal)
-        ]
+        outside = [text for text in texts if not isinstance(text.parent, inside)]
         link_words(outside, SECTIONS, lead)
 
 

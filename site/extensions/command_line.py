@@ -74,29 +74,23 @@ def described(head: str, told: str) -> str:
 def form(verb: str, told: list[tuple[str, str]]) -> str:
     """How a verb is called: what it cannot do without, then the rest in one word."""
     needed = [head for head, words in told if "(required)" in words]
-    return " ".join(
-        ["aiayn", verb, *needed, *(["[options]"] * (len(needed) < len(told)))]
-    )
+    rest = ["[options]"] * (len(needed) < len(told))
+    return " ".join(["aiayn", verb, *needed, *rest])
 
 
 def command_line(title: str) -> str:
     """The page; `title` is that of the chapter on the commands."""
     known = verbs()
     places = ", ".join(f"`{verb} <#aiayn-{verb}>`__" for verb in known)
-    parts = [
-        "The command line\n================",
-        INTRODUCTION.format(title=title, verbs=places),
-    ]
+    introduction = INTRODUCTION.format(title=title, verbs=places)
+    parts = ["The command line\n================", introduction]
     for verb in known:
         _, _, text = help_of(verb).partition("\n\n")  # the usage, which is cut short
         about, _, boxes = text.partition("╭")
         boxes, _, examples = boxes.partition("examples:\n")
-        told, name = options(boxes), f"aiayn {verb}"
-        parts += [
-            f"{name}\n{'-' * len(name)}",
-            about.strip(),
-            f".. code-block:: text\n\n   {form(verb, told)}",
-            f"For example:\n\n.. code-block:: text\n\n{indent(examples.rstrip(), ' ')}",
-        ]
+        told, name, block = options(boxes), f"aiayn {verb}", ".. code-block:: text\n\n"
+        parts += [f"{name}\n{'-' * len(name)}", about.strip()]
+        parts.append(f"{block}   {form(verb, told)}")
+        parts.append(f"For example:\n\n{block}{indent(examples.rstrip(), ' ')}")
         parts += [f".. program:: {name}", *(described(*option) for option in told)]
     return "\n\n".join(parts) + "\n"

@@ -19,10 +19,8 @@ from aiayn.model.transformer import Transformer
 
 SIZES = ("base", "big", "synthetic")
 # What the model reads: the source with its end mark, the target after a start mark.
-SOURCE, TARGET = (
-    "The cake was sour . ‹/s›".split(),
-    "‹s› Der Kuchen war sauer .".split(),
-)
+SOURCE = "The cake was sour . ‹/s›".split()
+TARGET = "‹s› Der Kuchen war sauer .".split()
 
 
 @dataclass(frozen=True)
@@ -44,21 +42,21 @@ def parts(model: Transformer) -> dict[str, list[nn.Module]]:
     """The modules that each block of the figure stands for."""
     encoder: Any = list(model.encoder.layers)
     decoder: Any = list(model.decoder.layers)
+
+    def norms(layers: Any) -> list[nn.Module]:
+        return [each.norm for layer in layers for each in layer.residuals]
+
     return {
         "source-embedding": [model.source_embeddings],
         "source-positions": [model.positions],
         "encoder-attention": [layer.self_attention for layer in encoder],
-        "encoder-norm": [
-            residual.norm for layer in encoder for residual in layer.residuals
-        ],
+        "encoder-norm": norms(encoder),
         "encoder-feed-forward": [layer.feed_forward for layer in encoder],
         "memory": [],
         "target-embedding": [model.target_embeddings],
         "target-positions": [model.positions],
         "decoder-attention": [layer.self_attention for layer in decoder],
-        "decoder-norm": [
-            residual.norm for layer in decoder for residual in layer.residuals
-        ],
+        "decoder-norm": norms(decoder),
         "cross-attention": [layer.cross_attention for layer in decoder],
         "decoder-feed-forward": [layer.feed_forward for layer in decoder],
         "scores": [model.target_embeddings],
@@ -71,48 +69,30 @@ def measure(size: str) -> Measured:
     with torch.device("meta"):
         model = Transformer(shape).eval()
         source, target = (torch.ones(1, length, dtype=torch.long) for length in (n, m))
-    with (
-        torch.no_grad(),
-        FlopCounterMode(display=False) as counter,
-        recorded_attention(model),
-    ):
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter, recorded_attention(model):
         model(source, target)
-    counted = {
-        name: sum(found.values()) // 2
-        for name, found in counter.get_flop_counts().items()
-    }
+    flops = counter.get_flop_counts().items()
+    counted = {name: sum(found.values()) // 2 for name, found in flops}
     names = {id(module): name for name, module in model.named_modules()}
-    blocks = parts(model)
-    products = {
-        block: sum(
-            counted.get(f"Transformer.{names[id(module)]}", 0) for module in modules
-        )
-        for block, modules in blocks.items()
-    }
+    blocks, products, parameters = parts(model), dict[str, int](), dict[str, int]()
+    for block, modules in blocks.items():
+        places = [f"Transformer.{names[id(module)]}" for module in modules]
+        products[block] = sum(counted.get(place, 0) for place in places)
+        parameters[block] = sum(map(size_of, modules))
     # The scores are no module of their own: they are what the model does outside its
     # two stacks.
-    products["scores"] = (
-        counted["Global"]
-        - counted["Transformer.encoder"]
-        - counted["Transformer.decoder"]
-    )
-    named = {
-        p
-        for modules in blocks.values()
-        for module in modules
-        for p in module.parameters()
-    }
+    stacks = counted["Transformer.encoder"] + counted["Transformer.decoder"]
+    products["scores"] = counted["Global"] - stacks
+    every = (module for modules in blocks.values() for module in modules)
+    named = {weight for module in every for weight in module.parameters()}
     assert named == set(model.parameters()), "a block is missing from figure 1"
-    assert sum(products.values()) == counted["Global"], (
-        "a product is missing from figure 1"
-    )
-    parameters = {
-        block: sum(map(size_of, modules)) for block, modules in blocks.items()
-    }
+    whole = counted["Global"]
+    assert sum(products.values()) == whole, "a product is missing from figure 1"
     return Measured(
         {block: len(modules) for block, modules in blocks.items()},
         parameters | {"whole": size_of(model)},
-        products | {"whole": counted["Global"]},
+        products | {"whole": whole},
         dict(n=n, m=m, d_model=shape.d_model, d_ff=shape.d_ff, h=shape.h, N=shape.N)
         | dict(d_k=shape.d_k or shape.d_model // shape.h, V=shape.vocabulary_size),
     )
@@ -162,16 +142,13 @@ def values(figure: dict[str, Any], size: str) -> dict[str, str]:
 def block_values(key: str, found: Measured) -> dict[str, str]:
     """Parameters and work of one block."""
     held, done = found.parameters[key], found.products[key]
-    modules = found.modules[key]
+    modules, whole = found.modules[key], found.parameters["whole"]
+    each = f"{modules} × {held // modules:,}" if modules > 1 else ""
     return {
         f"{key}.parameters": f"{held:,}" if held else "none",
-        f"{key}.parameters-share": share(held, found.parameters["whole"])
-        if held
-        else "",
-        f"{key}.parameters-each": f"{modules} × {held // modules:,}"
-        if modules > 1
-        else "",
-        f"{key}.parameters-bar": f"{100 * held / found.parameters['whole']:.2f}",
+        f"{key}.parameters-share": share(held, whole) if held else "",
+        f"{key}.parameters-each": each,
+        f"{key}.parameters-bar": f"{100 * held / whole:.2f}",
         f"{key}.products": in_words(done) if done else "none",
         f"{key}.products-share": share(done, found.products["whole"]) if done else "",
     }
@@ -179,11 +156,8 @@ def block_values(key: str, found: Measured) -> dict[str, str]:
 
 def kind_values(kind: str, keys: list[str], found: Measured) -> dict[str, str]:
     """What all blocks of a kind have together; the embedding's matrix counts once."""
-    held = (
-        found.parameters["scores"]
-        if kind == "embedding"
-        else sum(found.parameters[key] for key in keys)
-    )
+    counted_once = ["scores"] if kind == "embedding" else keys
+    held = sum(found.parameters[key] for key in counted_once)
     done = sum(found.products[key] for key in keys)
     return {
         f"{kind}.parameters": share(held, found.parameters["whole"]),

@@ -65,10 +65,8 @@ class Evidence(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         for section in self.document.findall(nodes.section):
             if section[0].astext() == EVIDENCE:
-                start = (
-                    '<details class="aiayn-evidence">'
-                    "<summary>Claims, checks and experiments</summary>"
-                )
+                summary = "<summary>Claims, checks and experiments</summary>"
+                start = f'<details class="aiayn-evidence">{summary}'
                 section.insert(1, nodes.raw("", start, format="html"))
                 section.append(nodes.raw("", "</details>", format="html"))
 
@@ -97,15 +95,11 @@ class FoldExported(SphinxPostTransform):
 
 def depth_switch() -> str:
     """The switch, as HTML; book.css shows the words of the one that is chosen."""
-    choices = "".join(
-        f'<label><input type="radio" name="depth" value="{depth}"'
-        f"{' checked' if depth == 'read' else ''}>{name}</label>"
-        for depth, (name, _) in DEPTHS.items()
-    )
-    notes = "".join(
-        f'<span data-depth="{depth}">{words}</span>'
-        for depth, (_, words) in DEPTHS.items()
-    )
+    choices = notes = ""
+    for depth, (name, words) in DEPTHS.items():
+        button = f'<input type="radio" name="depth" value="{depth}"'
+        choices += f"<label>{button}{' checked' * (depth == 'read')}>{name}</label>"
+        notes += f'<span data-depth="{depth}">{words}</span>'
     return (
         '<fieldset class="aiayn-depth pst-js-only"><legend>How much to show</legend>'
         f'<div>{choices}</div><p aria-live="polite">{notes}</p></fieldset>'
@@ -119,9 +113,8 @@ def finish_folds(
     hidden content; and put the switch under the title of a page with folds.
     """
     if "body" in context:
-        body = context["body"].replace(
-            '<summary aria-label="Toggle hidden content">', "<summary>"
-        )
+        hidden = '<summary aria-label="Toggle hidden content">'
+        body = context["body"].replace(hidden, "<summary>")
         if "<details" in body and app.env.doc2path(page).endswith(".ipynb"):
             body = body.replace("</h1>", f"</h1>\n{depth_switch()}", 1)
             app.add_js_file("folds.js", defer="defer")

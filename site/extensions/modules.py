@@ -82,12 +82,9 @@ def comment(source: str, body: list[ast.stmt], node: ast.stmt) -> str:
     if found := re.match(r"\s*#\s*(.*)", behind):
         return found[1]
     below = next(iter(body[body.index(node) + 1 :]), None)
-    if (
-        isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
-    ):
-        return cleandoc(below.value.value)
+    match below:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return cleandoc(text)
     above: list[str] = []
     for line in reversed(lines[: node.lineno - 1]):
         if not line.lstrip().startswith("#") or re.fullmatch(ORIGIN, line):
@@ -103,12 +100,8 @@ def targets(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.AnnAssign):
         return [node.target.id] if isinstance(node.target, ast.Name) else []
     bound = node.targets if isinstance(node, ast.Assign) else []
-    return [
-        name.id
-        for target in bound
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name)
-    ]
+    parts = (part for target in bound for part in ast.walk(target))
+    return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
 def with_types_only(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -121,53 +114,42 @@ def with_types_only(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def read_module(name: str, source: str) -> Module:
     """A module from its text."""
-    cells = [
-        (number, found[3])
-        for number, line in enumerate(source.splitlines(), start=1)
-        if (found := re.fullmatch(ORIGIN, line))
-    ]
+    numbered = enumerate(source.splitlines(), start=1)
+    matches = ((number, re.fullmatch(ORIGIN, line)) for number, line in numbered)
+    cells = [(number, found[3]) for number, found in matches if found]
     entries: dict[str, Entry] = {}
     imports: dict[str, str] = {}
-    public: list[str] | None = None
+    public: list[str] = []
     body = ast.parse(source).body
     for node in with_types_only(body):
         if isinstance(node, ast.ImportFrom):
-            imports |= {
-                each.asname or each.name: f"{node.module}.{each.name}"
-                for each in node.names
-            }
+            for each in node.names:
+                imports[each.asname or each.name] = f"{node.module}.{each.name}"
+            # So an `__init__` hands a name on.
+            public += [each.name for each in node.names if each.asname == each.name]
         elif isinstance(node, ast.Import):
-            imports |= {
-                (each.asname or each.name).partition(".")[0]: each.name
-                for each in node.names
-            }
-        elif targets(node) == ["__all__"] and isinstance(node, ast.Assign):
-            public = ast.literal_eval(node.value)
+            for each in node.names:
+                imports[(each.asname or each.name).partition(".")[0]] = each.name
         else:
-            cell = next(
-                (cell for number, cell in reversed(cells) if number < node.lineno), ""
-            )
+            above = [cell for number, cell in cells if number < node.lineno]
+            cell = above[-1] if above else ""
             # A name that is bound again (a base case, then the whole) is explained
             # where it first appears.
             for bound in targets(node):
                 entries.setdefault(
                     bound, Entry(bound, node, cell, comment(source, body, node))
                 )
-    if public is None:  # elsewhere than in an `__init__`
-        public = [bound for bound in entries if not bound.startswith("_")]
+    public += [bound for bound in entries if not bound.startswith("_")]
     return Module(name, source, entries, imports, public)
 
 
 @cache
 def read_package(folder: Path) -> dict[str, Module]:
     """Every module under a folder, by its name."""
-    paths = {
-        module_name(path.relative_to(folder)): path for path in folder.rglob("*.py")
-    }
-    return {
-        name: read_module(name, paths[name].read_text(encoding="utf-8"))
-        for name in sorted(paths)
-    }
+    found = folder.rglob("*.py")
+    paths = sorted((module_name(path.relative_to(folder)), path) for path in found)
+    texts = {name: path.read_text(encoding="utf-8") for name, path in paths}
+    return {name: read_module(name, text) for name, text in texts.items()}
 
 
 def module_name(path: Path) -> str:
@@ -182,10 +164,8 @@ def package(app: Sphinx) -> dict[str, Module]:
 
 def module_of(app: Sphinx, qualified: str | None) -> Module | None:
     """A module by the name that Python has for it."""
-    return next(
-        (module for module in package(app).values() if module.qualified == qualified),
-        None,
-    )
+    modules = package(app).values()
+    return next((each for each in modules if each.qualified == qualified), None)
 
 
 def full_name(module: Module, name: str) -> str:

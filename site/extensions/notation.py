@@ -22,21 +22,14 @@ def figures(model: str) -> dict[str, str]:
     run, search = recipe(model), SearchConfig()
     shape, adam = run.model, make_optimizer(torch.nn.Linear(1, 1)).defaults
     with torch.device("meta"):  # takes no memory
-        parameters = sum(
-            parameter.numel() for parameter in Transformer(shape).parameters()
-        )
+        parameters = sum(weight.numel() for weight in Transformer(shape).parameters())
     known = vars(shape) | vars(run.optimizer) | vars(run) | vars(search)
     known["d_k"] = known["d_v"] = shape.d_model // shape.h
     warmup = run.optimizer.warmup
-    known |= {
-        "parameters": f"{parameters / 1e6:.1f}",
-        "h_d_v": shape.h * known["d_v"],
-        "eps": adam["eps"],
-        "tokens": run.batches.tokens,
-        "average": run.checkpoints.average,
-        "peak": f"{1000 * learning_rate(warmup, shape.d_model, warmup):.2f}",
-    }
-    known["beta_1"], known["beta_2"] = adam["betas"]
+    known |= {"h_d_v": shape.h * known["d_v"], "parameters": f"{parameters / 1e6:.1f}"}
+    known |= {"tokens": run.batches.tokens, "average": run.checkpoints.average}
+    known["peak"] = f"{1000 * learning_rate(warmup, shape.d_model, warmup):.2f}"
+    known["eps"], (known["beta_1"], known["beta_2"]) = adam["eps"], adam["betas"]
     return {name: formatted(value) for name, value in known.items()}
 
 

@@ -31,10 +31,8 @@ def before_parsing(
         if app.env.doc2path(docname).endswith(".ipynb"):
             notebook = json.loads(source[0])
             if not all("id" in cell for cell in notebook["cells"]):
-                raise ExtensionError(
-                    f"{docname}.ipynb: a cell has no id;"
-                    " save the notebook as format 4.5"
-                )
+                fault = "a cell has no id; save the notebook as format 4.5"
+                raise ExtensionError(f"{docname}.ipynb: {fault}")
             change(app, docname, notebook)
             source[0] = json.dumps(notebook)
 
@@ -76,16 +74,10 @@ def number_title(_: object, docname: str, notebook: Notebook) -> None:
 
 def title(notebook: Notebook) -> str:
     """The notebook's title, as plain words."""
-    texts = (
-        "".join(cell["source"])
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "markdown"
-    )
-    return (
-        next(text for text in texts if text.startswith("# "))
-        .partition("\n")[0]
-        .strip("# ")
-    )
+    markdown = (c for c in notebook["cells"] if c["cell_type"] == "markdown")
+    texts = ("".join(cell["source"]) for cell in markdown)
+    first = next(text for text in texts if text.startswith("# "))
+    return first.partition("\n")[0].strip("# ")
 
 
 @cache
@@ -95,13 +87,9 @@ def chapters(folder: Path) -> dict[str, tuple[str, str]]:
     """
     found = {}
     for path in sorted(folder.glob("*/*.ipynb")):
-        notebook, page = (
-            json.loads(path.read_text(encoding="utf-8")),
-            f"book/{path.parent.name}/{path.stem}",
-        )
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        page = f"book/{path.parent.name}/{path.stem}"
         number_title(None, page, notebook)
-        found[page] = (
-            title(notebook),
-            notebook["metadata"].get("aiayn", {}).get("paper", ""),
-        )
+        section = notebook["metadata"].get("aiayn", {}).get("paper", "")
+        found[page] = title(notebook), section
     return found

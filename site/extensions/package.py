@@ -22,22 +22,17 @@ def module_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The text of every module, on a page."""
     for module in package(app).values():
         page, chapter = module.source_page, module.chapter
-        head = (
-            f"<h1>{module.qualified}</h1><p>{link(app, page, module.page, 'Reference')}"
-        )
+        reference = link(app, page, module.page, "Reference")
+        head = f"<h1>{module.qualified}</h1><p>{reference}"
         code = app.builder.highlighter.highlight_block(module.source, "python")
         if chapter in app.env.found_docs:
             title = escape(app.env.titles[chapter].astext())
             head += f" · written in {link(app, page, chapter, title)}"
             home = app.builder.get_relative_uri(page, chapter)
-            code = re.sub(
-                rf'(?<=<span class="c1">){ORIGIN}(?=</span>)', place(home), code
-            )
-        yield (
-            page,
-            {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"},
-            "page.html",
-        )
+            comment = rf'(?<=<span class="c1">){ORIGIN}(?=</span>)'
+            code = re.sub(comment, place(home), code)
+        context = {"title": f"{module.qualified}, source", "body": f"{head}</p>{code}"}
+        yield page, context, "page.html"
 
 
 def place(home: str) -> Callable[[re.Match[str]], str]:
@@ -86,9 +81,8 @@ def list_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     def entries(parent: str) -> str:
         items = ""
         for chapter in app.env.toctree_includes.get(parent, []):
-            title = link(
-                app, docname, chapter, escape(app.env.titles[chapter].astext())
-            )
+            text = escape(app.env.titles[chapter].astext())
+            title = link(app, docname, chapter, text)
             names = [
                 link(app, docname, module.page, f"<code>{module.qualified}</code>")
                 for module in written.get(chapter, [])
@@ -102,6 +96,9 @@ def list_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
+    # It numbers sections once all pages are read, so that they may be read side by side
+    # (tools/site.py); but it does not say so.
+    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     app.add_node(ChapterList)
     app.add_directive("chapters", Chapters)
     app.connect("doctree-resolved", list_chapters)

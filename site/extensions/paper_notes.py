@@ -3,7 +3,8 @@ implement, on demand, and a short address for each of them.
 
 book/data/paper-notes.yml holds section, sentence, formula and address; the shapes that
 go in and out are read from the cell's signatures, or, where these have none, from
-paper-notes.yml.
+paper-notes.yml. The first note about a section has marks for the section's claims. On a
+wide screen the notes stand in the margin, level with their cells (margin.css).
 """
 
 import ast
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from claims import CLAIMS_PAGE, STATES, read_claims
 from docutils import nodes
 from notebooks import Notebook, before_parsing, code_cells
 from sphinx.application import Sphinx
@@ -69,11 +71,41 @@ def look_up(app: Sphinx, docname: str, notebook: Notebook) -> None:
     """Write into the metadata of a cell what stands beside it."""
     notes = entries(Path(app.srcdir, "book", "data", "paper-notes.yml"))
     about = notes.get(docname.removeprefix("book/"), {})
+    page = app.builder.get_relative_uri(docname, CLAIMS_PAGE)
+    marked = set()
     for cell in code_cells(notebook):
         if cell["id"] in about:
             entry = about[cell["id"]]
             entry.setdefault("shapes", shapes("".join(cell["source"])))
+            section = entry["section"]
+            entry["marks"] = "" if section in marked else marks(app, section, page)
+            marked.add(section)
             cell["metadata"]["paper_note"] = entry
+
+
+def marks(app: Sphinx, section: str, page: str) -> str:
+    """A mark for each claim of a section, in HTML; `page` has the list of claims."""
+    links = [
+        f'<a href="{page}#claim-{claim["id"]}" data-state="{claim["state"]}" '
+        f'title="{html.escape(claim["state"])}: {html.escape(claim["claim"])}">'
+        f'<span class="aiayn-sign">{STATES[claim["state"]]}</span>'
+        f"{claim['id'].rpartition('-')[2]}"
+        f'<span class="visually-hidden"> of section {section}</span></a>'
+        for claim in read_claims(app)
+        if claim["id"].rpartition("-")[0] == section
+    ]
+    return f'<p class="aiayn-marks">Claims {" ".join(links)}</p>' if links else ""
+
+
+def narrow(tex: str) -> str:
+    """A formula for the margin: one equation a line, a long one on two."""
+    equations = re.split(r",\s*\\q?quad\s*", tex)
+    lines = [
+        each.replace(" = ", r" \\ \; = ", 1) if len(each) > 50 else each
+        for each in equations
+    ]
+    rows = r", \\ ".join(lines)
+    return rf"\begin{{array}}{{l}} {rows} \end{{array}}" if r"\\" in rows else tex
 
 
 class PaperNotes(SphinxTransform):
@@ -103,7 +135,8 @@ class PaperNotes(SphinxTransform):
             nodes.raw("", start, format="html"),
             nodes.paragraph("", entry["says"]),
         ]
-        if tex := entry.get("formula"):
+        if "formula" in entry:
+            tex = narrow(entry["formula"])
             plain = {"nowrap": False, "number": None, "label": None}
             found.append(nodes.math_block(tex, tex, **plain))
         if entry["shapes"]:
@@ -112,7 +145,8 @@ class PaperNotes(SphinxTransform):
                 for line in entry["shapes"]
             ]
             found.append(nodes.bullet_list("", *lines))
-        return [*found, nodes.raw("", "</details>", format="html")]
+        end = f"{entry['marks']}</details>"
+        return [*found, nodes.raw("", end, format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

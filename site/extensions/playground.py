@@ -23,44 +23,17 @@ from aiayn.translation.translator import Translator
 from aiayn.visualization.page import attention_table
 from aiayn.visualization.widget import read_static
 
-SHARED = (
-    "widget.js",
-    "heads.js",
-    "heads.css",
-)  # of the package: aiayn/visualization/static
+# Of the package: aiayn/visualization/static.
+SHARED = "widget.js", "heads.js", "heads.css"
 STYLES = ("inside/heads.css", "playground/playground.css")
-SCRIPTS = (
-    "inside/widget",
-    "inside/heads",
-    "playground/part",
-    "playground/vocabulary",
-    "playground/matrix",
-    "playground/transformer",
-    "playground/search",
-    "playground/tensors",
-    "playground/pair",
-    "playground/lens",
-    "playground/answer",
-    "playground/engine",
-    "playground/stored",
-    "playground/pieces",
-    "playground/marked",
-    "playground/notes",
-    "playground/beam",
-    "playground/heads",
-    "playground/german",
-    "playground/ablations",
-    "playground/choice",
-    "playground/words",
-    "playground/completion",
-    "playground/form",
-    "playground/depth",
-    "playground/copying",
-    "playground/pairs",
-    "playground/link",
-    "playground/tools",
-    "playground/page",
-)
+SCRIPTS = ["inside/widget", "inside/heads"]
+SCRIPTS += [
+    f"playground/{name}"
+    for name in """\
+part vocabulary matrix transformer search tensors pair lens answer engine stored pieces
+marked notes beam heads german ablations choice words completion form depth copying
+pairs link tools page""".split()
+]
 MODELS = ("synthetic-en-de", "en-de")
 FOLDER = "playground/models"
 
@@ -70,11 +43,8 @@ def write_files(app: Sphinx, config: Config) -> None:
     build's own.
     """
     folder = Path(app.doctreedir, "browser")
-    shutil.copytree(
-        Path(app.srcdir, "site", "playground"),
-        folder / "playground",
-        dirs_exist_ok=True,
-    )
+    source = Path(app.srcdir, "site", "playground")
+    shutil.copytree(source, folder / "playground", dirs_exist_ok=True)
     (folder / FOLDER).mkdir(exist_ok=True)
     for model in MODELS:
         for name, script in browser_model(model).scripts.items():

@@ -50,12 +50,9 @@ def pieces_in_order(vocabulary: Vocabulary) -> list[str]:
     agree.
     """
     pieces = vocabulary.pieces(list(range(len(vocabulary))))
-    scores = [
-        vocabulary.processor.GetScore(token) for token in range(EOS_ID + 1, len(pieces))
-    ]
-    assert scores == sorted(scores, reverse=True), (
-        "some pieces were not learned in their order"
-    )
+    score = vocabulary.processor.GetScore
+    scores = [score(token) for token in range(EOS_ID + 1, len(pieces))]
+    assert scores == sorted(scores, reverse=True), "pieces are not in learned order"
     return pieces
 
 
@@ -150,23 +147,20 @@ class BrowserModel:
         seen = attention_of(self.translator, sentence)
         words = re.findall(WORD, sentence)
         unknown = [word for word in words if self.known and word not in self.known]
-        hundredths = {
-            kind: (seen.weights[kind] * 100).round().to(torch.uint8).transpose(1, 2)
-            for kind in KINDS
-        }
+        looks = dict[str, str]()
+        for kind in KINDS:
+            hundredths = (seen.weights[kind] * 100).round().to(torch.uint8)
+            rows = hundredths.transpose(1, 2).numpy().tobytes()
+            looks[kind] = base64.b64encode(rows).decode()
+        long = self.known and len(words) > MAX_TRAIN_TOKENS
         return {
             "sentence": sentence,
             "text": self.translator(sentence),
             "source": seen.source.pieces[:-1],
             "written": seen.writes.pieces[:-1],
             "unknownWords": unknown,
-            "longest": MAX_TRAIN_TOKENS
-            if self.known and len(words) > MAX_TRAIN_TOKENS
-            else None,
-            "looks": {
-                kind: base64.b64encode(rows.numpy().tobytes()).decode()
-                for kind, rows in hundredths.items()
-            },
+            "longest": MAX_TRAIN_TOKENS if long else None,
+            "looks": looks,
         }
 
 

@@ -35,11 +35,9 @@ class Readable(ast.NodeTransformer):
     """
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return (
-            ast.parse(node.value, mode="eval").body
-            if isinstance(node.value, str)
-            else node
-        )
+        if isinstance(node.value, str):
+            return ast.parse(node.value, mode="eval").body
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         kind = ast.unparse(node.value).rpartition(".")[2]
@@ -74,11 +72,8 @@ def signature(function: ast.FunctionDef, bound: bool = False) -> str:
 
 def names_of(decorated: ast.ClassDef | ast.FunctionDef) -> set[str]:
     """The last words of its decorators' names, as `dataclass`, `property`."""
-    calls = (
-        each.func if isinstance(each, ast.Call) else each
-        for each in decorated.decorator_list
-    )
-    return {ast.unparse(each).rpartition(".")[2] for each in calls}
+    written = [ast.unparse(each) for each in decorated.decorator_list]
+    return {each.partition("(")[0].rpartition(".")[2] for each in written}
 
 
 class Reference:
@@ -98,13 +93,11 @@ class Reference:
 
     def page(self, module: Module) -> str:
         """The page of a module."""
-        entries = [
-            module.entries[name] for name in module.public if name in module.entries
-        ]
-        entries.sort(key=lambda entry: entry.node.lineno)
+        own = {name: module.entries.get(name) for name in module.public}
+        entries = sorted(filter(None, own.values()), key=lambda each: each.node.lineno)
         code = [entry for entry in entries if not entry.is_data]
         data = [entry for entry in entries if entry.is_data]
-        handed_on = [name for name in module.public if name not in module.entries]
+        handed_on = [name for name, entry in own.items() if entry is None]
         parts = [heading(module.qualified, "="), f".. py:module:: {module.qualified}"]
         parts += [self.sentences[module.name], self.places(module, None)]
         parts.append(self.table(module, [entry.name for entry in code] + handed_on))
@@ -113,10 +106,8 @@ class Reference:
             ("Constants and types", data),
         ):
             if chosen:
-                parts += [
-                    heading(title, "-"),
-                    *(self.entry(module, entry) for entry in chosen),
-                ]
+                parts.append(heading(title, "-"))
+                parts += [self.entry(module, entry) for entry in chosen]
         return ":orphan:\n\n" + "\n\n".join(parts) + "\n"
 
     def table(self, module: Module, names: list[str]) -> str:
@@ -145,9 +136,8 @@ class Reference:
         chapter = f"`{self.titles[module.chapter]} <../{module.chapter}.html{place}>`__"
         line = f"{verb} {chapter} · `Source <../{module.source_page}.html{place}>`__"
         if entry and isinstance(entry.node, ast.ClassDef) and entry.node.bases:
-            line += " · a kind of " + ", ".join(
-                f"``{ast.unparse(base)}``" for base in entry.node.bases
-            )
+            bases = (f"``{ast.unparse(base)}``" for base in entry.node.bases)
+            line += f" · a kind of {', '.join(bases)}"
         if entry is None and module.name:
             line += " · :doc:`All modules <index>`"
         return f".. rst-class:: aiayn-place\n\n{line}"
@@ -159,13 +149,10 @@ class Reference:
             head = f".. py:class:: {node.name}{self.constructor(module, node)}"
             return self.class_body(module, entry, node, head)
         if isinstance(node, ast.FunctionDef):
-            note = (
-                "For a `with` statement." if "contextmanager" in names_of(node) else ""
-            )
+            note = "For a ``with`` statement." * ("contextmanager" in names_of(node))
             head = f".. py:function:: {node.name}{signature(node)}"
-            return described(
-                head, self.places(module, entry), prose(docstring(node)), prose(note)
-            )
+            about = prose(docstring(node))
+            return described(head, self.places(module, entry), about, note)
         head = f".. py:data:: {entry.name}"
         if isinstance(node, ast.AnnAssign):
             head += f"\n   :type: {readable(node.annotation)}"
@@ -179,22 +166,15 @@ class Reference:
         """A class with its methods."""
         text = docstring(node)
         fields = [
-            (name, kind, note)
+            f"{name} : {kind}\n    {note}"
             for name, kind, _, note in self.fields(module, node)
             if note
         ]
         if fields and "Attributes\n---" not in text:
-            text += "\n\nAttributes\n----------\n" + "\n".join(
-                f"{name} : {kind}\n    {note}" for name, kind, note in fields
-            )
-        methods = [
-            each
-            for each in node.body
-            if isinstance(each, ast.FunctionDef) and docstring(each)
-        ]
-        return described(
-            head, self.places(module, entry), prose(text), *map(self.method, methods)
-        )
+            text += "\n\nAttributes\n----------\n" + "\n".join(fields)
+        functions = (each for each in node.body if isinstance(each, ast.FunctionDef))
+        methods = [self.method(each) for each in functions if docstring(each)]
+        return described(head, self.places(module, entry), prose(text), *methods)
 
     def method(self, node: ast.FunctionDef) -> str:
         """A method or property."""
@@ -202,9 +182,8 @@ class Reference:
         options = "\n   :abstractmethod:" * ("abstractmethod" in kinds)
         if kinds & {"property", "cached_property"}:
             kind = f"\n   :type: {readable(node.returns)}" if node.returns else ""
-            return described(
-                f".. py:property:: {node.name}{kind}{options}", prose(docstring(node))
-            )
+            head = f".. py:property:: {node.name}{kind}{options}"
+            return described(head, prose(docstring(node)))
         for name in kinds & {"classmethod", "staticmethod"}:
             options += f"\n   :{name}:"
         taken = signature(node, bound="staticmethod" not in kinds)
@@ -215,50 +194,33 @@ class Reference:
         self, module: Module, node: ast.ClassDef
     ) -> tuple[Module, ast.ClassDef] | None:
         """The first of the package's classes that a class inherits from, if any."""
-        for name in (ast.unparse(base) for base in node.bases):
-            home = home_of(
-                self.modules, module.imports.get(name, f"{module.qualified}.{name}")
-            )
+        for name in map(ast.unparse, node.bases):
+            dotted = module.imports.get(name, f"{module.qualified}.{name}")
+            home = home_of(self.modules, dotted)
             if home and home[1] and isinstance(home[1].node, ast.ClassDef):
                 return home[0], home[1].node
         return None
 
-    def fields(
-        self, module: Module, node: ast.ClassDef
-    ) -> Iterator[tuple[str, str, str, str]]:
+    def fields(self, module: Module, node: ast.ClassDef) -> Iterator[tuple[str, ...]]:
         """Name, type, default and comment of a record's fields, its base's first."""
-        inherited = self.base(module, node)
-        own = {
-            each.target.id
-            for each in node.body
-            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-        }
-        if inherited:
-            yield from (
-                field for field in self.fields(*inherited) if field[0] not in own
-            )
+        inherited, own = self.base(module, node), dict[str, tuple[str, ...]]()
         for each in node.body:
             if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                note = comment(module.source, node.body, each)
-                yield (
-                    each.target.id,
-                    readable(each.annotation),
-                    default(each.value),
-                    note,
-                )
+                note, name = comment(module.source, node.body, each), each.target.id
+                kind, value = readable(each.annotation), default(each.value)
+                own[name] = name, kind, value, note
+        above = self.fields(*inherited) if inherited else ()
+        yield from (field for field in above if field[0] not in own)
+        yield from own.values()
 
     def constructor(self, module: Module, node: ast.ClassDef) -> str:
         """The parameters that a class is called with: `__init__`'s, or its fields."""
-        if (
-            "dataclass" in names_of(node)
-            or {ast.unparse(base) for base in node.bases} & RECORDS
-        ):
-            fields = self.fields(module, node)
-            told = (
+        if "dataclass" in names_of(node) or RECORDS & {*map(ast.unparse, node.bases)}:
+            parameters = (
                 f"{name}: {kind}{value and f' = {value}'}"
-                for name, kind, value, _ in fields
+                for name, kind, value, _ in self.fields(module, node)
             )
-            return f"({', '.join(told)})"
+            return f"({', '.join(parameters)})"
         for each in node.body:
             if isinstance(each, ast.FunctionDef) and each.name == "__init__":
                 return signature(each, bound=True).removesuffix(" -> None")
@@ -271,12 +233,8 @@ def names_table(rows: list[tuple[str, str]], first: int = 28) -> str:
     of 100.
     """
     lines = "\n".join(f"   * - {link}\n     - {words}" for link, words in rows)
-    widths = f"{first} {100 - first}"
-    return (
-        f".. list-table::\n   :class: aiayn-names\n   :widths: {widths}\n\n{lines}"
-        if rows
-        else ""
-    )
+    options = f"   :class: aiayn-names\n   :widths: {first} {100 - first}"
+    return f".. list-table::\n{options}\n\n{lines}" if rows else ""
 
 
 def heading(text: str, line: str) -> str:
@@ -306,16 +264,11 @@ def default(value: ast.expr | None) -> str:
     """A field's default as a reader wants it: what `field(default_factory=…)` makes, or
     the value.
     """
-    if (
-        isinstance(value, ast.Call)
-        and ast.unparse(value.func).rpartition(".")[2] == "field"
-    ):
+    if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("field"):
         given = {each.arg: ast.unparse(each.value) for each in value.keywords}
-        return (
-            f"{given['default_factory']}()"
-            if "default_factory" in given
-            else given.get("default", "")
-        )
+        if factory := given.get("default_factory"):
+            return f"{factory}()"
+        return given.get("default", "")
     return ast.unparse(value) if value else ""
 
 
@@ -325,21 +278,11 @@ def short_value(entry: Entry) -> str:
     value = getattr(node, "value", None)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         names = [ast.unparse(name) for name in node.targets[0].elts]
-        value = (
-            node.value.elts[names.index(entry.name)]
-            if isinstance(node.value, ast.Tuple)
-            else None
-        )
-    text = (
-        ast.unparse(value).replace("'", '"')
-        if value and not isinstance(node, ast.AugAssign)
-        else ""
-    )
-    return (
-        text
-        if len(text) <= LONGEST_VALUE and "\n" not in text and "\\" not in text
-        else ""
-    )
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else None
+        value = values[names.index(entry.name)] if values else None
+    text = ast.unparse(value).replace("'", '"') if value else ""
+    fits = len(text) <= LONGEST_VALUE and "\n" not in text and "\\" not in text
+    return text if fits else ""
 
 
 def prose(text: str) -> str:

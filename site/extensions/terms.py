@@ -81,20 +81,17 @@ class LinkTerms(SphinxTransform):
         pattern = one_of(forms)
         # What the chapter links itself, or puts in italics, as it does when it
         # introduces a word.
-        linked = {
-            forms[match[0]]["term"]
-            for node in self.document.findall(lambda node: isinstance(node, KNOWN))
-            for match in pattern.finditer(node.astext())
-        }
+        known = self.document.findall(lambda node: isinstance(node, KNOWN))
+        words = (word for node in known for word in pattern.findall(node.astext()))
+        linked = {forms[word]["term"] for word in words}
 
         def explain(match: re.Match[str]) -> Term | None:
             term = forms[match[0]]
             if term["term"] in linked:
                 return None
             linked.add(term["term"])
-            link = Term(
-                "", match[0], refuri=f"{home}#{anchor(term['term'])}", internal=True
-            )
+            address = f"{home}#{anchor(term['term'])}"
+            link = Term("", match[0], refuri=address, internal=True)
             link["is"] = term["is"]
             return link
 
@@ -106,23 +103,19 @@ def is_sentence(text: nodes.Text) -> bool:
     """Whether a text is neither a word in bold, nor a box's label, nor in the cell of a
     table.
     """
-    paragraph = text.parent
-    return (
-        isinstance(paragraph, nodes.paragraph)
-        and "aiayn-label" not in paragraph["classes"]
-        and not within(text, nodes.table)
-    )
+    if not isinstance(text.parent, nodes.paragraph) or within(text, nodes.table):
+        return False
+    return "aiayn-label" not in text.parent["classes"]
 
 
 def define(app: Sphinx, config: Config) -> None:
     """Let book/reference/notation.md show Sphinx's own glossary: each term, what it
     means, where it is at home.
     """
-    terms = [
-        f"{term['term']}\n  {term['is']}"
-        f" [{chapter_name(app, term['home'])}](../{term['home']})"
-        for term in read_terms(app)
-    ]
+    terms = list[str]()
+    for term in read_terms(app):
+        link = f"[{chapter_name(app, term['home'])}](../{term['home']})"
+        terms.append(f"{term['term']}\n  {term['is']} {link}")
     glossary = "\n\n".join(["```{glossary}\n:sorted:", *terms]) + "\n```"
     config.myst_substitutions = config.myst_substitutions | {"glossary": glossary}
 

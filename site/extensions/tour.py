@@ -84,14 +84,14 @@ def figures(tour: Tour) -> dict[str, Any]:
     source = tour.source[WORDS[0]]
     it, last = source.index("it"), source.index(WORDS[0])
     differences = tour.differences()
+    deciding = f"cross-attention, layer {decider.layer + 1}, head {decider.head + 1}"
     found = {
         "tokens": len(source),
         "d_model": tour.model.config.d_model,
         "heads": len(tour.heads),
         "others": len(tour.heads) - 1,
         "pull": f"layer {pull.layer + 1}, head {pull.head + 1}",
-        "decider": f"cross-attention, layer {decider.layer + 1}, head"
-        f" {decider.head + 1}",
+        "decider": deciding,
         "differs_it": percent(differences[it]),
         "differs_last": percent(differences[last]),
     }

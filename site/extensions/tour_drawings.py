@@ -12,16 +12,9 @@ GLOSSES = dict(
     " weil=because".split()
 )
 # Where each card of the tour was, in figure 1.
-SEEN = {
-    "source-embedding": "2",
-    "source-positions": "3",
-    "encoder-attention": "4",
-    "encoder-norm": "5",
-    "memory": "6",
-    "target-embedding": "7",
-    "scores": "8",
-    "cross-attention": "9–11",
-}
+SEEN = {"source-embedding": "2", "source-positions": "3", "encoder-attention": "4"}
+SEEN |= {"encoder-norm": "5", "memory": "6", "target-embedding": "7", "scores": "8"}
+SEEN |= {"cross-attention": "9–11"}
 
 
 class Drawings(EncoderDrawings):
@@ -42,34 +35,27 @@ class Drawings(EncoderDrawings):
 
     def decoder(self) -> str:
         """What the decoder reads, and what it has written."""
-        drawn = words(EDGE, 12, "reads", "small end") + words(
-            136, 12, "writes", "small"
-        )
+        drawn = words(EDGE, 12, "reads", "small end")
+        drawn += words(136, 12, "writes", "small")
         drawn += words(WIDTH, 12, "probability", "small end") + self.rows("it")
         drawn += self.strips(self.vectors.memory, LEFT, 44, "violet", 1.2)
         y = TOP + 28 * self.place - 5
         drawn += path("M110 18H115V294H110", "line muted", 1.2)
-        drawn += path(
-            f"M115 {y}H130M124 {y - 5}L130 {y}L124 {y + 5}", "line muted", 1.6
-        )
+        arrow = f"M115 {y}H130M124 {y - 5}L130 {y}L124 {y + 5}"
+        drawn += path(arrow, "line muted", 1.6)
         drawn += rect(136, y - 13, 40, 26, "frame ochre pulse")
-        return (
-            drawn
-            + self.written(136, 28)
-            + words(156, y + 6, "?", "large strong middle")
-        )
+        drawn += self.written(136, 28)
+        return drawn + words(156, y + 6, "?", "large strong middle")
 
     def guess(self) -> str:
         """The question, and the answers for both sentences."""
         begin, end = self.halves()
         drawn = words(14, 34, f"{begin},", "german large", "de")
-        drawn += words(14, 62, end, "german large", "de") + rect(
-            54, 42, 52, 28, "frame ochre pulse"
-        )
+        drawn += words(14, 62, end, "german large", "de")
+        drawn += rect(54, 42, 52, 28, "frame ochre pulse")
         drawn += words(80, 62, "?", "large strong middle")
-        drawn += words(
-            14, 88, "the animal crossed the street not, because it …", "small"
-        )
+        gloss = "the animal crossed the street not, because it …"
+        drawn += words(14, 88, gloss, "small")
         answers = ""
         for number, word in enumerate(WORDS):
             y = 136 + 100 * number
@@ -103,12 +89,10 @@ class Drawings(EncoderDrawings):
         without = self.tour.off[self.word][head]
         share = without["chances"][self.pronoun]
         changed = without["text"] != self.tour.german[self.word].text
-        now = next(
-            each for each in without["text"].split() if each in (*PRONOUNS, "er")
-        )
-        frame = (
-            "frame red decides" if decides else "frame dashed" if changed else "frame"
-        )
+        written = without["text"].split()
+        now = next(each for each in written if each in (*PRONOUNS, "er"))
+        frame = "frame dashed" if changed else "frame"
+        frame = "frame red decides" if decides else frame
         strong = " strong red" if now != self.pronoun else ""
         bar = "grow red" if decides else "grow ochre"
         return (
@@ -154,9 +138,9 @@ class Drawings(EncoderDrawings):
         """The translation with the head and without it."""
         off = self.tour.off[self.word][self.tour.decider.head]
         with_all = (self.tour.german[self.word].text, self.tour.chances(self.word))
-        return self.state("on", "with all heads", *with_all) + self.state(
-            "off", f"without {self.tour.decider.head}", off["text"], off["chances"]
-        )
+        without = f"without {self.tour.decider.head}", off["text"], off["chances"]
+        on = self.state("on", "with all heads", *with_all)
+        return on + self.state("off", *without)
 
     def state(
         self, state: str, name: str, german: str, chances: dict[str, float]
@@ -169,9 +153,8 @@ class Drawings(EncoderDrawings):
         drawn += words(14, 48, f"{begin},", "german large", "de")
         drawn += words(14, 74, weil, "german large", "de")
         drawn += rect(52, 55, 36, 26, f"frame {changed}")
-        drawn += words(
-            70, 74, pronoun, f"german large strong middle {changed}-text", "de"
-        )
+        strong = f"german large strong middle {changed}-text"
+        drawn += words(70, 74, pronoun, strong, "de")
         drawn += words(96, 74, rest, "german large", "de")
         drawn += words(14, 98, f"“it” is {NOUNS[pronoun]}", "small")
         drawn += bars(14, 126, chances, 210)

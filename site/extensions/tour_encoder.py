@@ -69,9 +69,8 @@ class EncoderDrawings:
 
     def embedding(self) -> str:
         """A vector for each token."""
-        head = words(
-            LEFT, 12, f"{self.vectors.embedding.shape[1]} numbers each", "small"
-        )
+        size = self.vectors.embedding.shape[1]
+        head = words(LEFT, 12, f"{size} numbers each", "small")
         drawn = self.strips(self.vectors.embedding, LEFT, 288, "ochre", 2.4)
         return head + self.rows() + drawn + legend(324, "ochre")
 
@@ -89,9 +88,8 @@ class EncoderDrawings:
             vectors = getattr(self.vectors, rows)
             ordered = torch.cat([vectors[:, 0::2], vectors[:, 1::2]], dim=1)
             drawn += self.strips(ordered, x, 94, colour, full)
-        return drawn + words(
-            LEFT, 324, "columns: sines, then cosines; grey: below zero", "small"
-        )
+        note = "columns: sines, then cosines; grey: below zero"
+        return drawn + words(LEFT, 324, note, "small")
 
     def pull(self) -> str:
         """Where the words look by a head of the encoder."""
@@ -101,9 +99,8 @@ class EncoderDrawings:
         faint = strong = ""
         for query, row in enumerate(weights.tolist()):
             for key, share in enumerate(row):
-                d = curve(
-                    left + 6, TOP - 4 + STEP * query, right - 6, TOP - 4 + STEP * key
-                )
+                y, to = TOP - 4 + STEP * query, TOP - 4 + STEP * key
+                d = curve(left + 6, y, right - 6, to)
                 if query == it:
                     strong += path(d, "line blue draw", 14 * share, key / 3)
                 elif share > 0.12:
@@ -122,14 +119,10 @@ class EncoderDrawings:
     def residual(self) -> str:
         """The vector of "it", what is added to it, and the sum."""
         it = self.source.index("it")
+        collected = f"+ what the heads of layer {LAYER + 1} collect for it"
         names = (
             ("before", "“it”, before", "ink", 2.4),
-            (
-                "added",
-                f"+ what the heads of layer {LAYER + 1} collect for it",
-                "output",
-                1,
-            ),
+            ("added", collected, "output", 1),
             ("after", "= the sum, normalised", "ink", 2.4),
         )
         drawn = path("M24 57H14V277H20", "line muted draw", 1.6, 4)
@@ -139,9 +132,8 @@ class EncoderDrawings:
             drawn += words(30, y - 8, name, "large", moment=None)
             row = getattr(self.vectors, rows)[it]
             drawn += strip(row, 30, y, 320, 36, colour, full, 5 * number)
-        return drawn + words(
-            30, 324, "coloured or black: above zero; grey: below", "small"
-        )
+        note = "coloured or black: above zero; grey: below"
+        return drawn + words(30, 324, note, "small")
 
     def memory(self) -> str:
         """The encoder's output, and how much each row differs between the sentences."""

@@ -64,15 +64,15 @@ class Tour:
         self.translator = Translator(model, vocabulary)
         self.heads = all_heads(model)
         self.german = {word: self.translate(word) for word in WORDS}
+        sentences = {word: SENTENCE.format(word) for word in WORDS}
         self.attention = {
-            word: attention_of(self.translator, SENTENCE.format(word)) for word in WORDS
+            word: attention_of(self.translator, text)
+            for word, text in sentences.items()
         }
-        self.source = {word: self.attention[word].source.words for word in WORDS}
-        self.target = {word: self.attention[word].writes.words for word in WORDS}
+        self.source = {word: seen.source.words for word, seen in self.attention.items()}
+        self.target = {word: seen.writes.words for word, seen in self.attention.items()}
         self.pronoun = {word: self.pronoun_in(self.target[word]) for word in WORDS}
-        self.place = {
-            word: self.target[word].index(self.pronoun[word]) for word in WORDS
-        }
+        self.place = {w: self.target[w].index(self.pronoun[w]) for w in WORDS}
         self.off = {word: self.switched_off(word) for word in WORDS}
         self.decider = self.find_decider()
         self.vectors = {word: self.encode(word) for word in WORDS}
@@ -103,11 +103,8 @@ class Tour:
     def chances(self, word: str) -> dict[str, float]:
         """The probability of each pronoun where the translation has one."""
         row = self.distributions(word)[self.place[word]]
-        tokens = {
-            pronoun: self.vocabulary.processor.PieceToId(f"▁{pronoun}")
-            for pronoun in PRONOUNS
-        }
-        return {pronoun: float(row[token]) for pronoun, token in tokens.items()}
+        token = self.vocabulary.processor.PieceToId
+        return {pronoun: float(row[token(f"▁{pronoun}")]) for pronoun in PRONOUNS}
 
     def steps(self, word: str) -> list[float]:
         """The probability of each token of the translation when its turn came."""
@@ -170,15 +167,10 @@ class Tour:
             hook.remove()
         embedding = model.source_embeddings(source)
         x = model.positions(embedding)
-        return Vectors(
-            embedding[0],
-            (x - embedding)[0],
-            x[0],
-            kept["sum.in"],
-            kept["attention.out"],
-            kept["sum.out"],
-            memory,
-        )
+        names = "sum.in", "attention.out", "sum.out"
+        before, added, after = (kept[name] for name in names)
+        position = (x - embedding)[0]
+        return Vectors(embedding[0], position, x[0], before, added, after, memory)
 
     def differences(self) -> list[float]:
         """By how much each row of the encoder's output differs between the sentences,
@@ -208,36 +200,31 @@ class Tour:
         """The cross-attention head that, at the pronoun, looks most at the noun."""
         nouns = dict(zip(PRONOUNS, ("animal", "street"), strict=True))
 
+        def at_noun(word: str, head: Head) -> float:
+            noun = self.source[word].index(nouns[self.pronoun[word]])
+            return float(self.weights(word, head)[self.place[word], noun])
+
         def least(head: Head) -> float:
-            return min(
-                float(
-                    self.weights(word, head)[
-                        self.place[word],
-                        self.source[word].index(nouns[self.pronoun[word]]),
-                    ]
-                )
-                for word in WORDS
-            )
+            return min(at_noun(word, head) for word in WORDS)
 
         return max((head for head in self.heads if head.kind == "cross"), key=least)
 
     def data(self) -> dict[str, Any]:
         """What the page holds, rounded as it is shown."""
-        return {
-            "decider": {
-                "head": str(self.decider.head),
-                "word": self.decider.word,
-                "from": self.decider.pronoun,
-                "to": self.decider.other,
-            },
-            "sentences": {word: self.sentence_data(word) for word in WORDS},
-        }
+        decider = {"head": str(self.decider.head), "word": self.decider.word}
+        decider |= {"from": self.decider.pronoun, "to": self.decider.other}
+        sentences = {word: self.sentence_data(word) for word in WORDS}
+        return {"decider": decider, "sentences": sentences}
 
     def sentence_data(self, word: str) -> dict[str, Any]:
         """The numbers of one sentence."""
         encoder, noun = self.pulls(), self.names_the_noun()
-        place = self.place[word]
-        it = self.source[word].index("it")
+        place, it = self.place[word], self.source[word].index("it")
+        weights = rounded(self.weights(word, encoder)[it].tolist())
+        off = {
+            str(head): {"german": each["text"], "chances": rounded(each["chances"])}
+            for head, each in self.off[word].items()
+        }
         return {
             "source": self.source[word],
             "german": self.german[word].text,
@@ -245,21 +232,12 @@ class Tour:
             "steps": rounded(self.steps(word)),
             "pronoun": self.pronoun[word],
             "chances": rounded(self.chances(word)),
-            "encoder": {
-                "head": str(encoder),
-                "weights": rounded(self.weights(word, encoder)[it].tolist()),
-            },
+            "encoder": {"head": str(encoder), "weights": weights},
             "cross": {
                 str(head): rounded(self.weights(word, head)[place].tolist())
                 for head in (self.decider.head, noun)
             },
-            "off": {
-                str(head): {
-                    "german": without["text"],
-                    "chances": rounded(without["chances"]),
-                }
-                for head, without in self.off[word].items()
-            },
+            "off": off,
         }
 
 

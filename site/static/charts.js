@@ -17,7 +17,7 @@
     "#d55e00": ["#be5400", "#dd6b14"],
     "#009e73": ["#00835f", "#009e73"],
     "#cc79a7": ["#a8568a", "#cc79a7"],
-    "#a6761d": ["#8f6516", "#b98a35"],
+    "#a6761d": ["#8f6516", "#cbb04a"],
     "#56b4e9": ["#2f93c4", "#56b4e9"],
     "#888888": ["#727272", "#8c8c8c"],
     gray: ["#6e6e6e", "#8c8c8c"],
@@ -45,6 +45,7 @@
       font: colour("--aiayn-sans"),
       title: { color: ink, subtitleColor: muted },
       axis: { ...guide, domainColor: rule, gridColor: rule, tickColor: rule },
+      axisQuantitative: { labelOverlap: "greedy", labelSeparation: 8 },
       legend: { ...guide },
       header: guide,
       text: { color: ink },
@@ -61,6 +62,31 @@
     document.head.append(script);
   }));
 
+  // On a phone panels that stand side by side stand below each other.
+  const stack = (spec, room) => {
+    const { hconcat, facet, encoding, title } = spec;
+    if (typeof title === "string") spec.title = title.match(/.{1,42}(?=\s|$)/g).map((line) => line.trim());
+    if (hconcat) Object.assign(spec, { vconcat: hconcat, hconcat: undefined });
+    if (facet && !facet.row) {
+      const columns = Math.max(1, Math.floor(room / (spec.spec.width + 70)));
+      Object.assign(spec, { facet: facet.column ?? facet, columns });
+    }
+    const panels = encoding?.facet ?? encoding?.column;
+    if (panels) Object.assign(encoding, { facet: { ...panels, columns: 1 }, column: undefined });
+  };
+
+  // What is still too wide is scaled until its smallest words have 11 pixels, and scrolls.
+  const fit = (view, width) => {
+    const svg = view.querySelector("svg"), words = [...svg.querySelectorAll("text")];
+    const sizes = words.map((word) => parseFloat(getComputedStyle(word).fontSize));
+    const least = (width * 11) / Math.min(12, ...sizes);
+    const scrolls = least > view.clientWidth;
+    view.closest(".aiayn-chart").style.aspectRatio = "auto";
+    view.style.overflowX = scrolls ? "auto" : "";
+    if (scrolls) view.tabIndex = 0;
+    if (scrolls || least > width) Object.assign(svg.style, { maxWidth: "none", width: `${least}px` });
+  };
+
   async function draw(chart) {
     await vega();
     const spec = specification(chart);
@@ -75,18 +101,24 @@
       renderer: "svg",
       tooltip: { theme: dark() ? "dark" : "light" },
     };
-    const narrow = "single" in chart.dataset && chart.clientWidth < 500;
-    if (narrow) Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    const narrow = chart.clientWidth < 500;
+    if (narrow) {
+      stack(spec, chart.clientWidth);
+      Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
+    }
     chart.drawn?.finalize();
     let drawn = await window.vegaEmbed(view, spec, options);
-    const excess = view.querySelector("svg").width.baseVal.value - chart.clientWidth;
-    if (narrow && excess > 0) {
-      // Take the missing width from the plot rather than scale its words down to what
-      // nobody can read.
+    const size = () => view.querySelector("svg").width.baseVal.value;
+    const excess = size() - chart.clientWidth;
+    if (narrow && excess > 0 && "plot" in chart.dataset) {
+      // Take the missing width from the plots rather than scale their words down to
+      // what nobody can read.
       drawn.finalize();
-      spec.width = Math.max(120, spec.width - excess);
+      for (const plot of [spec, spec.spec, ...(spec.vconcat ?? [])])
+        if (plot?.width) plot.width = Math.max(120, plot.width - excess);
       drawn = await window.vegaEmbed(view, spec, options);
     }
+    if (narrow) fit(view, size());
     chart.drawn = drawn;
   }
 

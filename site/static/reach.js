@@ -13,6 +13,15 @@ addEventListener("load", () => {
       sidebar.scrollTop += at.top - frame.top - frame.height / 3;
   }
 
+  // The section that one reads is marked in the contents.
+  const links = [...document.querySelectorAll(".aiayn-contents a")];
+  const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  const mark = () => {
+    const read = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
+    links.forEach((link, place) => link.setAttribute("aria-current", place === read));
+  };
+  if (links.length) addEventListener("scroll", mark, { passive: true });
+
   const formulas = document.querySelectorAll("div.math");
   const reach = new ResizeObserver((entries) => {
     for (const { target } of entries)

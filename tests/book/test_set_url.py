@@ -129,19 +129,3 @@ def test_the_first_push_sets_the_address_once(tmp_path: Path, remote: str) -> No
     for name in ("README.md", "pyproject.toml", "CITATION.cff", "_config.yml"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "github.com/someone/their-copy" in text and "other/fork" not in text
-
-
-def test_without_a_remote_there_is_no_first_address(tmp_path: Path) -> None:
-    (tmp_path / "tools").mkdir()
-    shutil.copy(set_url.__file__, tmp_path / "tools")
-    project = '[project.urls]\nRepository = "https://github.com/OWNER/aiayn"\n'
-    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
-    done = subprocess.run(
-        [sys.executable, "tools/set_url.py", "--first"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode != 0 and done.stderr.startswith("usage: make set-url URL=")
-    assert (tmp_path / "pyproject.toml").read_text(encoding="utf-8") == project

@@ -1,6 +1,5 @@
 """What heads are asked, how they are scored, and what is lost without them."""
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -39,12 +38,8 @@ from aiayn.analysis.probes import (
 from aiayn.analysis.pruning import (
     all_heads,
     attention_at,
-    importance_by_ablation,
-    importance_by_gradient,
     mean_ablation,
     mean_head_outputs,
-    per_layer,
-    token_loss,
     zero_ablation,
 )
 from aiayn.data import Batch, Vocabulary, make_batch, train_vocabulary
@@ -389,65 +384,6 @@ def test_without_any_head_across_the_source_does_not_matter(
         )
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"norm": "pre"}, {"positions": "relative"}, {"d_v": 6}]
-)
-def test_the_gradient_is_the_slope(
-    vocabulary: Vocabulary, changes: dict[str, Any]
-) -> None:
-    """Against the loss with the head's columns of W^O a little longer and a little
-    shorter.
-    """
-    model, sizes, step = random_model(vocabulary, **changes), [], 1e-5
-    for pair in PAIRS[:2]:
-        batch, slopes = batch_of(vocabulary, [pair]), {}
-        for head in all_heads(model):
-            module = attention_at(model, head.kind, head.layer)
-            columns = slice(head.head * module.d_v, (head.head + 1) * module.d_v)
-            with torch.no_grad():
-                kept, losses = module.W_O.weight[:, columns].clone(), []
-                for factor in (1 + step, 1 - step):
-                    module.W_O.weight[:, columns] = kept * factor
-                    losses.append(float(token_loss(model, batch)))
-                module.W_O.weight[:, columns] = kept
-            slopes[head] = abs(losses[0] - losses[1]) / (2 * step)
-        found = importance_by_gradient(model, batch)
-        assert found == pytest.approx(slopes, rel=1e-4, abs=1e-8)
-        sizes.append(max(found.values()))
-    assert min(sizes) > 1e-4
-    assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_the_gradient_is_a_mean_of_sizes(
-    model: Transformer, vocabulary: Vocabulary
-) -> None:
-    """Over sentences of equal length that of two is the mean of the two, never a
-    difference.
-    """
-    lengths = Counter(len(vocabulary.encode([pair.target])[0]) for pair in PAIRS)
-    ((usual, number),) = lengths.most_common(1)
-    assert number > 1
-    same = [
-        pair for pair in PAIRS if len(vocabulary.encode([pair.target])[0]) == usual
-    ][:2]
-    together = importance_by_gradient(model, batch_of(vocabulary, same))
-    alone = [
-        importance_by_gradient(model, batch_of(vocabulary, [pair])) for pair in same
-    ]
-    for head in all_heads(model):
-        assert together[head] == pytest.approx(
-            (alone[0][head] + alone[1][head]) / 2, abs=1e-9
-        )
-
-
-def test_zeroing_is_the_rise_of_the_loss(model: Transformer, batch: Batch) -> None:
-    head, found = Head("cross", 0, 2), importance_by_ablation(model, batch)
-    whole = token_loss(model, batch).item()
-    with zero_ablation(model, [head]):
-        assert found[head] == pytest.approx(token_loss(model, batch).item() - whole)
-    assert token_loss(model, batch).item() == whole
-
-
 def test_the_mean_of_what_a_head_gives_out_takes_its_place(
     model: Transformer, batch: Batch
 ) -> None:
@@ -485,12 +421,3 @@ def test_a_mean_leaves_out_the_padding(
         n * each["encoder", 0] for n, each in zip(words, alone, strict=True)
     ) / sum(words)
     torch.testing.assert_close(together["encoder", 0], expected)
-
-
-def test_the_norm_of_a_layer_is_one() -> None:
-    scores = {
-        Head("encoder", 0, 0): 3.0,
-        Head("encoder", 0, 1): 4.0,
-        Head("cross", 1, 0): 0.1,
-    }
-    assert list(per_layer(scores).values()) == pytest.approx([0.6, 0.8, 1.0])

@@ -3,7 +3,6 @@ input.
 """
 
 import json
-import math
 import os
 import re
 import shlex
@@ -20,13 +19,10 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
-import jaxtyping
 import pytest
 import torch
 import tyro
-from safetensors.torch import load_file, save_file
 
 from aiayn import __main__ as program
 from aiayn import synthetic
@@ -204,29 +200,6 @@ def test_a_score_before_the_end_of_the_training_says_so(
     assert line not in aiayn("evaluate", run)[2]
 
 
-def test_a_launch_that_is_stopped_says_what_is_saved(
-    aiayn: Command,
-    sentences: Path,
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def run_torchrun(_: list[str]) -> None:
-        run.rename(out)
-        (out / "metrics.jsonl").write_text("")  # not validated: not at its end
-        signal.raise_signal(signal.SIGTERM)
-
-    out = tmp_path / "new"
-    monkeypatch.setattr(launch_module, "run_torchrun", run_torchrun)
-    usual = signal.getsignal(signal.SIGTERM)
-    try:
-        code, output, errors = aiayn("launch", *job(sentences, out, "--steps", 9))
-    finally:
-        signal.signal(signal.SIGTERM, usual)
-    assert (code, output) == (130, "") and not (out / "bleu.json").exists()
-    assert "stopped after step 3 of 3, which is saved; --resume goes on" in errors
-
-
 def test_tensorboard_and_compile_are_passed_on(
     aiayn: Command, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,28 +281,6 @@ def test_windows_is_refused_in_one_line(
     monkeypatch.setattr("aiayn.device.sys.platform", "win32")
     said = complaint(aiayn("estimate", "--gpus", 1))
     assert said.startswith("aiayn: Windows: use WSL")
-
-
-def test_each_description_is_read_once(
-    aiayn: Command, sentences: Path, tmp_path: Path, descriptions_read: list[Path]
-) -> None:
-    """Of a run with several checkpoints, by every verb that uses its model; parse is in
-    test_parsing.
-    """
-    run = tmp_path / "run"
-    assert aiayn(*train_arguments(sentences, run, "--checkpoints.steps", 1))[0] == 0
-    wanted = sorted(path / "config.json" for path in (run / "checkpoints").iterdir())
-    assert len(wanted) == 3
-    for verb, *more in (
-        ["translate"],
-        ["evaluate"],
-        ["evaluate", "--average", 2],
-        ["convert", run / "out"],
-    ):
-        descriptions_read.clear()
-        code, _, errors = aiayn(verb, run, *more, text="The dog is old.\n")
-        assert code == 0, errors
-        assert sorted(descriptions_read) == wanted
 
 
 @pytest.mark.parametrize(
@@ -750,16 +701,6 @@ def test_what_the_workers_say_is_one_line(
     assert complaint(answer) == "aiayn: no room on the disk"
 
 
-def test_nothing_in_nothing_out(aiayn: Command, run: Path) -> None:
-    assert aiayn("translate", run)[:2] == (0, "")
-
-
-def test_bytes_that_are_not_utf8(aiayn: Command, run: Path) -> None:
-    code, output, errors = aiayn("translate", run, text=b"The dog.\n\xff\xfe\n")
-    assert (code, output) == (2, "")
-    assert "standard input, line 2: not UTF-8" in errors
-
-
 def complaint(answer: tuple[int, str, str]) -> str:
     """What a command that refused its input said, in its one line."""
     code, output, errors = answer
@@ -1015,19 +956,6 @@ def drawn(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("names", [["test.de"], ["test.en"], ["test.de", "test.en"]])
-def test_letters_written_as_two_signs_score_the_same(
-    aiayn: Command, drawn: Path, names: list[str]
-) -> None:
-    flags = ["evaluate", SHIPPED, "--data", drawn, "--split", "test", "--pair"]
-    first = aiayn(*flags, "en-de")
-    for path in map(drawn.joinpath, names):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(normalize("NFD", text), encoding="utf-8")
-    assert aiayn(*flags, "en-de") == first and first[0] == 0
-    assert aiayn(*flags, "de-en")[0] == 0
-
-
 def test_what_is_odd_about_a_score_is_one_line_each(
     aiayn: Command, drawn: Path
 ) -> None:
@@ -1082,32 +1010,6 @@ def test_a_warning_is_one_line(
     assert aiayn("convert", run, "out") == (0, "", "")
 
 
-def test_texts_that_have_sentences_in_common_are_named(
-    aiayn: Command, sentences: Path, tmp_path: Path
-) -> None:
-    corpus = shutil.copytree(sentences, tmp_path / "corpus")
-    shutil.copy(corpus / "train.en", corpus / "train.de")
-    code, _, errors = aiayn(*train_arguments(corpus, tmp_path / "run"))
-    assert code == 0, errors
-    among = f"8 of 8 sentences are in {corpus}/train.en too; scores on them say little"
-    assert errors.count(f"aiayn: warning: {corpus}/val.en: {among}\n") == 1
-    sides = f"{corpus}/train.en and {corpus}/train.de"
-    assert errors.count(f"aiayn: warning: {sides}: 8 of 8 lines are the same\n") == 1
-
-
-@pytest.mark.parametrize("columns", ["40", "80", "200"])
-def test_help_does_not_cut_its_sentences(
-    aiayn: Command, monkeypatch: pytest.MonkeyPatch, columns: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    code, output, _ = aiayn("--help")
-    told = " ".join(output.split())
-    assert code == 0 and "…" not in output
-    for verb in (train_module.prepare, launch_module.launch):
-        assert (verb.__doc__ or "").partition("\n")[0] in told
-    assert all(len(line) <= int(columns) for line in output.splitlines()[:-1])
-
-
 def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     text = "The dog is <b>old</b>.\n\n" + "The dog is old. " * 60 + "\n"
@@ -1148,44 +1050,6 @@ def test_searches_that_make_no_sense(
 ) -> None:
     for verb in ("translate", "evaluate")[: 1 if "--n-best" in flags else 2]:
         assert says in complaint(aiayn(verb, run, *flags, text=b"The dog.\n"))
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("N", True),
-        ("N", 10**400),
-        ("dropout", math.nan),
-        ("norm", "middle"),
-        ("architecture", []),
-        ("beak", 3),
-        ("training", []),
-        ("pair", 3),
-    ],
-)
-def test_configurations_that_somebody_has_edited(
-    aiayn: Command, run: Path, monkeypatch: pytest.MonkeyPatch, part: str, value: Any
-) -> None:
-    """Every verb reads them alike; test_training_checkpoint has more values."""
-    # It would refuse other types first.
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    path = max((run / "checkpoints").iterdir()) / "config.json"
-    description = json.loads(path.read_text(encoding="utf-8"))
-    known = description["training"]["model"]
-    (description if part in description else known)[part] = value
-    path.write_text(json.dumps(description), encoding="utf-8")
-    for verb in ("translate", "evaluate", "parse", "convert"):
-        words = [verb, run, *([run / "out"] if verb == "convert" else [])]
-        said = complaint(aiayn(*words, text=b"The dog.\n"))
-        assert "config.json: " in said and (part in said or "model" in said)
-
-
-def test_a_model_whose_numbers_overflow(aiayn: Command, run: Path) -> None:
-    path = max((run / "checkpoints").iterdir()) / "model.safetensors"
-    save_file({name: tensor * 1e30 for name, tensor in load_file(path).items()}, path)
-    for verb in ("translate", "evaluate"):
-        said = complaint(aiayn(verb, run, text=b"The dog.\n"))
-        assert "the model computes no numbers" in said
 
 
 def test_a_run_from_elsewhere_says_what_was_read(
@@ -1302,35 +1166,6 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
     assert said == "aiayn: rates=0.5,high: must be numbers, such as 0.5,1,2"
     answer = sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16)
     assert "there is no GPU" in complaint(answer)
-
-
-def test_a_sweep_over_a_folder_without_a_test_is_scored_on_val(
-    sweeping: Callable[..., Any],
-    without_test: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    devices, load = [], TrainedRun.load
-
-    def noted(run: TrainedRun, device: str | None = None) -> Any:
-        devices.append(device)
-        return load(run, device)
-
-    monkeypatch.setattr(TrainedRun, "load", noted)
-    # The last --data is the one that counts.
-    more = ["--seeds", 1, "--data", without_test, "--device", "cpu"]
-    code, printed, said = sweeping("base", tmp_path / "table3.json", *more)
-    assert code == 0 and printed.splitlines()[1].startswith("base")
-    assert devices == ["cpu"]
-    assert said.startswith(f"aiayn: {without_test} has no test.*; scored on its val\n")
-
-
-def test_a_sweep_refuses_rows_that_there_are_not(
-    sweeping: Callable[..., Any], tmp_path: Path
-) -> None:
-    said = complaint(sweeping("A h=3", tmp_path / "table3.json"))
-    assert "Table 3 has no row 'A h=3'" in said and "did you mean" in said
-    assert not list(tmp_path.glob("table3*"))
 
 
 def test_a_sweep_whose_run_failed_says_so(

@@ -5,7 +5,6 @@ interrupted, and the score.
 import json
 import math
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -29,7 +28,6 @@ from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import (
     failure_reason,
     paper_run,
-    rendezvous_id,
     run_torchrun,
     torchrun_command,
 )
@@ -63,28 +61,6 @@ def test_several_machines_and_one(address: str, endpoint: str) -> None:
     assert found == [*command.split(), *PROGRAM]
     alone = "torchrun --standalone --nproc-per-node 8 --max-restarts 0"
     assert torchrun_command(PROGRAM, workers=8) == [*alone.split(), *PROGRAM]
-
-
-TWO = {"workers": 8, "machines": 2}
-NO_PLACES = ["-x", "a b", "n:", ":1", "n:123456", "$(x)", "$first:$port", "a,b", "n\n"]
-
-
-@pytest.mark.parametrize(
-    ("numbers", "says"),
-    [
-        ({"workers": 0}, "workers=0"),
-        ({"workers": 1, "restarts": -1}, "restarts=-1"),
-        ({"workers": 1, "machines": 10**30}, "1 to 1,000, 1 to 10,000, 0 to 1,000 are"),
-        (TWO, "give the address"),
-        *(
-            (TWO | {"address": address}, "give a machine's name")
-            for address in [*NO_PLACES, "::1", "n/"]
-        ),
-    ],
-)
-def test_commands_that_make_no_sense(numbers: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        torchrun_command(PROGRAM, **numbers)
 
 
 def test_the_papers_commands() -> None:
@@ -219,55 +195,6 @@ def test_what_has_not_come_to_its_end_is_not_scored(
     assert ends in (None, code) and commands[-1].startswith(last)
     assert len(commands) == 2 + (ends is None)
     assert not any("aiayn evaluate" in command for command in commands)
-
-
-HOSTILE = [
-    "it's",
-    "$(touch PWNED)",
-    "; touch PWNED #",
-    "a\\",
-    "*",
-    "-rf",
-    "--rdzv-endpoint",
-    "$first:$port",
-    "{name}",
-    "#SBATCH --wrap=x",
-    "全角　空白",
-]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_batch_file_takes_names_for_names(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Whatever a folder is called, the programs get that name as one word, and nothing
-    else happens.
-    """
-    echo = f"""printf '%s\\0' "$(basename "$0")" "$@" >> {cluster}/words"""
-    (cluster / "bin" / "srun").write_text(f"#!/bin/bash\n{echo}\n")
-    (cluster / "log").touch()
-    here = cluster / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    train = ["--data", name, f"--out={name}"]
-    script = slurm_script(train, Path(name), workers=2, machines=2)
-    (cluster / "job.sh").write_text(script)
-    assert subprocess.run(["bash", "-n", cluster / "job.sh"]).returncode == 0
-    options = [line for line in script.splitlines() if line.startswith("#SBATCH")]
-    (job,) = (line for line in options if "--job-name" in line)
-    assert re.fullmatch(r"#SBATCH --job-name=[A-Za-z0-9._-]+", job)
-    assert len(options) == 10
-    Path(name).mkdir()
-    Path(name, "metrics.jsonl").write_text(ENDED)
-    assert submit(cluster, script, cwd=here)[0] == 0
-    words = (cluster / "words").read_text().split("\0")
-    end = words.index("srun", 1)
-    assert words[words.index("train") + 1 : end] == [*train, "--resume"]
-    assert words[words.index("--rdzv-endpoint") + 1] == "node7:22345"
-    run = f"./{name}" if name.startswith("-") else name
-    wanted = [run, "--bleu-variants", "--json", f"{run}/bleu.json"]
-    assert words[words.index("evaluate") + 1 :][:4] == wanted
-    assert os.listdir(here) == [name]
 
 
 # Workers
@@ -408,15 +335,6 @@ def test_what_workers_refuse_they_refuse_once(
         launched(["-m", "aiayn", "train", *flags], show=True, workers=2, restarts=3)
     shown = capsys.readouterr().out
     assert shown.count("aiayn: ") in (1, 2), shown
-
-
-@pytest.mark.parametrize(
-    ("one", "other"), [("runs/a", "runs/b"), ("runs/a", "runs/ä"), ("a b", "a/b")]
-)
-def test_each_run_has_a_name_to_meet_by(one: str, other: str) -> None:
-    names = [rendezvous_id(Path(out)) for out in (one, one, other)]
-    assert names[0] == names[1] != names[2]
-    assert all(re.fullmatch("aiayn-[0-9a-f]{12}", name) for name in names)
 
 
 def test_a_worker_that_ends_without_a_word(

@@ -143,16 +143,6 @@ def test_any_kind_of_number_will_do_for_lengths(
     assert [group.tolist() for group in found] == grouped(examples, tokens, seed)
 
 
-def test_millions_of_lengths_are_grouped_in_seconds() -> None:
-    lengths = (
-        np.random.default_rng(0).integers(1, 200, size=(1_000_000, 2)).astype(np.uint16)
-    )
-    groups = group_by_length(lengths, 25_000, np.random.default_rng(1))
-    assert sum(map(len, groups)) == len(np.unique(np.concatenate(groups))) == 1_000_000
-    fullest = max(int(lengths[group].max()) * len(group) for group in groups)
-    assert 24_000 < fullest <= 25_000
-
-
 def test_the_longest_numbers_do_not_wrap_round() -> None:
     lengths = np.array([[65_000, 65_000], [1, 60_000], [60_000, 1]], np.uint16)
     assert [group.tolist() for group in group_by_length(lengths, 10_000_000)] == [

@@ -2,8 +2,6 @@
 
 import json
 import random
-import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +22,6 @@ from small_runs import (
     start_workers,
     tensors,
     timeless,
-    wait_for,
     write_corpus,
 )
 
@@ -34,7 +31,6 @@ from aiayn.data.batching import encode_pairs, lengths_of
 from aiayn.data.bpe_dropout import WINDOW_STEPS, BPEDropout, SampledBatches
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, UNK_ID
 from aiayn.training import train_model
-from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.optimizer import learning_rate
 from aiayn.training.preprocess import prepare_corpus
 
@@ -201,27 +197,6 @@ def test_in_the_first_steps_half_of_the_pairs_are_turned_round(pairs: Pairs) -> 
 
 
 # Whole trainings
-
-
-def test_a_training_on_little_text_survives_kills(corpus: Path, tmp_path: Path) -> None:
-    """The weights are then the same to the last bit."""
-    whole, out, draw = tmp_path / "whole", tmp_path / "run", random.Random(1)
-    train_model(LITTLE, str(corpus), "en-de", whole)
-
-    def newest() -> int:
-        return max((int(p.name[5:]) for p in out.glob("checkpoints/step-*")), default=0)
-
-    options = {"resume": True}
-    for least in (1, 8, 16, 22):
-        process = start(
-            small_train, LITTLE, corpus, out, log=tmp_path / "log", options=options
-        )
-        wait_for(lambda least=least: newest() >= least, process)
-        time.sleep(draw.uniform(0, 0.05))
-        process.kill()
-        assert finish(process) == -signal.SIGKILL
-    train_model(LITTLE, str(corpus), "en-de", out, resume=True)
-    assert list_checkpoints(out)[-1].name == "step-0000030" and same_end(out, whole)
 
 
 def test_two_workers_train_on_little_text_as_one(corpus: Path, tmp_path: Path) -> None:

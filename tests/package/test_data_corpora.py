@@ -9,11 +9,8 @@ import hashlib
 import io
 import itertools
 import os
-import stat
-import tracemalloc
 import urllib.error
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.client import IncompleteRead
 from pathlib import Path
@@ -313,51 +310,9 @@ def test_a_packed_file_is_unpacked_once(
     assert decompressed(path).read_bytes() == b"another text"
 
 
-def test_unpacking_into_a_cache_that_cannot_be_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = write(tmp_path / "corpus", PACKED, PACKED, ending=".gz")
-    monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "corpus" / "train.en.gz"))
-    message = complaint(load_pairs, name, "en-de", "train")
-    assert "cannot be used (" in message
-    assert "let AIAYN_CACHE name another folder" in message
-
-
-def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path, cache: Path) -> None:
-    """A line of 64 MB is not read to its end, and not written anywhere."""
-    packed = gzip.compress(b"The cat sleeps.\n" + b"x" * (1 << 26), 1)
-    name = write(tmp_path / "corpus", packed, PACKED, ending=".gz")
-    tracemalloc.start()
-    message = complaint(load_pairs, name, "en-de", "train")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "train.en.gz, line 2: longer than 1,048,576 bytes" in message
-    assert peak < 1 << 25
-    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
-
-
 def test_the_longest_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * (1 << 20) + b"\ny")
     assert [len(line) for line in Lines(tmp_path / "file")] == [1 << 20, 1]
-
-
-def test_of_several_that_want_a_text_one_unpacks(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "text.gz").write_bytes(PACKED)
-    (cache / "unpacked").mkdir()
-    (cache / "unpacked" / ".aiayn-0123456789abcdef.part").write_bytes(
-        b"of a process that was killed"
-    )
-    decompress, made = aiayn.data.lines.decompress, []
-    monkeypatch.setattr(
-        aiayn.data.lines,
-        "decompress",
-        lambda *paths: (made.append(paths), decompress(*paths)),
-    )
-    with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(decompressed, [tmp_path / "text.gz"] * 8))
-    assert len(made) == len(found) == 1 and not parts(cache)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -530,30 +485,6 @@ def test_the_users_own_copy_comes_first(
     assert "SHA-256 is" in message
 
 
-def test_a_damaged_download_of_last_year(
-    published: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "cache" / "multi30k" / "train.en.gz"
-    write_atomically(path, b"something else")
-    assert f"{path}: SHA-256 is" in complaint(load_pairs, "multi30k", "en-de", "train")
-
-
-def test_a_file_gets_its_name_when_it_is_whole(
-    published: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    serve(monkeypatch, lambda name: io.BytesIO(published[name]))
-    rename, seen = os.replace, []
-
-    def replace(part: Path, path: Path) -> None:
-        seen.append((Path(part).read_bytes(), Path(path).exists()))
-        assert part.parent == path.parent and part.name.startswith(".")
-        rename(part, path)
-
-    monkeypatch.setattr("os.replace", replace)
-    multi30k.multi30k_files("en-de", "train")
-    assert seen == [(published["train.en"], False), (published["train.de"], False)]
-
-
 class Broken(io.BytesIO):
     """An answer that ends before its end."""
 
@@ -622,39 +553,6 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
         file.write(b"half of it")
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-def test_permissions(tmp_path: Path) -> None:
-    """A new file has what the shell would give it, an old one keeps its own."""
-    path, before = tmp_path / "file", os.umask(0o027)
-    try:
-        write_atomically(path, b"old")
-        assert mode(path) == 0o640
-        for wanted in (0o600, 0o666, 0o755):
-            path.chmod(wanted)
-            write_atomically(path, b"new")
-            assert mode(path) == wanted and path.read_bytes() == b"new"
-    finally:
-        os.umask(before)
-
-
-@pytest.mark.parametrize(
-    "target", ["there", "folder/there", "folder/missing", "link to there"]
-)
-def test_a_link_stays_a_link(tmp_path: Path, target: str) -> None:
-    (tmp_path / "folder").mkdir()
-    for name in ("there", "folder/there"):
-        (tmp_path / name).write_bytes(b"old")
-    (tmp_path / "link to there").symlink_to("there")
-    (tmp_path / "link").symlink_to(target)
-    write_atomically(tmp_path / "link", b"new")
-    assert os.readlink(tmp_path / "link") == target
-    assert (tmp_path / target).read_bytes() == b"new"
-    assert (tmp_path / "link to there").is_symlink() and not parts(tmp_path)
 
 
 def test_a_fault_of_the_input_is_not_taken_for_one_of_the_output(
@@ -983,15 +881,6 @@ def test_multi30k_is_as_large_as_published(
 ) -> None:
     pairs = load_pairs("multi30k", pair, split)
     assert len(pairs) == size and pairs.source_name.startswith(str(data))
-
-
-def test_multi30k_is_what_its_files_hold(data: Path) -> None:
-    pairs = load_pairs("multi30k", "en-de", "train")
-    content = gzip.decompress((data / "multi30k" / "train.de.gz").read_bytes())
-    assert list(pairs.target) == [
-        line.strip() for line in content.decode().split("\n")[:-1]
-    ]
-    assert pairs.target[28_999] == pairs.target[-1] == list(pairs.target[28_990:])[9]
 
 
 def test_multi30k_is_in_the_languages_that_it_says(data: Path) -> None:

@@ -167,7 +167,7 @@ def test_an_extra_that_is_missing_is_named(
         raise ModuleNotFoundError(name=name)
 
     (path := tmp_path / "a.parquet").write_bytes(PNG)
-    monkeypatch.setattr(formats, "import_module", missing)
+    monkeypatch.setattr("aiayn.data.download.import_module", missing)
     with pytest.raises(InputError, match=r"pip install pyarrow \(the extra datasets\)"):
         read_pairs(path)
 

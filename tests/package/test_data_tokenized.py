@@ -1,13 +1,9 @@
 """Encoding once: the same tokens as in memory, whatever was interrupted or removed."""
 
-import errno
 import math
-import os
 import pickle
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -293,43 +289,6 @@ def test_what_a_killed_process_left_is_removed(
     ]
 
 
-SCRIPT = """
-import pickle, sys
-from aiayn.data import tokenized as encoding
-if __name__ == "__main__":
-    vocabulary, pairs = pickle.load(open(sys.argv[1], "rb"))
-    encoding.SHARD_PAIRS = 200
-    encoding.encode_corpus(vocabulary, pairs, 256)
-"""
-
-
-@pytest.mark.nightly
-def test_kill_9_at_any_moment(
-    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
-    """Again and again; what is found afterwards is always whole."""
-    pairs = Pairs(ENGLISH * 200, GERMAN * 200)
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "input").write_bytes(pickle.dumps((vocabulary, pairs)))
-    counts = []
-    for number in range(2):
-        command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "input")]
-        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-        # Kill it some moments after it has made more shards.
-        limit = time.monotonic() + 300
-        while process.poll() is None and time.monotonic() < limit:
-            if len(list(cache.rglob("*.npz"))) > (counts or [0])[-1]:
-                break
-            time.sleep(0.005)
-        time.sleep(0.03 * number)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        counts.append(len(list(cache.rglob("*.npz"))))
-    monkeypatch.setattr(encoding, "SHARD_PAIRS", 200)
-    assert same(encode_corpus(vocabulary, pairs, 256), vocabulary, pairs)
-
-
 STARTER = """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -366,29 +325,6 @@ def test_a_script_that_does_not_ask_whether_it_is_the_main_program(
     assert "InputError: in a script, call this below" in refused.stderr
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, call: str, cache: Path
-) -> None:
-    real, calls = getattr(os, call), []
-
-    def full(*arguments: Any) -> Any:
-        calls.append(arguments)
-        if len(calls) > 4:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"os.{call}", full)
-        message = complaint(vocabulary, PAIRS, 256)
-    assert (
-        "00004.npz: cannot be written ([Errno 28] No space left on device)" in message
-    )
-    assert "let AIAYN_CACHE name another folder or make room" in message
-    assert not list(cache.rglob("*.part"))
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
-
-
 def test_a_cache_that_cannot_be_used(
     vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,34 +335,6 @@ def test_a_cache_that_cannot_be_used(
         str(tmp_path / "file") in message
         and "let AIAYN_CACHE name another folder" in message
     )
-
-
-def test_a_cache_that_cannot_be_read(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = encode_corpus(vocabulary, PAIRS, 256).folder
-
-    def refuse(path: Path, *_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    # The tests may run as root, who may read everything.
-    monkeypatch.setattr(Path, "open", refuse)
-    message = complaint(vocabulary, PAIRS, 256)
-    assert message.startswith(f"{folder.parent}: cannot be used (Permission denied)")
-
-
-def test_a_cache_that_can_only_be_read(
-    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is whole is used without writing, a lock included."""
-    encode_corpus(vocabulary, PAIRS, 256)
-    monkeypatch.setattr(
-        Path, "mkdir", lambda *_, **__: pytest.fail("a folder was made")
-    )
-    monkeypatch.setattr(
-        "aiayn.data.io.FileLock", lambda *_: pytest.fail("a lock was taken")
-    )
-    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
 
 
 # Sentences that are too long, and other people's vocabularies
@@ -449,13 +357,6 @@ def test_or_dropped_and_counted(vocabulary: Vocabulary, jobs: list[str]) -> None
     assert len(jobs) == 10  # the shards from before the complaint were kept
     # They are no excuse.
     assert "my.en, line 34" in complaint(vocabulary, long_ones(), 256)
-
-
-def test_the_complaint_agrees_with_encode_pairs(vocabulary: Vocabulary) -> None:
-    german = Pairs(GERMAN, [*ENGLISH[:-1], "a " * 300], "a", "b")
-    for arguments in ((long_ones(), 256), (german, 256), (PAIRS, 2, True)):
-        said = small_runs.complaint(encode_pairs, vocabulary, *arguments)
-        assert complaint(vocabulary, *arguments) == said
 
 
 def test_a_vocabulary_of_other_text_is_warned_of(vocabulary: Vocabulary) -> None:

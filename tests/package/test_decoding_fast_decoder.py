@@ -28,7 +28,6 @@ from aiayn.data.vocabulary import EOS_ID, PAD_ID, train_vocabulary
 from aiayn.decoding import SearchConfig, beam_search
 from aiayn.decoding.beam_search import Hypothesis
 from aiayn.decoding.decoder_state import (
-    FastDecoderState,
     gather_positions,
     stack_beams,
     unstack_beams,
@@ -43,7 +42,6 @@ from aiayn.decoding.quantization import (
     Compute,
     Int8Linear,
     PackedLinear,
-    convert_linears,
     has_packed_linear,
     has_vnni,
 )
@@ -270,47 +268,6 @@ def test_a_cache_holds_what_was_appended_selected_and_picked(
         assert cache.length == kept[0].shape[2]
 
 
-def test_a_cache_moves_rarely_as_it_grows() -> None:
-    cache, places = KeyValueCache(), set()
-    for _ in range(200):
-        keys, _ = cache.append(torch.randn(1, 1, 1, 4), torch.randn(1, 1, 1, 4))
-        places.add((keys.data_ptr(), keys.stride()))
-    assert len(places) <= 9  # 1, 2, 4, … 256
-
-
-def test_appending_leaves_the_caller_s_tensors_alone() -> None:
-    cache, first = KeyValueCache(), torch.ones(1, 1, 2, 3)
-    cache.append(first, first)
-    cache.append(torch.zeros(1, 1, 1, 3), torch.zeros(1, 1, 1, 3))
-    assert torch.equal(first, torch.ones(1, 1, 2, 3))
-
-
-def test_what_is_kept_grows_with_the_length_and_no_faster(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept: list[int] = []
-    step = FastDecoder.step
-
-    def watched(
-        decoder: FastDecoder, tokens: Tensor, state: FastDecoderState
-    ) -> Tensor:
-        logits = step(decoder, tokens, state)
-        kept.append(state.target[0].length)
-        return logits
-
-    monkeypatch.setattr(FastDecoder, "step", watched)
-    for seed in range(3):
-        kept.clear()
-        model = tiny(seed, vocabulary_size=30)
-        with torch.no_grad():
-            model.target_embeddings.weight[EOS_ID] = 0  # so that it does not end soon
-        search = SearchConfig(beam=4, alpha=3.0, extra_length=150)
-        beam_search(FastDecoder(model), torch.tensor([[4, 5, EOS_ID]]), search)
-        assert len(kept) > 100
-        for length, positions in enumerate(kept, start=1):
-            assert length <= positions <= 4 * 2 * length + 32
-
-
 # Short sources
 
 
@@ -443,19 +400,6 @@ def test_in_eight_bits_no_row_changes_another() -> None:
 
 
 @pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
-@pytest.mark.parametrize("beam", [1, 4])
-def test_in_eight_bits_a_translation_does_not_depend_on_its_neighbours(
-    beam: int,
-) -> None:
-    """A float32 sum that ends another way may still tip a rounding: hence 0.05."""
-    search = SearchConfig(beam, extra_length=12, n_best=beam)
-    decoder = FastDecoder(wide(), "int8")
-    together = beam_search(decoder, pad(SOURCES), search)
-    alone = [beam_search(decoder, pad([source]), search)[0] for source in SOURCES]
-    assert_alike(together, alone, apart=0.05)
-
-
-@pytest.mark.skipif(not has_vnni(), reason="no VNNI here")
 @torch.inference_mode()
 def test_a_decoder_in_eight_bits_scores_nearly_as_the_model() -> None:
     model = wide()
@@ -515,16 +459,6 @@ def test_a_translator_keeps_its_decoder_until_a_weight_or_a_part_changes() -> No
         assert translator.decoder is model
     translator.compute = "int8"
     assert translator.decoder is not third
-
-
-def test_a_prepared_copy_shares_what_it_does_not_make() -> None:
-    model = wide()
-    copy = convert_linears(model, PackedLinear if has_packed_linear() else Int8Linear)
-    assert copy.source_embeddings.weight is model.source_embeddings.weight
-    assert copy.decoder.layers[0].residuals[0].norm.weight is (
-        model.decoder.layers[0].residuals[0].norm.weight
-    )
-    assert model.decoder.layers[0].self_attention.W_O.weight.shape == (128, 128)
 
 
 @pytest.mark.skipif(not has_vnni(), reason="no VNNI here")

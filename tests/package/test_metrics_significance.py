@@ -11,7 +11,6 @@ from aiayn.metrics.significance import (
     all_of,
     holm,
     paired,
-    welch,
     within_tolerance,
 )
 
@@ -19,20 +18,16 @@ from aiayn.metrics.significance import (
 @pytest.mark.parametrize("seed", range(20))
 def test_intervals_are_those_of_scipy(seed: int) -> None:
     drawn = np.random.default_rng(seed)
-    n, m = drawn.integers(2, 9, size=2)
-    shapes = ((1.0, 2.0, n), (0.3, 1.0, n), (0.0, 0.5, m))
-    one, same, other = (drawn.normal(*shape).tolist() for shape in shapes)
-    for found, theirs in (
-        (paired(one, same), stats.ttest_rel(one, same)),
-        (welch(one, other), stats.ttest_ind(one, other, equal_var=False)),
-    ):
-        interval = theirs.confidence_interval(0.95)
-        assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
-        assert (found.p, found.freedom) == pytest.approx((theirs.pvalue, theirs.df))
-        assert found.above() is {(True, True): True, (False, False): False}.get(
-            (bool(interval.low > 0), bool(interval.high > 0))
-        )
-        assert holm([found]) == [found.above()]
+    n = drawn.integers(2, 9)
+    one, other = drawn.normal(1.0, 2.0, n).tolist(), drawn.normal(0.3, 1.0, n).tolist()
+    found, theirs = paired(one, other), stats.ttest_rel(one, other)
+    interval = theirs.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert (found.p, found.freedom) == pytest.approx((theirs.pvalue, theirs.df))
+    assert found.above() is {(True, True): True, (False, False): False}.get(
+        (bool(interval.low > 0), bool(interval.high > 0))
+    )
+    assert holm([found]) == [found.above()]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -68,8 +63,6 @@ def test_runs_without_a_partner_and_runs_that_do_not_differ() -> None:
     for one, other in (([1.0], [2.0]), ([1.0, 2.0], [1.0, 2.0, 3.0])):
         with pytest.raises(ValueError, match="there must be two"):
             paired(one, other)
-    with pytest.raises(ValueError, match="there must be two"):
-        welch([1.0], [2.0, 3.0])
     same, none = paired([3.0, 4.0], [1.0, 2.0]), paired([1.0, 2.0], [1.0, 2.0])
     assert (same.p, none.p) == (0.5, 1.0)  # the signs of two pairs decide nothing
     assert holm([same, none]) == [None, None]

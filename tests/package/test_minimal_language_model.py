@@ -13,7 +13,6 @@ from aiayn.minimal.language_model import (
     concatenate_pairs,
     generate,
     rotate,
-    speculate,
 )
 from aiayn.minimal.transformer import BOS, EOS, PAD
 
@@ -110,25 +109,6 @@ def test_only_the_target_is_predicted() -> None:
     tokens, labels = concatenate_pairs([([7, 8], [5, 6, EOS]), ([9], [4, EOS])])
     assert tokens.tolist() == [[7, 8, BOS, 5, 6], [9, BOS, 4, PAD, PAD]]
     assert labels.tolist() == [[PAD, PAD, 5, 6, EOS], [PAD, 4, EOS, PAD, PAD]]
-
-
-@pytest.mark.parametrize("ahead", [1, 2, 3, 7])
-@pytest.mark.parametrize("longest", [1, 2, 30])
-def test_a_draft_never_changes_the_text(ahead: int, longest: int) -> None:
-    large = model()
-    drafts = [large, model(seed=1, N=3), model(seed=5, N=1), model(seed=6, h=2)]
-    for prompt in texts(6, 4).tolist():
-        expected = generate(large, torch.tensor([prompt]), longest)[0].tolist()
-        for draft in drafts:
-            found, passes = speculate(large, draft, prompt, ahead, longest)
-            assert found == expected
-            assert 1 <= passes <= len(found) - len(prompt)
-
-
-def test_a_draft_that_is_always_right_saves_all_passes_but_one_in_so_many() -> None:
-    large, prompt = model(), texts(4).tolist()
-    found, passes = speculate(large, large, prompt, ahead=3, longest=20)
-    assert passes == -(-(len(found) - len(prompt)) // 4)
 
 
 def test_texts_end_where_they_end() -> None:

@@ -171,16 +171,6 @@ def test_a_query_that_sees_nothing_gets_zeros(
     assert all(g is not None and g.isfinite().all() for g in gradients)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_without_keys_there_are_zeros(name: str) -> None:
-    if name == "relative":
-        return
-    Q, K, V = heads(5, 0)
-    assert agree(
-        attention_function(name)(Q, K, V), torch.zeros(2, 3, 5, 9, dtype=torch.float64)
-    )
-
-
 def test_a_window_of_minus_infinity_that_holds_padding_alone_gives_zeros() -> None:
     """The last places of a short sentence see neighbours alone: all of them padding."""
 
@@ -549,16 +539,6 @@ def test_projections_start_as_one_matrix() -> None:
     assert not MultiHeadAttention(64, 4, bias=True).W_O.bias.any()
 
 
-def test_some_of_the_projections_are_the_same_as_all() -> None:
-    projections = HeadProjections(d_model=6, h=2, d_k=3, d_v=5, bias=True).double()
-    nn.init.normal_(projections.bias)
-    x = normal(2, 4, 6)
-    whole = projections.project(x)
-    assert [tuple(part.shape) for part in whole] == [(2, 2, 4, d) for d in (3, 3, 5)]
-    (Q,), (K, V) = projections.project(x, slice(1)), projections.project(x, slice(1, 3))
-    assert all(agree(a, b, 1e-12) for a, b in zip(whole, (Q, K, V), strict=True))
-
-
 # The cache
 
 
@@ -606,13 +586,3 @@ def test_recording_ends_even_after_an_error() -> None:
         assert watched(model) == [True, True]
         model(torch.randn(1, 5, 9))
     assert watched(model) == [False, False] and not weights
-
-
-def test_recording_within_recording() -> None:
-    model = Two()
-    with recorded_attention(model) as outer:
-        with recorded_attention(model) as inner:
-            model(torch.randn(1, 5, 8))
-        model(torch.randn(2, 4, 8))
-    assert inner["first"].shape == (1, 2, 5, 5) and outer["first"].shape == (2, 2, 4, 4)
-    assert watched(model) == [False, False]

@@ -31,7 +31,6 @@ from aiayn.data import train_vocabulary
 from aiayn.data.batching import pad
 from aiayn.data.vocabulary import BOS_ID, EOS_ID
 from aiayn.decoding import SearchConfig, beam_search
-from aiayn.decoding.fast_decoder import fast_decoder_for
 from aiayn.errors import InputError
 from aiayn.model import TransformerConfig, build, config
 from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
@@ -91,28 +90,6 @@ def test_padding_changes_no_gradient(model: EncoderDecoder) -> None:
         gradients.append([weight.grad for weight in model.parameters()])
     for without, padded in zip(*gradients, strict=True):
         close(padded, without, 1e-4)
-
-
-def test_a_source_of_padding_alone_is_translated_and_disturbs_no_other(
-    model: EncoderDecoder,
-) -> None:
-    """As one that says nothing, however much padding there is; so is it, fast."""
-    source, target = sentences(7, 4, 1), sentences(8, 8, 8)
-    source[2] = 0
-    logits, state, end = model(source, target), fast_decoder_for(model).start(source), 0
-    assert logits.isfinite().all()
-    for rows, places in ((slice(2, 3), 1), (slice(2, 3), 12), (slice(2), 7)):
-        alone = F.pad(source[rows], (0, places))[:, :places]
-        close(model(alone, target[rows]), logits[rows])
-    for n in (1, 3, 4):
-        scores = fast_decoder_for(model).step(target[:, end : end + n], state)
-        close(scores, logits[:, end + n - 1])
-        end += n
-    found = beam_search(model, source, SearchConfig(beam=4, extra_length=5))
-    whole = beam_search(model, source[:2], SearchConfig(beam=4, extra_length=5))
-    assert [each[0].tokens for each in found[:2]] == [each[0].tokens for each in whole]
-    model.requires_grad_().train()(source, target).sum().backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
 # The same word by word

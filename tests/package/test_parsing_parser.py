@@ -29,7 +29,6 @@ from aiayn.parsing.well_formed import (
 )
 from aiayn.training import TrainingConfig, train_model
 from aiayn.training.recipes import BatchConfig, CheckpointConfig, OptimizerConfig
-from aiayn.training.trained_run import TrainedRun
 from aiayn.translation import Translator
 from aiayn.translation.translator import TooLong, UnknownLetters
 
@@ -297,21 +296,6 @@ def test_a_parser_is_trained_like_any_model(run: tuple[Path, Path]) -> None:
     for constrained in (False, True):
         parser = Parser.load(run[1], constrained=constrained)
         assert parser([tree.words() for tree in TREES]) == TREES
-
-
-def test_a_parsers_description_is_read_once(
-    run: tuple[Path, Path], aiayn: Any, descriptions_read: list[Path], tmp_path: Path
-) -> None:
-    (last,) = (run[1] / "checkpoints").iterdir()
-    assert TrainedRun.read(run[1]).kind == "parsing"
-    for words in (["parse"], ["evaluate", "--json", tmp_path / "f1.json"]):
-        descriptions_read.clear()
-        code, output, errors = aiayn(words[0], run[1], *words[1:], text=SENTENCES[0])
-        assert code == 0 and output, errors
-        assert descriptions_read == [last / "config.json"]
-    found = json.loads((tmp_path / "f1.json").read_text(encoding="utf-8"))
-    assert (found["kind"], found["f1"], found["run"]) == ("parsing", 100, str(run[1]))
-    assert found["command"].startswith("aiayn evaluate ") and found["machine"]
 
 
 def test_constraints_do_not_change_the_score_of_a_tree(run: tuple[Path, Path]) -> None:

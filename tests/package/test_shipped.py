@@ -80,25 +80,6 @@ def test_a_damaged_cache_is_replaced(trainings: list[int], tmp_path: Path) -> No
     assert trainings == [1, 1]
 
 
-def test_a_training_that_breaks_off_leaves_nothing(
-    trainings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*arguments: Any, **named: Any) -> None:
-        Path(arguments[-1], "checkpoints").mkdir(parents=True)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "train_model", broken)
-        with pytest.raises(KeyboardInterrupt):
-            cached_model(tiny("synthetic"), "en-de")
-    assert [path.suffix for path in Path(tmp_path, "synthetic").iterdir()] in (
-        [],
-        [".lock"],
-    )
-    cached_model(tiny("synthetic"), "en-de")
-    assert trainings == [1]
-
-
 def test_a_training_that_a_signal_ended_is_not_kept(
     trainings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

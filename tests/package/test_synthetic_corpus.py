@@ -212,7 +212,6 @@ def test_names_and_numbers_are_copied() -> None:
 
 # Relations
 
-ROLES = "subject", "object", "indirect object", "owner", "preposition"
 # The tags of head and dependent, and whether the dependent comes after (None: either).
 RELATIONS = {
     "subject": (VERB, NOUN | {"PRP", "WP", "WDT"}, None),

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from small_runs import (
     NUMBERS,
     QUICK,
@@ -391,26 +390,6 @@ def test_a_checkpoint_below_a_file(tmp_path: Path, vocabulary: Vocabulary) -> No
     out = tmp_path / "file" / "saved"
     message = complaint(save_checkpoint, out, Transformer(TINY), vocabulary)
     assert "saved: cannot be written (" in message and os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize(
-    "error", [OSError(28, "No space left on device"), SafetensorError("No space left")]
-)
-@pytest.mark.parametrize("call", ["save_file", "os.rename"])
-def test_a_full_disk_leaves_no_half_checkpoint(
-    out: Path,
-    vocabulary: Vocabulary,
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
-    call: str,
-) -> None:
-    def full(*_: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(f"aiayn.training.checkpoint.{call}", full)
-    message = complaint(save_checkpoint, out, Transformer(TINY), vocabulary)
-    assert f"{out}: cannot be written (" in message and "No space left" in message
-    assert not os.listdir(out.parent)
 
 
 @pytest.fixture

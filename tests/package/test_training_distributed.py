@@ -257,15 +257,6 @@ def test_distributed_workers_with_other_settings_are_told_apart(
     assert lines == [wanted, wanted] and not out.exists()
 
 
-def test_distributed_workers_with_another_folder_are_told_apart(
-    corpus: Path, tmp_path: Path
-) -> None:
-    jobs = [(TWO, corpus, tmp_path / name) for name in ("one", "other")]
-    one, other = told_apart(tmp_path, *jobs)
-    assert one == other
-    assert f"has out={tmp_path}/other, rank 0 out={tmp_path}/one" in one
-
-
 def test_distributed_workers_with_another_text_are_told_apart(
     tmp_path: Path, out: Path
 ) -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 
-from aiayn.model import Transformer, config
 from aiayn.training.optimizer import learning_rate, make_optimizer, set_rate
 from aiayn.training.recipes import RECIPES
 
@@ -40,27 +39,6 @@ def test_a_step_or_warm_up_before_the_first_is_refused(step: int, warmup: int):
         ValueError, match=f"step={step}, warmup={warmup}: steps are counted from 1"
     ):
         learning_rate(step, 512, warmup)
-
-
-def test_fused_adam_steps_like_torchs_plain_one():
-    models = [
-        Transformer(config("synthetic", vocabulary_size=30, dropout=0.0)).double()
-        for _ in range(2)
-    ]
-    models[1].load_state_dict(models[0].state_dict())
-    ours = make_optimizer(models[0])
-    plain = torch.optim.Adam(
-        models[1].parameters(), betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False
-    )
-    for step in range(1, 6):
-        source, target = torch.randint(4, 30, (3, 7)), torch.randint(4, 30, (3, 5))
-        for model, optimizer in zip(models, (ours, plain), strict=True):
-            set_rate(optimizer, learning_rate(step, 64, warmup=5))
-            optimizer.zero_grad()
-            model(source, target).logsumexp(-1).sum().backward()
-            optimizer.step()
-    for a, b in zip(*(model.parameters() for model in models), strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
 
 
 def test_optimizer_does_not_move_before_a_rate_is_set():

@@ -130,18 +130,6 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     assert validations(whole).items() <= validations(out).items()
 
 
-def test_a_run_resumed_step_by_step_is_the_uninterrupted_one(
-    train: Train, whole: Path, out: Path
-) -> None:
-    """Each session takes one step: so Adam's state, the order of batches and dropout
-    all come back.
-    """
-    for step in (*range(1, 16), 30):
-        train(replace(WHOLE, steps=step), out, resume=True)
-        assert kept(out)[-1] == step
-    assert same_end(out, whole)
-
-
 def test_a_resumed_run_that_is_over_stays_as_it_is(
     goes_on: Callable[[Path], None], whole: Path, copy: Path
 ) -> None:
@@ -225,18 +213,6 @@ def test_a_run_that_is_killed_during_a_save_goes_on(
     half = out / "checkpoints" / f".step-{step:07d}.part"
     assert half.is_dir() and newest(out) == step - 5
     goes_on(out)
-    assert not half.exists()
-
-
-def test_what_a_killed_save_left_goes_even_if_that_step_is_not_saved_again(
-    train: Train, out: Path
-) -> None:
-    """As with checkpoints by the clock; the big model has 2.5 GB to write each time."""
-    train(replace(WHOLE, steps=5), out)
-    half = out / "checkpoints" / ".step-0000007.part"
-    half.mkdir()
-    (half / "model.safetensors").write_bytes(b"half")
-    train(replace(WHOLE, steps=10), out, resume=True)
     assert not half.exists()
 
 
@@ -749,11 +725,3 @@ def test_a_first_loss_that_is_no_number(
     assert "look into the model" in message and "lower rate" not in message
     train(WHOLE, out, resume=True)
     assert same_end(out, whole)
-
-
-def test_a_loss_that_is_no_number_just_after_a_checkpoint(
-    train: Train, monkeypatch: pytest.MonkeyPatch, out: Path
-) -> None:
-    diverges(monkeypatch, 6)
-    assert "step 5 is saved" in complaint(train, WHOLE, out)
-    assert kept(out) == [5]

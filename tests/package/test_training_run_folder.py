@@ -5,10 +5,8 @@ one.
 import contextlib
 import io
 import json
-import os
 import shutil
 import signal
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +37,6 @@ from aiayn.training.checkpoint import list_checkpoints
 from aiayn.training.checkpoint_metadata import Description, read_description
 from aiayn.training.metrics_log import best_step, should_stop_early
 from aiayn.training.optimizer import make_optimizer
-from aiayn.training.resume import newest_checkpoint, restore
 from aiayn.training.run_folder import (
     Run,
     check_folder,
@@ -79,13 +76,6 @@ def test_only_one_training_at_a_time_has_a_folder(tmp_path: Path, out: Path) -> 
     check_folder(out)
     Run(out).close()
     assert not hidden(out)
-
-
-def test_a_run_in_the_same_process_counts_too(tmp_path: Path) -> None:
-    with Run(tmp_path):
-        for action in (Run, check_folder):
-            assert "another run is writing to" in complaint(action, tmp_path, True)
-    check_folder(tmp_path)
 
 
 def fails(*_: Any) -> Any:
@@ -144,37 +134,6 @@ def test_nothing_is_removed_that_cannot_be_gone_on_from(tmp_path: Path) -> None:
         "; remove it, to go on from step-0000040, or choose another folder (out)"
     )
     assert kept(tmp_path) == [40, 60]
-
-
-def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path) -> None:
-    """From ten million on, a step has eight digits."""
-    steps = [9_999_900, 10_000_000, 100_000_000]
-    bare(tmp_path, *reversed(steps))
-    for name in "step-foo step- step-1x step--5 step-٣ step-0000001.part".split():
-        (tmp_path / "checkpoints" / name).mkdir()
-    (tmp_path / "checkpoints" / "step-0000007").touch()
-    assert kept(tmp_path) == steps
-    newest = newest_checkpoint(tmp_path)
-    assert newest is not None and newest.name == "step-100000000"
-    model = Transformer(TINY)
-    plan = plan_of(steps=10**9)
-    message = complaint(restore, newest, model, learned(model, 0), plan)
-    assert message.endswith(f"Or remove {newest}, to go on from step-10000000")
-    prune_checkpoints(tmp_path, 1, None)
-    assert kept(tmp_path) == steps[-1:]
-    assert (tmp_path / "checkpoints" / "step-foo").exists()
-
-
-def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path, out: Path) -> None:
-    other = tmp_path / "other"
-    bare(other, 1, 2)
-    bare(out, 30, 40, 50)
-    for target in list_checkpoints(other):
-        (out / "checkpoints" / target.name).symlink_to(target)
-    (out / "checkpoints" / ".step-0000009.part").symlink_to(other)
-    prune_checkpoints(out, 4, None)
-    assert kept(out) == [2, 30, 40, 50] and kept(other) == [1, 2]
-    assert len(list(other.glob("checkpoints/*/optimizer.safetensors"))) == 2
 
 
 def test_what_cannot_be_removed_is_named(
@@ -447,22 +406,6 @@ def test_a_save_that_fails_anywhere_leaves_only_whole_checkpoints(
         if len(made) < number:
             break
     assert number > 20
-
-
-def test_others_may_read_what_the_owner_lets_them(
-    trained: tuple[Any, ...], tmp_path: Path
-) -> None:
-    before = os.umask(0o027)
-    try:
-        with Run(tmp_path) as run:
-            run.begin(*trained)
-            run.save(1, 0.0, *trained[:2])
-            run.metrics.log(1, loss=1.0)
-    finally:
-        os.umask(before)
-    for path in tmp_path.rglob("*"):
-        wanted = 0o750 if path.is_dir() else 0o640
-        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
 # Told to stop

@@ -8,9 +8,7 @@ import math
 import os
 import random
 import shutil
-import warnings
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,16 +27,14 @@ from small_runs import (
     small_train,
     start,
     tensors,
-    timeless,
 )
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import aiayn
 from aiayn.base_config import changed
-from aiayn.data import Batch, Batches, load_vocabulary, make_batch, train_vocabulary
+from aiayn.data import Batch, Batches, load_vocabulary, make_batch
 from aiayn.data.batching import Example, GlobalBatch, lengths_of
 from aiayn.data.vocabulary import EOS_ID, PAD_ID
 from aiayn.decoding import SearchConfig
@@ -62,9 +58,6 @@ from aiayn.training.step import (
     validation_loss,
 )
 from aiayn.translation import Translator
-from aiayn.translation.translator import CutOff
-from aiayn.visualization import attention_view
-from aiayn.visualization.attention_steps import trace_attention
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "loss-curve.json"
 
@@ -149,17 +142,6 @@ def test_it_learns_a_few_pairs_by_heart(
     assert lines(out)[-1]["validation_perplexity"] < 1.05
     translator = Translator.load(out, search=SearchConfig(beam=1))
     assert translator(text["en"]) == text["de"]
-
-
-def test_two_runs_with_one_seed_are_the_same(train: Train, tmp_path: Path) -> None:
-    """Also if other parts of the program draw random numbers."""
-    runs = [tmp_path / name for name in ("first", "again", "other")]
-    for run, seed, noise in zip(runs, (1, 1, 2), (0, 17, 0), strict=True):
-        torch.manual_seed(noise)
-        train(replace(QUICK, seed=seed), run)
-    first, again, other = map(tensors, runs)
-    assert same(first, again) and not same(first, other)
-    assert timeless(runs[0]) == timeless(runs[1]) != timeless(runs[2])
 
 
 def curve() -> list[float]:
@@ -308,57 +290,6 @@ def test_validation_does_not_depend_on_the_batches_and_restores_the_mode() -> No
     assert found == pytest.approx(validation_loss(model, alone), rel=1e-5)
     assert found == validation_loss(model, together)  # there is no dropout
     assert model.training and all(each.grad is None for each in model.parameters())
-
-
-class NoFloat64(TorchDispatchMode):
-    """A device that has no numbers of 64 bits, such as Apple's."""
-
-    def __torch_dispatch__(
-        self, function: Any, types: Any, arguments: Any = (), named: Any = None
-    ) -> Any:
-        found = function(*arguments, **(named or {}))
-        if isinstance(found, Tensor) and found.dtype == torch.float64:
-            raise TypeError(f"{function}: this device has no float64")
-        return found
-
-
-def test_validation_needs_no_float64_of_the_device() -> None:
-    class Alone(Workers):
-        """Its sums are the host's."""
-
-        def all_reduce(self, *values: float | Tensor) -> list[float]:
-            return [float(value) for value in values]
-
-    model, batches = Transformer(TINY), [random_batch(size=8), random_batch(size=3)]
-    wanted = validation_loss(model, batches)
-    with NoFloat64():
-        found = validation_loss(model, batches, Alone())
-    assert found == pytest.approx(wanted, rel=1e-12)
-    idle = Workers(rank=5, world_size=6)  # has no batch, and takes part
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Workers, "all_reduce", lambda self, nll, words: [nll, words + 1])
-        assert validation_loss(model, batches, idle) == 0.0
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda translator: translator("one two"),
-        lambda translator: translator.score(["one two"], ["two one"]),
-        lambda translator: attention_view(translator, "one two", "two").parts()[1],
-        lambda translator: trace_attention(translator, "one two", 0),
-    ],
-    ids=["translate", "score", "view", "steps"],
-)
-def test_using_a_model_needs_no_float64_of_the_device(use: Any) -> None:
-    vocabulary = train_vocabulary(["one two three"], 16)
-    model = Transformer(replace(TINY, vocabulary_size=len(vocabulary)))
-    search = SearchConfig(beam=2, alpha=0.6, extra_length=3)
-    translator = Translator(model, vocabulary, search)
-    with warnings.catch_warnings(action="ignore", category=CutOff):
-        wanted = use(translator)
-        with NoFloat64():
-            assert use(translator) == wanted
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])
@@ -513,20 +444,6 @@ def test_a_rate_that_may_never_fall_is_warned_of(train: Train, out: Path) -> Non
         train(config, out)
 
 
-def test_windows_is_refused(
-    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: Path
-) -> None:
-    monkeypatch.setattr("aiayn.device.sys.platform", "win32")
-    said = complaint(train, QUICK, out)
-    assert said.startswith("Windows: use WSL") and not out.exists()
-    vocabulary = train_vocabulary(["one two three"], 16)
-    shape = replace(TINY, vocabulary_size=len(vocabulary))
-    translator = Translator(Transformer(shape), vocabulary)
-    for keep in (translator.save, partial(aiayn.save, translator.model)):
-        assert complaint(keep, out).startswith("Windows: use WSL")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["run", "deep/new/run"])
 def test_a_training_that_cannot_begin_leaves_no_folder(
     tmp_path: Path, name: str
@@ -629,14 +546,6 @@ def test_compiled_layers_learn_the_same(corpus: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-4)
 
 
-def test_two_runs_do_not_share_a_folder(train: Train, out: Path) -> None:
-    train(QUICK, out)
-    before = (out / "metrics.jsonl").read_text()
-    wanted = "holds a run already; resume it, choose another folder (out), or remove it"
-    assert complaint(train, QUICK, out) == f"{out}: {wanted}"
-    assert (out / "metrics.jsonl").read_text() == before
-
-
 @pytest.mark.parametrize("below", ["", "run", "run/within"])
 def test_a_folder_that_cannot_be_written_to(
     train: Train, tmp_path: Path, below: str
@@ -645,27 +554,6 @@ def test_a_folder_that_cannot_be_written_to(
     out = tmp_path / "file" / below
     assert f"{out}: cannot be written to (" in complaint(train, QUICK, out)
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_bad_data_leaves_no_run(corpus: Path, tmp_path: Path, out: Path) -> None:
-    """Whoever puts the data right can use the same command again."""
-    copy = shutil.copytree(corpus, tmp_path / "corpus")
-    good = (copy / "train.de").read_bytes()
-
-    def said(**changes: Any) -> str:
-        how = changed(QUICK, **changes)
-        return complaint(train_model, how, str(copy), "en-de", out)
-
-    (copy / "train.de").write_bytes(good.replace(b"\n", b"\nvier\n", 1))
-    assert "train.de: 61 lines" in said()
-    assert not out.exists()
-    (copy / "train.de").write_bytes(good)
-    wide = said(model={"vocabulary_size": 9999})
-    assert "a vocabulary_size of 9999 cannot be learned" in wide
-    assert not out.exists()
-    assert "max_length=3" in said(batches={"max_length": 3})
-    train_model(QUICK, str(copy), "en-de", out)
-    assert len(lines(out)) == 2
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 says how it fares.
 """
 
-import ast
 import doctest
 import io
 import itertools
@@ -404,23 +403,6 @@ def test_every_model_of_ours_may_be_saved(positions: str, score: str) -> None:
     check_roundtrip(model.train())
     check_roundtrip(model.eval().double())
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_messages_speak_no_flags_outside_the_command_line() -> None:
-    """They are read by whoever calls from Python, too."""
-    package = Path(aiayn.__file__).parent
-    others = {"cli", "__main__.py", "book"}
-    for path in package.rglob("*.py"):
-        if others & {*path.relative_to(package).parts}:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-        parts = [part for part in ast.walk(tree) if isinstance(part, documented)]
-        docstrings = {ast.get_docstring(part, clean=False) for part in parts}
-        for part in ast.walk(tree):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                flag = re.search(r"(^|\s)--[a-z]", part.value)
-                assert not flag or part.value in docstrings, (path, part.value)
 
 
 @pytest.mark.usefixtures("unchecked")

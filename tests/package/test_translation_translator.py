@@ -484,13 +484,6 @@ def test_hard_lines_neither_stop_the_others_nor_shift_them(translator: Translato
     ] == [0, 0, 0]
 
 
-def test_a_beam_wider_than_the_vocabulary_translates(vocabulary: Vocabulary):
-    search = SearchConfig(beam=len(vocabulary) + 10, extra_length=3)
-    wide = Translator(tiny(7, len(vocabulary)), vocabulary, search)
-    for found in wide.n_best(SENTENCES[:3], 20):
-        assert 1 <= len(found) <= 20 and found[0].score >= found[-1].score
-
-
 @pytest.mark.parametrize("factor", [1e30, math.nan])
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_model_that_computes_no_numbers_is_refused(
@@ -708,17 +701,3 @@ def test_what_was_loaded_translates_as_what_was_saved(
     translator = Translator.load(save([3]))
     original = Translator(tiny(3, len(vocabulary)).float(), vocabulary)
     assert translator(SENTENCES[:6]) == original(SENTENCES[:6])
-
-
-@pytest.mark.parametrize("average", [0, -1, 4])
-def test_more_checkpoints_than_there_are_are_refused(save: Save, average: int):
-    with pytest.raises(
-        InputError, match=rf"average={average}, but it may be 1 to 3 checkpoints here"
-    ):
-        Translator.load(save([1, 2, 3]), average)
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path):
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match=r"no model here .*; train one first"):
-            Translator.load(folder)

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 import torch
 
+from aiayn.decoding import SearchConfig, beam_search
 from aiayn.model import Transformer, TransformerConfig
-from aiayn.visualization.decoding_steps import DecodingSteps, Pass, trace_decoding
+from aiayn.visualization.decoding_steps import DecodingSteps, Prefix, trace_decoding
 
 WORDS = ["‹pad›", "‹unk›", "‹s›", "‹/s›", "cake", "sour", "Kuchen", "sauer"]
+SOURCE = torch.tensor([[4, 5]])
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def model() -> Transformer:
 
 @pytest.fixture(scope="module")
 def steps(model: Transformer) -> DecodingSteps:
-    return trace_decoding(model, torch.tensor([[4, 5]]), WORDS, 2, 3, longest=5)
+    return trace_decoding(model, SOURCE, WORDS, 2, 3, longest=5)
 
 
 @pytest.fixture(scope="module")
@@ -35,63 +37,76 @@ def page_file(steps: DecodingSteps, tmp_path_factory: pytest.TempPathFactory) ->
     return path.as_uri()
 
 
-def test_each_pass_reads_what_the_last_one_chose(
+def test_each_pass_lengthens_the_hypotheses_of_the_last(
     model: Transformer, steps: DecodingSteps
 ) -> None:
-    """And its probabilities are those of a pass over the whole beginning."""
-    assert steps.source == ["cake", "sour"] and steps.layers == 2
-    assert steps.passes[0].reads == "‹s›"
-    written = [2]
-    for number, each in enumerate(steps.passes, start=1):
-        assert each.reads == WORDS[written[-1]]
-        assert each.keys == [1, 4, number, 4]
-        scores = model(torch.tensor([[4, 5]]), torch.tensor([written]))[0, -1]
-        word, share = each.best[0]
-        assert word == WORDS[int(scores.argmax())]
-        assert share == pytest.approx(scores.softmax(dim=0).max().item(), abs=1e-3)
-        written.append(WORDS.index(word))
-    ended = steps.passes[-1].best[0][0] == "‹/s›"
-    assert ended or len(steps.passes) == 5
+    """And the probabilities are those of a pass over the whole beginning."""
+    assert steps.source == ["cake", "sour"] and steps.end == "‹/s›"
+    before = [Prefix([], 0, [], [])]
+    for number, beam in enumerate(steps.passes):
+        assert 1 <= len(beam) <= 2
+        for each in beam:
+            assert len(each.tokens) == number
+            assert each.tokens[:-1] == before[each.origin].tokens
+            assert sum(each.looks) == pytest.approx(1, abs=0.02)
+            written = [2, *map(WORDS.index, each.tokens)]
+            with torch.no_grad():
+                scores = model(SOURCE, torch.tensor([written]))[0, -1]
+            word, share = each.best[0]
+            assert word == WORDS[int(scores.argmax())]
+            assert share == pytest.approx(scores.softmax(dim=0).max().item(), abs=6e-3)
+        before = beam
 
 
-def test_decoding_ends_with_the_end_mark(model: Transformer) -> None:
-    first = trace_decoding(model, torch.tensor([[4]]), WORDS, 2, 3, longest=1)
-    end = WORDS.index(first.passes[0].best[0][0])
-    assert len(trace_decoding(model, torch.tensor([[4]]), WORDS, 2, end).passes) == 1
+@pytest.mark.parametrize("beam", [1, 2, 3])
+def test_the_answer_is_that_of_the_search(model: Transformer, beam: int) -> None:
+    steps = trace_decoding(model, SOURCE, WORDS, 2, 3, beam)
+    number, place = steps.answer
+    search = SearchConfig(beam=beam, alpha=0, extra_length=48)
+    tokens = beam_search(model, SOURCE, search)[0][0].tokens
+    found = [WORDS.index(word) for word in steps.passes[number][place].tokens]
+    assert [*found, 3][: len(tokens)] == tokens
 
 
 def test_the_table_escapes_words(steps: DecodingSteps) -> None:
-    hostile = replace(
-        steps, passes=[Pass("</script><img src=x>", [1, 4, 1, 4], [("<img>", 1.0)])]
-    )
+    prefix = Prefix(["</script><img src=x>"], 0, [1.0, 0.0], [("<img>", 1.0)])
+    hostile = replace(steps, passes=[[prefix]], answer=(0, 0))
     shown = hostile._repr_html_()
     assert "<img" not in shown and shown.count("</script>") == 2
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("shown", ["light", "dark"], indirect=True)
-def test_a_browser_shows_what_is_kept(shown: Any, steps: DecodingSteps) -> None:
-    shown.get_by_role("button", name="2", exact=True).click()
-    assert shown.locator("i.k.kept").count() == 2 + 1  # of the memory, of the target
+def test_a_browser_counts_what_the_cache_saves(shown: Any) -> None:
+    count = shown.locator(".film-count")
+    for _ in range(4):
+        shown.get_by_label("pass", exact=True).press("ArrowRight")
+    assert count.inner_text() == "Positions computed: 5 (without the cache 15)"
+    assert shown.locator(".film-target .now").count() == 1
     shown.get_by_role("button", name="cache").click()
-    assert shown.locator("i.kept").count() == 0
-    assert "Positions computed so far: 3, " in shown.locator(".ai-say").inner_text()
+    assert count.inner_text() == "Positions computed: 15 (with the cache 5)"
+    assert shown.locator(".film-target .now").count() == 5
+    sizes = shown.locator(".film *").evaluate_all(
+        "all => all.map((each) => parseFloat(getComputedStyle(each).fontSize))"
+    )
+    assert min(sizes) >= 11
 
 
 @pytest.mark.browser
-def test_the_picture_is_walked_with_the_keyboard_and_plays(
+def test_the_film_opens_on_pass_1_and_plays_by_the_space_bar(
     shown: Any, steps: DecodingSteps
 ) -> None:
-    shown.get_by_role("button", name="1", exact=True).press("Enter")
-    said = [shown.locator(".ai-say").inner_text()]
-    for _ in steps.passes[1:]:
-        shown.get_by_role("button", name="next pass").press("Enter")
-        said.append(shown.locator(".ai-say").inner_text())
-    assert len(set(said)) == len(steps.passes)
-    shown.get_by_role("button", name="play").press("Enter")
-    assert "Pass 1:" in shown.locator(".ai-say").inner_text()
-    last = shown.get_by_role("button", name=str(len(steps.passes)), exact=True)
-    last.and_(shown.locator("[aria-pressed=true]")).wait_for(timeout=60_000)
+    pictures = shown.locator(".film-pass")
+    assert pictures.count() == 1 and shown.locator(".film-lines .looks").count() > 0
+    shown.get_by_role("button", name="cache").press("ArrowRight")
+    lost = steps.passes[0][0].best[2][0]
+    assert pictures.count() == 2 and shown.get_by_text(lost).count() > 0
+    shown.get_by_label("pass", exact=True).press("Home")
+    shown.get_by_label("pass", exact=True).press(" ")
+    shown.get_by_text(f"pass {len(steps.passes)} of").wait_for(timeout=60_000)
+    assert "The translation is" in shown.locator(".ai-say").inner_text()
+    assert shown.locator(".film-prefix.lost").count() > 0
+    shown.get_by_role("button", name="play", pressed=False).wait_for()
 
 
 @pytest.mark.browser
@@ -100,5 +115,5 @@ def test_without_a_script_the_table_stays(
 ) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(page_file)
-    assert page.locator("table tr").count() == len(steps.passes) + 1
+    assert page.locator("table tr").count() == sum(map(len, steps.passes)) + 1
     page.close()

@@ -70,6 +70,11 @@ FAULTS = r"""
   for (const chart of all(".aiayn-chart")) {
     if (!all("svg .role-mark *", chart).length) faults.push("an empty chart");
     if (!chart.getAttribute("aria-label")) faults.push("a chart without a description");
+    const svg = chart.querySelector("svg.marks");
+    const scale = svg?.getBoundingClientRect().width / svg?.width.baseVal.value;
+    const words = all("text", svg).map((word) => getComputedStyle(word).fontSize);
+    const least = scale * Math.min(...words.map(parseFloat));
+    if (innerWidth < 500 && least < 10.9) faults.push(`a chart's words: ${least} px`);
   }
   for (const view of all(".aiayn-attention"))
     if (!all(".at-grid rect", view).length)

@@ -108,6 +108,21 @@ def test_the_sidebar_shows_the_page_that_one_is_on(desktop: Page, name: str) -> 
     ).to_be_in_viewport()
 
 
+def test_a_page_says_where_it_stands_and_what_comes_next(desktop: Page) -> None:
+    """Its part, its chapter, its minutes, what one needs; why to read the next one."""
+    visit(desktop, "book/1-paper/3-5-positional-encoding.html")
+    line = desktop.locator(".aiayn-place-line")
+    minutes = r"[1-9]\d? min"
+    expect(line).to_have_text(
+        re.compile(f"^The paper › 3 › 3.5 · {minutes} · you need 3.2")
+    )
+    onwards = desktop.locator("a.right-next")
+    expect(onwards).to_contain_text(re.compile(minutes))
+    expect(onwards.locator(".aiayn-why")).to_contain_text("What all this costs")
+    line.get_by_role("link", name="3.2").click()
+    desktop.wait_for_url(re.compile("3-2-attention"))
+
+
 def test_modules_lead_to_the_next(desktop: Page) -> None:
     """By the foot of the page."""
     visit(desktop, MODULE)

@@ -1,16 +1,5 @@
-"""The models that the paper compares itself with.
-
-Made by `make export` from "Attention scores" (paper, section 3.2):
-https://github.com/OWNER/aiayn/blob/main/book/3-workshop/10-attention-scores.ipynb
-"""
-
-__all__ = [
-    "ConvolutionalConfig",
-    "ConvolutionalModel",
-    "RecurrentConfig",
-    "RecurrentModel",
-]
-
+# Made by `make export` from book/3-workshop/10-attention-scores.ipynb
+"""The models that the paper compares itself with."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell baselines-front
 from aiayn.model.baselines.conv_seq2seq import (

@@ -1,8 +1,5 @@
-"""A convolutional encoder-decoder, after ConvS2S.
-
-Made by `make export` from "Background" (paper, section 2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/2-background.ipynb
-"""
+# Made by `make export` from book/1-paper/2-background.ipynb
+"""A convolutional encoder-decoder, after ConvS2S."""
 
 # book/1-paper/2-background.ipynb, cell model-imports
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Dilated, causal, separable and gated convolutions over sequences.
-
-Made by `make export` from "Background" (paper, section 2):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/2-background.ipynb
-"""
+# Made by `make export` from book/1-paper/2-background.ipynb
+"""Dilated, causal, separable and gated convolutions over sequences."""
 
 # book/1-paper/2-background.ipynb, cell imports
 import math

@@ -1,8 +1,5 @@
-"""Recurrent encoder-decoders: without attention, with Bahdanau's, and with Luong's.
-
-Made by `make export` from "Introduction" (paper, section 1):
-https://github.com/OWNER/aiayn/blob/main/book/1-paper/1-introduction.ipynb
-"""
+# Made by `make export` from book/1-paper/1-introduction.ipynb
+"""Recurrent encoder-decoders: without attention, with Bahdanau's, and with Luong's."""
 
 # book/1-paper/1-introduction.ipynb, cell imports
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Adverbials of place, time and manner.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Adverbials of place, time and manner."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell adverbials-imports
 from collections.abc import Mapping, Sequence

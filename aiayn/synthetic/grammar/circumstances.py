@@ -1,8 +1,5 @@
-"""Manner, company, reason and negation of an event.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Manner, company, reason and negation of an event."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell circumstances-imports
 from aiayn.synthetic.grammar import adverbials, verbs

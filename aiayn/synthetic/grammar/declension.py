@@ -1,8 +1,5 @@
-"""German endings, articles and pronouns, by case and gender.
-
-Made by `make export` from "Two grammars":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/2-two-grammars.ipynb
+"""German endings, articles and pronouns, by case and gender."""
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell declension-imports
 from aiayn.synthetic.grammar.meaning import Thing, pronoun_of

@@ -1,8 +1,5 @@
-"""English sentences from a meaning, with their trees.
-
-Made by `make export` from "Two grammars":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/2-two-grammars.ipynb
+"""English sentences from a meaning, with their trees."""
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell english-imports
 from typing import Any

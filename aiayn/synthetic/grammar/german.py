@@ -1,8 +1,5 @@
-"""German sentences from a meaning, with their word order.
-
-Made by `make export` from "Two grammars":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/2-two-grammars.ipynb
+"""German sentences from a meaning, with their word order."""
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell german-imports
 from aiayn.synthetic.grammar.declension import (

@@ -1,8 +1,5 @@
-"""Joins two clauses into one sentence.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Joins two clauses into one sentence."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell joining-imports
 from aiayn.synthetic.grammar import verbs

@@ -1,8 +1,5 @@
-"""Nouns, names and adjectives in both languages.
-
-Made by `make export` from "Lexicon":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/1-lexicon.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/1-lexicon.ipynb
+"""Nouns, names and adjectives in both languages."""
 
 # book/4-synthetic-corpus/1-lexicon.ipynb, cell lexicon-imports
 import csv

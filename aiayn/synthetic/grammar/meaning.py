@@ -1,8 +1,5 @@
-"""Things, places, times and clauses, before they become words.
-
-Made by `make export` from "Two grammars":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/2-two-grammars.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/2-two-grammars.ipynb
+"""Things, places, times and clauses, before they become words."""
 
 # book/4-synthetic-corpus/2-two-grammars.ipynb, cell meaning-imports
 from dataclasses import dataclass, field

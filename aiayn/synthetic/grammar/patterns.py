@@ -1,8 +1,5 @@
-"""Sentences in which the antecedent of a pronoun depends on an adjective.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Sentences in which the antecedent of a pronoun depends on an adjective."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell patterns-imports
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Events: what happens, and who takes part.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Events: what happens, and who takes part."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell scenes-imports
 from collections.abc import Callable, Sequence

@@ -1,8 +1,5 @@
-"""Noun phrases: who and what a sentence can be about.
-
-Made by `make export` from "Sentences":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/3-sentences.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/3-sentences.ipynb
+"""Noun phrases: who and what a sentence can be about."""
 
 # book/4-synthetic-corpus/3-sentences.ipynb, cell things-imports
 from collections.abc import Sequence

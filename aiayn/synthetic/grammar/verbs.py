@@ -1,8 +1,5 @@
-"""Verbs in both languages, with all their forms.
-
-Made by `make export` from "Lexicon":
-https://github.com/OWNER/aiayn/blob/main/book/4-synthetic-corpus/1-lexicon.ipynb
-"""
+# Made by `make export` from book/4-synthetic-corpus/1-lexicon.ipynb
+"""Verbs in both languages, with all their forms."""
 
 # book/4-synthetic-corpus/1-lexicon.ipynb, cell verbs-imports
 from dataclasses import dataclass

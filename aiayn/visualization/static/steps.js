@@ -1,27 +1,13 @@
 // Attention of one word and one head, step by step.
 "use strict";
 {
-  const { make, button, press, drawAll, bar, group } = aiayn;
-  const NAMES = ["dot products", "scale", "mask", "softmax", "weighted sum"];
+  const { make, button, press, drawAll, toolbar, number, percent, largest } = aiayn;
+  const NAMES = ["products", "sums", "scores", "weights", "output"];
+  const PAUSE = 2600;  // ms that a step stays when all are played
   const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-  const number = (x) => (x === -Infinity ? "−∞" : x.toFixed(2).replace("-", "−"));
-
-  // A vector as a strip: a bar for each component, up or down, in the colour of its
-  // kind.
-  const strip = (parent, vector, colour, most) => {
-    const width = 5 * vector.length;
-    const svg = make(parent, "svg", { width, height: 28, role: "img" });
-    svg.setAttribute("aria-label", vector.map(number).join(", "));
-    vector.forEach((x, i) => {
-      const height = Math.min(1, Math.abs(x) / most) * 14;
-      const y = x > 0 ? 14 - height : 14;
-      make(svg, "rect", { x: 5 * i, y, width: 4, height, fill: `var(--${colour})` });
-    });
-    make(svg, "line", { x1: 0, x2: width, y1: 14, y2: 14, stroke: "var(--line)" });
-  };
 
   // All that follows from the choice of a word and a head, in the order of the formula.
-  const compute = ({ Q, K, V, state }) => {
+  const compute = ({ sentence: { words, Q, K, V }, state }) => {
     const { head, word, scale, mask } = state;
     const q = Q[head][word], d = q.length;
     const dots = K[head].map((k) => dot(q, k));
@@ -33,122 +19,206 @@
     const weights = powers.map((p) => p / total);
     const parts = V[head].map((v, j) => v.map((x) => x * weights[j]));
     const output = parts.reduce((sum, part) => sum.map((x, i) => x + part[i]));
-    return { q, d, dots, scaled, seen, weights, parts, output };
+    const order = weights.map((_, j) => j).sort((a, b) => weights[b] - weights[a]);
+    const rank = weights.map((_, j) => Math.min(order.indexOf(j), 3));
+    return {
+      words, q, d, dots, scaled, seen, weights, rank, parts, output, V: V[head], scale,
+    };
   };
 
-  // Fill the table anew after a choice. What belongs to a later step is hidden, but
-  // keeps its space.
+  // How long the longest bar of each sort is, for all keys, so that they can be
+  // compared.
+  const limits = ({ sentence: { K }, state: { head } }, { q, parts, output, dots }) => {
+    const pairs = K[head].map((k) => q.map((x, i) => x * k[i]));
+    const [up, down] = [1, -1].map((sign) => output.map((_, i) =>
+      parts.reduce((sum, part) => sum + Math.max(0, sign * part[i]), 0)));
+    return {
+      q: largest([q]),
+      k: largest(K[head]),
+      product: largest(pairs),
+      dot: largest([dots]),
+      stack: largest([up, down]),
+    };
+  };
+
+  // A row for each key: a button with the word, a bar and a number. The bar of a score
+  // goes to either side of the middle; that of a weight begins on the left.
+  const rows = (view, found, most, row) => {
+    const { step, mask, word } = view.state;
+    view.keys.forEach(({ node, bar, text }, j) => {
+      const hidden = mask && step >= 2 && j > word;
+      const score = step === 1 ? found.dots[j] : found.seen[j];
+      const share = hidden ? 0 : score / most.dot / 2;
+      const [left, width] = step === 0
+        ? [0.5, 0]
+        : step < 3 ? [0.5 + Math.min(0, share), Math.abs(share)] : [0, found.weights[j]];
+      bar.style.left = percent(left);
+      bar.style.width = `${100 * width}%`;
+      const weight = `st-weight st-r${found.rank[j]}`;
+      bar.className = step >= 3 ? weight : score < 0 ? "st-minus" : "st-plus";
+      text.textContent = ["", number(found.dots[j]), number(found.seen[j]),
+        percent(found.weights[j]), percent(found.weights[j])][step];
+      node.classList.toggle("st-masked", hidden);
+      node.setAttribute("aria-pressed", j === row);
+    });
+    view.list.classList.toggle("st-shares", step >= 3);
+    view.list.settle();
+  };
+
+  // Show all that follows from a choice.
   const draw = (view) => {
-    const { words, K, V, state } = view;
-    const { step, word, head } = state;
-    const found = compute(view);
-    const largest = (rows) => Math.max(...rows.flat().map(Math.abs));
-    const most = { q: largest(view.Q[head]), k: largest(K[head]), v: largest(V[head]) };
-    const show = (from) => (step >= from ? "" : "st-hidden");
-    // a phone has room for one of these two
-    const [raw, scaled] = step === 0 ? ["", "st-wide"] : ["st-wide", ""];
-    press(view.buttons);
-    view.back.disabled = step === 0;
-    view.next.disabled = step === NAMES.length - 1;
+    const { state, sentence: { words, K } } = view, { step, word, head } = state;
+    const found = compute(view), most = limits(view, found);
     const best = found.weights.indexOf(Math.max(...found.weights));
     const row = state.row ?? best;
-    view.query.replaceChildren();
-    make(view.query, "span", {}, `query of “${words[word]}”, head ${head + 1}:`);
-    strip(view.query, found.q, "q", most.q);
-    const table = view.table;
-    table.replaceChildren();
-    const heads = make(make(table, "thead"), "tr");
-    const titles = [
-      ["", 0], ["key", 0], ["q · k", 0, raw], [`÷ √${found.d}`, 1, scaled],
-      ["weight", 3], ["", 3, "st-wide"], ["value", 4], ["weight × value", 4, "st-wide"],
-    ];
-    for (const [title, from, wide = ""] of titles)
-      make(heads, "th", { scope: "col", class: `${show(from)} ${wide}` }, title);
-    const body = make(table, "tbody");
-    words.forEach((each, j) => {
-      const line = make(body, "tr", j === row ? { "data-on": "" } : {});
-      const masked = state.mask && step >= 2 && j > word;
-      make(line, "th", { scope: "row", class: masked ? "st-masked" : "" }, each);
-      const cell = (from, kind = "", text = "") =>
-        make(line, "td", { class: `${kind} ${show(from)}` }, text);
-      strip(cell(0), K[head][j], "k", most.k);
-      cell(0, `n ${raw}`, number(found.dots[j]));
-      cell(1, `n ${scaled}`, number(step >= 2 ? found.seen[j] : found.scaled[j]));
-      cell(3, "n", `${(100 * found.weights[j]).toFixed(0)}%`);
-      bar(cell(3, "st-wide"), found.weights[j], "q");
-      strip(cell(4), V[head][j], "v", most.v);
-      strip(cell(4, "st-wide"), found.parts[j], "o", most.v);
-      line.onmouseenter = () => {
-        if (state.row === j) return;
-        state.row = j;
-        draw(view);
-      };
-    });
-    view.output.replaceChildren();
-    view.output.className = `ai-row ${show(4)}`;
-    make(view.output, "span", {}, `output for “${words[word]}”, the sum:`);
-    strip(view.output, found.output, "o", most.v);
+    const k = K[head][row], products = found.q.map((x, i) => x * k[i]);
+    const one = { k, products, sum: found.dots[row] };
+    const names = [words[word], words[row]];
+    const hear = (j) => {
+      if (j !== row) change(view, { row: j });
+    };
+    rows(view, found, most, row);
+    const seen = found.seen[row], scaled = found.scaled[row];
+    const shown = { ...found, ...one, seen, scaled };
+    view.stage.draw({ step, names, row, most, found: shown, hear });
+    press(view.buttons);
+    for (const bar of view.bars) bar.settle();
     view.say.textContent = tell(view, found, row, best);
   };
 
   // A sentence for each step.
-  const tell = ({ words, state }, found, row, best) => {
+  const tell = ({ sentence: { words }, state }, found, row, best) => {
     const me = `“${words[state.word]}”`, other = `“${words[row]}”`;
-    const all = [
-      `The query of ${me} times the key of ${other} is ${number(found.dots[row])}. `
-        + "A large product means that the two match.",
-      state.scale
-        ? `Divided by √${found.d} = ${number(Math.sqrt(found.d))}, the score of ${other} `
-          + `is ${number(found.scaled[row])}.`
-        : "The scale is switched off: scores stay as they are.",
-      !state.mask
-        ? "The encoder has no mask but for padding: every word sees all others. "
-          + "Switch the causal mask on to see what a decoder does."
-        : row > state.word
-          ? `${other} comes after ${me} and is hidden: its score becomes minus infinity.`
-          : `${other} does not come after ${me}, so it stays visible.`,
+    const { dots, scaled, weights, d } = found, all = [
+      `The query of ${me} is multiplied by the key of ${other}, component by component. `
+        + "Where both have the same sign, the product is positive.",
+      `The sum of the products is ${number(dots[row])}, the dot product of ${me} and `
+        + `${other}. Every other key gets its sum in the same way.`,
+      state.mask && row > state.word
+        ? `${other} comes after ${me} and is hidden: its score becomes minus infinity.`
+        : state.scale
+          ? `Divided by √${d} = ${number(Math.sqrt(d))}, the score of ${other} is `
+            + `${number(scaled[row])}. All scores shrink by the same factor.`
+          : "The division is switched off: the sums are the scores, and the largest "
+            + "takes more of the weight.",
       `The softmax turns scores into weights that sum to one. ${other} gets `
-        + `${(100 * found.weights[row]).toFixed(1)}% of the attention of ${me}.`,
+        + `${(100 * weights[row]).toFixed(1)}% of the attention of ${me}.`,
       "Each value is multiplied by its weight, and the sum is what this head passes on "
         + `for ${me}. The largest part comes from “${words[best]}”.`,
     ];
     return all[state.step];
   };
 
+  // Take over a choice, and let move what a new step brings.
+  const change = (view, choice) => {
+    const { state } = view, before = state.step;
+    Object.assign(state, choice);
+    if ("name" in choice) build(view);
+    draw(view);
+    const row = view.keys.findIndex(({ node }) => node.matches("[aria-pressed=true]"));
+    const again = state.step === 0 && ("row" in choice || "word" in choice);
+    if (state.step !== before || again)
+      view.stage.enter(state.step, view.keys[row].text);
+  };
+
+  // What depends on the sentence: its words, as queries and as keys.
+  const build = (view) => {
+    const { state, data } = view;
+    view.sentence = data.sentences[state.name];
+    const { words } = view.sentence;
+    state.word = Math.min(state.word, words.length - 1);
+    view.buttons = view.buttons.filter(([node]) => !view.words.contains(node));
+    view.words.querySelectorAll("button").forEach((node) => node.remove());
+    words.forEach((each, word) =>
+      view.choice(view.words, each, () => ({ word, row: null }), () => state.word === word));
+    view.list.replaceChildren();
+    view.list.style.setProperty("--rows", Math.ceil(words.length / 2));
+    view.keys = words.map((each, row) => {
+      const node = button(view.list, "", () => view.press({ row }), { class: "st-row" });
+      make(node, "span", { class: "st-word" }, each);
+      const bar = make(make(node, "span", { class: "st-track" }), "i");
+      return { node, bar, text: make(node, "b") };
+    });
+  };
+
+  // Play all steps once, when they come into view and nobody has pressed anything.
+  const play = (view) => {
+    const { state } = view;
+    const stop = () => {
+      clearInterval(view.playing);
+      view.playing = null;
+      view.say.setAttribute("aria-live", "polite");
+    };
+    const start = () => {
+      view.say.setAttribute("aria-live", "off");  // else a voice would tell all of it
+      change(view, { step: 0, row: null });
+      view.stage.enter(0);
+      view.playing = setInterval(() => {
+        change(view, { step: state.step + 1 });
+        if (state.step < NAMES.length - 1) return;
+        stop();
+        draw(view);
+      }, PAUSE);
+      draw(view);
+    };
+    const seen = new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) return;
+      seen.disconnect();
+      start();
+    }, { threshold: 0.9 });
+    if (!aiayn.still()) seen.observe(view.list);
+    for (const event of ["pointerdown", "keydown"])
+      view.place.addEventListener(event, () => {
+        seen.disconnect();
+        view.halted = view.playing;
+        if (view.playing) stop();
+      }, true);
+    return () => (view.halted ? draw(view) : start());
+  };
+
   // Put the buttons into their place.
   const begin = (place, data) => {
+    const sentences = Object.keys(data.sentences);
+    const first = data.sentences[sentences[0]];
     const state = {
-      step: 4, row: null, scale: true, mask: false, word: data.word, head: data.head,
+      name: sentences[0], step: 0, row: null, scale: true, mask: false,
+      word: data.word, head: data.head,
     };
-    const view = { ...data, state, buttons: [] };
-    const choice = (parent, text, change, pressed) => {
-      const node = button(parent, text, () => {
-        Object.assign(state, change());
-        draw(view);
-      });
-      if (pressed) view.buttons.push([node, pressed]);
-      return node;
+    const view = { place, data, state, buttons: [], bars: [], playing: null };
+    view.press = (choice) => change(view, choice);
+    view.choice = (parent, text, choose, pressed) => {
+      const node = button(parent, text, () => change(view, choose()));
+      view.buttons.push([node, pressed]);
     };
-    const words = group(place, "word");
-    data.words.forEach((each, word) =>
-      choice(words, each, () => ({ word, row: null }), () => state.word === word));
-    const heads = group(place, "head");
-    data.Q.forEach((_, head) =>
-      choice(heads, head + 1, () => ({ head, row: null }), () => state.head === head));
-    choice(heads, "scale", () => ({ scale: !state.scale }), () => state.scale);
+    const bar = (name) => {
+      view.bars.push(toolbar(place, name));
+      return view.bars.at(-1);
+    };
+    if (sentences.length > 1) {
+      const row = bar("sentence");
+      for (const name of sentences)
+        view.choice(row, name, () => ({ name, row: null }), () => state.name === name);
+    }
+    view.words = bar("query of");
+    const heads = bar("head");
+    first.Q.forEach((_, head) =>
+      view.choice(heads, head + 1, () => ({ head, row: null }), () => state.head === head));
+    const switches = bar("switches");
+    view.choice(switches, "divide by √d_k", () => ({ scale: !state.scale }), () => state.scale);
     const mask = () => ({ mask: !state.mask, row: null });
-    choice(heads, "causal mask", mask, () => state.mask);
-    const steps = group(place, "step");
-    view.back = choice(steps, "←", () => ({ step: state.step - 1 }));
+    view.choice(switches, "hide the future", mask, () => state.mask);
+    const steps = bar("step");
     NAMES.forEach((name, step) =>
-      choice(steps, name, () => ({ step }), () => state.step === step));
-    view.next = choice(steps, "→", () => ({ step: state.step + 1 }));
-    view.back.setAttribute("aria-label", "step back");
-    view.next.setAttribute("aria-label", "next step");
+      view.choice(steps, `${step + 1} ${name}`, () => ({ step }), () => state.step === step));
     view.say = make(place, "p", { class: "ai-say", "aria-live": "polite" });
-    view.query = make(place, "div", { class: "ai-row" });
-    view.table = make(place, "table");
-    view.output = make(place, "div");
+    view.stage = new aiayn.Stage(place, first.Q[0][0].length);
+    const about = { class: "st-keys", role: "toolbar", "aria-label": "key" };
+    view.list = make(place, "div", about);
+    view.list.settle = aiayn.roving(view.list, () => [...view.list.children]);
+    build(view);
+    const playing = play(view);
+    const node = button(steps, "play", playing);
+    view.buttons.push([node, () => view.playing !== null]);
     draw(view);
   };
 

@@ -1,0 +1,64 @@
+// The formula of attention as an instrument: a symbol lights its tensor, its piece of
+// code and its part of figure 2, and each of these lights the symbol.
+"use strict";
+{
+  const { roving } = globalThis.aiayn;
+
+  // Put the pieces of a line of code into elements of their own. The highlighter has
+  // made each word an element of the line's parent, so a piece is a run of siblings.
+  const wrap = (pre, line, pieces) => {
+    const found = [];
+    let at = pre.textContent.indexOf(line);
+    for (const [symbol, text] of pieces) {
+      const begin = pre.textContent.indexOf(text, at), end = begin + text.length;
+      const inside = [];
+      let here = 0;
+      for (const node of pre.childNodes) {
+        const next = here + node.textContent.length;
+        if (node.textContent && here >= begin && next <= end) inside.push(node);
+        here = next;
+      }
+      const piece = document.createElement("span");
+      piece.className = "formula-code";
+      piece.dataset.symbol = symbol;
+      inside[0].before(piece);
+      piece.append(...inside);
+      found.push(piece);
+      at = end;
+    }
+    return found;
+  };
+
+  for (const place of document.querySelectorAll(".aiayn-formula")) {
+    const all = (selector) => [...place.querySelectorAll(selector)];
+    const symbols = all(".formula-symbol"), panels = all(".formula-panel");
+    const parts = all(".formula-figure [data-symbol]");
+    const pre = document.querySelector(`#${place.dataset.cell} pre`);
+    const lines = JSON.parse(place.querySelector("script").textContent);
+    const code = lines.flatMap(([line, pieces]) => wrap(pre, line, pieces));
+    const buttons = [...symbols, ...code];
+    const settle = [
+      roving(place.querySelector(".formula-line"), () => symbols),
+      roving(pre, () => code),
+    ];
+
+    const show = (symbol) => {
+      for (const node of [...buttons, ...parts])
+        node.toggleAttribute("data-lit", node.dataset.symbol === symbol);
+      for (const node of buttons) node.setAttribute("aria-pressed", node.matches("[data-lit]"));
+      for (const panel of panels) panel.hidden = panel.dataset.panel !== symbol;
+      for (const each of settle) each();
+    };
+
+    for (const node of buttons) node.setAttribute("role", "button");
+    for (const node of symbols) node.setAttribute("aria-label", node.dataset.says);
+    for (const node of [...buttons, ...parts]) {
+      const choose = () => show(node.dataset.symbol);
+      for (const event of ["mouseenter", "focus", "click"]) node.addEventListener(event, choose);
+    }
+    place.querySelector(".formula-line").setAttribute("role", "toolbar");
+    place.querySelector(".formula-panels").setAttribute("aria-live", "polite");
+    place.dataset.live = "";
+    show("Q");
+  }
+}
