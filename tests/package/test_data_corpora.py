@@ -226,21 +226,15 @@ def test_a_text_stays_in_its_file(tmp_path: Path) -> None:
         ("a\nb\n", "x\ny\nz\n", "train.en: 2 lines … train.de: 3 lines"),
         ("a\n\n", "x\ny\n", "en, line 2: empty … remove it, and its translation"),
         ("a\nb\nc\n", "x\ny\n \t\n", "train.de, line 3: empty"),
-        ("a\n\n", "x\n\n", "train.en, line 2: empty"),
         ("", "", "train.en: empty"),
-        ("\n", "\n", "train.en, line 1: empty"),
         ("\ufeff\nThe cat\n", "x\ny\n", "train.en, line 1: empty"),
         ("a\n\u3000\u2028\n", "x\ny\n", "train.en, line 2: empty"),
-        ("a\r\n\r\n", "x\r\ny\r\n", "train.en, line 2: empty"),
         ("a\nb\n", "x\n▁\n", "de, line 2: nothing but ▁, which counts as a space; re"),
         ("\u2028 ▁\t▁▁\r\nb\n", "x\ny\n", "train.en, line 1: nothing but ▁"),
         ("a\nb\n", "x\ny\0z\n", "train.de, line 2: a NUL byte … UTF-16 … iconv"),
         ("a\nb\n", b"x\nsch\xe4l\n", "train.de, line 2: not UTF-8 (byte 4) … iconv"),
         ("a\nb\n".encode("utf-16"), "x\ny\n", "en, line 1: a NUL byte … UTF-16"),
-        ("ab\n".encode("utf-16-le") * 3, "x\ny\n", "en, line 1: a NUL byte … UTF-16"),
         (b"a\nb\xc3", "x\ny\n", "train.en, line 2: not UTF-8 (byte 2)"),
-        ("a\n\ufeff\n", "x\ny\n", "train.en, line 2: empty"),
-        ("a\nb\n", "x\n\n", "train.de, line 2: empty … translation if it has one"),
         ("a\n", "x\n\n", "train.de, line 2: empty … translation if it has one"),
         *(
             (
@@ -606,9 +600,7 @@ def test_text_comes_back_as_it_was(
             b"The dog.\nThe\0cat.",
             "2: a NUL byte, as in UTF-16; convert the file, say with",
         ),
-        ("a\nb\n".encode("utf-16-le"), "1: a NUL byte"),
         ("a\nb\n".encode("utf-16"), "1: a NUL byte"),
-        ("猫\n犬\n".encode("utf-16-be"), "1: a NUL byte"),
         ("猫\n".encode("utf-32"), "1: a NUL byte"),
         (b"a\n\nb\n\xe4b\n", "4: not UTF-8 (byte 1)"),
         (b"\xef\xbb\xbfa\nb\xed\xa0\x80", "2: not UTF-8 (byte 2)"),  # half a letter
@@ -792,7 +784,7 @@ def model(**options: Any) -> bytes:
         # the end of a sentence would be taken for a word
         (
             lambda: model(pad_id=-1, unk_id=0, bos_id=1, eos_id=2),
-            r"special tokens \(-1, 0, 1, 2\); train one with aiayn",
+            r"special tokens \(-1, 0, 1, 2\); train\(vocabulary=…\) takes it",
         ),
         (lambda: b"", ""),
         (lambda: b"junk", ""),
