@@ -183,7 +183,7 @@ def parse(
 def convert(
     run: RunArgument,
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
-    to: Literal["ctranslate2", "huggingface", "torch"] = "ctranslate2",
+    to: Literal["ctranslate2", "huggingface", "torch", "onnx"] = "ctranslate2",
     average: int | None = None,
 ) -> None:
     """Write a model for another program, to a new folder.
@@ -195,7 +195,7 @@ def convert(
     out : Path
         The new folder.
     to : str
-        CTranslate2, transformers of Hugging Face, or programs of torch.export.
+        CTranslate2, transformers of Hugging Face, programs of torch.export, or ONNX.
     average : int, optional
         How many of the last checkpoints; the recipe's number unless given.
     """
@@ -203,10 +203,10 @@ def convert(
     model, vocabulary = trained.load("cpu")
     if to == "huggingface":
         write_huggingface(model, vocabulary, out, trained.description)
-    elif to == "torch":
-        write_programs(model, vocabulary, out)
-    else:
+    elif to == "ctranslate2":
         write_ctranslate2(model, vocabulary, out)
+    else:
+        write_programs(model, vocabulary, out, to)
 
 
 # book/5-launch/1-launch.ipynb, cell evaluate-options

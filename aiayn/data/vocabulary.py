@@ -177,7 +177,7 @@ def processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     )
     if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
         wrong = f"a sentencepiece model with special tokens {ids}"
-        raise InputError(f"{wrong}; train one with aiayn")
+        raise InputError(f"{wrong}; train(vocabulary=…) takes it")
     return processor
 
 

@@ -130,9 +130,10 @@ def prepare_run_corpus(
     data: str | tuple[Pairs, Pairs],
     pair: str | None,
     progress: bool,
+    given: Vocabulary | None = None,
 ) -> Corpus:
-    """`prepare_corpus` with the known vocabulary, or the one that rank 0 wrote."""
-    path, vocabulary = run.folder / "vocabulary.model", start.vocabulary
+    """`prepare_corpus` with a vocabulary: known, `given`, or what rank 0 wrote."""
+    path, vocabulary = run.folder / "vocabulary.model", start.vocabulary or given
     if vocabulary is None and not run.writes:
         vocabulary = path
     corpus = prepare_corpus(start.config, data, pair, vocabulary, progress)

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from aiayn.complexity.flops import batch_flops, measured_peak, peak_flops
 from aiayn.data.batching import Batch, Batches, GlobalBatch, check_shares
 from aiayn.data.corpora import Pairs
+from aiayn.data.vocabulary import Vocabulary
 from aiayn.device import check_system, fast_products, training_dtype
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.distributed import Workers, join_workers
@@ -256,6 +257,7 @@ def train_model(
     progress: Progress | None = None,
     callback: Callback | None = None,
     every: int = LOG_STEPS,
+    vocabulary: Vocabulary | None = None,
 ) -> TrainingResult:
     """Train a model, and leave a `Run` in the folder `out` (section 5).
 
@@ -274,8 +276,8 @@ def train_model(
         micro_batches = config.batches.micro_batches or workers.world_size
         check_shares(micro_batches, workers.world_size)
         shown = progress if progress and run.writes else Progress(shown=False)
-        prepare = partial(prepare_run_corpus, run, start, data, pair, shown.live)
-        corpus = workers.rank_zero_first(prepare)
+        given = run, start, data, pair, shown.live, vocabulary
+        corpus = workers.rank_zero_first(partial(prepare_run_corpus, *given))
         workers.agree("text", texts := corpus_facts(corpus))
         workers.connect()
         model = build_model(start, workers.device)
@@ -284,7 +286,6 @@ def train_model(
         run.begin(model, optimizer, corpus.vocabulary, replace(description, **texts))
         for layer in model.layers() if compile else ():
             layer.compile(dynamic=True)  # compiled once for all lengths
-        batches = training_batches(corpus, config, workers)
         valid = validation_batches(corpus.valid, config.batches.tokens, workers.device)
-        parts = config, model, optimizer, run, workers, shown, dtype
-        return Trainer(*parts, callback, every).fit(batches, valid)
+        parts = config, model, optimizer, run, workers, shown, dtype, callback, every
+        return Trainer(*parts).fit(training_batches(corpus, config, workers), valid)

@@ -6,12 +6,14 @@ import random
 import textwrap
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
+from aiayn.data.adopted_vocabulary import adopt_vocabulary
 from aiayn.data.columns import SomePairs, announce, pairs_of
 from aiayn.data.corpora import Pairs, load_pairs
 from aiayn.data.formats import HUB, read_pairs
@@ -22,6 +24,7 @@ from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_model, save_checkpoint
 from aiayn.training.initialization import InitialModel
+from aiayn.training.preprocess import vocabulary_config
 from aiayn.training.progress import Callback, Progress
 from aiayn.training.recipes import TrainingConfig
 from aiayn.training.recipes import recipe as named_recipe
@@ -136,6 +139,7 @@ def train(
     compile: bool = False,
     callback: Callback | None = None,
     every: int = 50,
+    vocabulary: Any = None,
 ) -> Translator:
     """Train a model to translate (section 5); if interrupted, give what it has by then.
 
@@ -147,16 +151,19 @@ def train(
     vocabulary; these are kept. `device` is a GPU, if any. `progress` shows a bar,
     `tensorboard` writes its files, and `compile` compiles the layers, which pays for
     wide models on a GPU. `callback` gets the step, the metrics and the model after
-    `every` so many steps; if it returns True, the training ends there.
+    `every` so many steps; if it returns True, the training ends there. `vocabulary` is
+    what `adopt_vocabulary` takes; else one is learned. A run that goes on has its own.
     """
-    config = checked_config(recipe, out, resume)
+    config, adopted = checked_config(recipe, out, resume), None
+    if vocabulary is not None:
+        config, adopted = with_vocabulary(config, vocabulary, init)
     shown = Progress(progress, example)
     data, pair = training_texts(pairs, valid, pair, columns, config.seed, shown)
     with TemporaryDirectory() as shelf:
         folder = Path(shelf, "run") if out is None else Path(out)
         how: Any = {"tensorboard": tensorboard, "compile": compile, "device": device}
         how |= {"progress": shown, "callback": callback, "every": every}
-        how["init"] = deferred_initial(init, config, shown)
+        how |= {"init": deferred_initial(init, config, shown), "vocabulary": adopted}
         result = train_model(config, data, pair, folder, resume, **how)
         report_interruption(result, shown)
         return Translator.load(folder, device=device)
@@ -218,6 +225,18 @@ def checked_config(recipe: Any, out: Path | str | None, resume: bool) -> Trainin
             "out: name the folder of the run" + " that is to go on" * resume
         )
     return config
+
+
+def with_vocabulary(
+    config: TrainingConfig, given: Any, init: Start | None
+) -> tuple[TrainingConfig, Vocabulary]:
+    """A recipe for a vocabulary that is there, and the vocabulary."""
+    if init is not None:
+        raise InputError("vocabulary: init has one already; leave one of the two out")
+    vocabulary = adopt_vocabulary(given)
+    shape = replace(config.model, vocabulary_size=len(vocabulary))
+    kind = vocabulary_config(vocabulary)
+    return replace(config, model=shape, vocabulary=kind), vocabulary
 
 
 def report_interruption(result: TrainingResult, shown: Progress) -> None:

@@ -2,8 +2,6 @@
 """Export of a model to CTranslate2."""
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-imports
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, UNK_ID, Vocabulary
+from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary
 from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
 from aiayn.model.attention import MultiHeadAttention
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.model.feed_forward import FeedForward
 from aiayn.model.layers import Residual
+from aiayn.model.marian import Marian
 from aiayn.model.positions import LearnedPositions, sinusoidal_encoding
 from aiayn.model.registry import check_roundtrip
 from aiayn.model.transformer import Transformer
+from aiayn.translation.huggingface_export import new_folder
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-parts
@@ -77,6 +77,26 @@ def position_table(model: Transformer) -> Tensor:
     return table if model.config.positions == "sinusoidal" else torch.zeros_like(table)
 
 
+def fill_stacks(
+    encoder: Any, decoder: Any, model: Transformer, positions: Tensor
+) -> None:
+    """Fill in embeddings, positions and layers."""
+    encoder.embeddings[0].weight = numbers(model.source_embeddings.weight)
+    target = numbers(model.target_embeddings.weight)
+    decoder.embeddings.weight = decoder.projection.weight = target
+    for stack in (encoder, decoder):
+        stack.position_encodings.encodings = numbers(positions)
+    layer: Any  # which PyTorch's list of modules does not tell
+    for spec, layer in zip(encoder.layer, model.encoder.layers, strict=True):
+        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[1])
+    for spec, layer in zip(decoder.layer, model.decoder.layers, strict=True):
+        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
+        fill_attention(spec.attention, layer.cross_attention, layer.residuals[1])
+        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-spec
 def ctranslate2_spec(model: Transformer) -> Any:
     """The model as CTranslate2 describes it."""
     from ctranslate2.specs import transformer_spec
@@ -89,28 +109,60 @@ def ctranslate2_spec(model: Transformer) -> Any:
     decoder = transformer_spec.TransformerDecoderSpec(
         config.N, config.h, pre_norm=pre, **head
     )
-    encoder.embeddings[0].weight = numbers(model.source_embeddings.weight)
-    target = numbers(model.target_embeddings.weight)
-    decoder.embeddings.weight = decoder.projection.weight = target
-    for stack in (encoder, decoder):
-        stack.position_encodings.encodings = numbers(position_table(model))
+    fill_stacks(encoder, decoder, model, position_table(model))
     if pre:
         fill_norm(encoder.layer_norm, model.encoder.norm)
         fill_norm(decoder.layer_norm, model.decoder.norm)
-    layer: Any  # which PyTorch's list of modules does not tell
-    for spec, layer in zip(encoder.layer, model.encoder.layers, strict=True):
-        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
-        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[1])
-    for spec, layer in zip(decoder.layer, model.decoder.layers, strict=True):
-        fill_attention(spec.self_attention, layer.self_attention, layer.residuals[0])
-        fill_attention(spec.attention, layer.cross_attention, layer.residuals[1])
-        fill_feed_forward(spec.ffn, layer.feed_forward, layer.residuals[2])
     return transformer_spec.TransformerSpec(encoder, decoder)
+
+
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell conversion-marian
+def marian_spec(model: Marian) -> Any:
+    """A Marian model as CTranslate2 describes it."""
+    from ctranslate2.specs import transformer_spec
+    from ctranslate2.specs.common_spec import Activation
+
+    config = model.config
+    activation = {"relu": Activation.RELU, "gelu": Activation.GELU}.get(
+        config.activation, Activation.SWISH
+    )
+    encoder = transformer_spec.TransformerEncoderSpec(
+        config.encoder_layers, config.encoder_heads, False, activation=activation
+    )
+    decoder = transformer_spec.TransformerDecoderSpec(
+        config.decoder_layers, config.decoder_heads, False, activation=activation
+    )
+    encoder.scale_embeddings = decoder.scale_embeddings = config.scale_embeddings
+    fill_stacks(encoder, decoder, model, model.get_buffer("positions.table"))
+    bias = model.output.bias.detach().clone()
+    if config.bans_padding:
+        bias[PAD_ID] = -1e9
+    fill_linear(decoder.projection, model.output.weight, bias)
+    return transformer_spec.TransformerSpec(encoder, decoder)
+
+
+def cutters(vocabulary: Vocabulary) -> dict[str, bytes]:
+    """The sentencepiece models to put beside a model, by their files' names."""
+    if vocabulary.target is vocabulary:
+        return {"vocabulary.model": vocabulary.model}
+    sides = {"source.spm": vocabulary, "target.spm": vocabulary.target}
+    return {
+        name: side.processor.serialized_model_proto() for name, side in sides.items()
+    }
+
+
+def distinct_pieces(vocabulary: Vocabulary) -> list[str]:
+    """All pieces, the special ones by our names; a number without one gets one."""
+    pieces = vocabulary.pieces(list(range(4, len(vocabulary))))
+    named = [piece or f"<{token}>" for token, piece in enumerate(pieces, start=4)]
+    return ["<pad>", "<unk>", "<s>", "</s>", *named]
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell convertible
 def convertible(model: EncoderDecoder) -> Transformer:
     """The model itself; an InputError if CTranslate2 has no such model."""
+    if isinstance(model, Marian):
+        return model
     if type(model) is not Transformer:
         raise InputError(
             f"CTranslate2 has no model such as {type(model).__name__};"
@@ -135,7 +187,7 @@ def write_ctranslate2(
     """Write a model and its vocabulary for CTranslate2 to a new folder (section 6.1).
 
     Its input is the pieces that `vocabulary.model` cuts a sentence into, and its output
-    is pieces.
+    is pieces; of a Marian model, `source.spm` cuts, and `target.spm` joins.
 
     Raises
     ------
@@ -143,34 +195,25 @@ def write_ctranslate2(
         If the folder is there already, if CTranslate2 is not installed, or if it has no
         such model.
     """
-    model, folder = convertible(model), Path(folder)
-    if os.path.lexists(folder):
-        raise InputError(
-            f"{folder}: is there already; choose another folder, or remove it"
-        )
-    try:
-        spec = ctranslate2_spec(model)
-    except ImportError:
-        raise InputError(
-            "CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'"
-        ) from None
-    pieces = vocabulary.pieces(list(range(len(vocabulary))))
-    spec.register_source_vocabulary(pieces)
-    spec.register_target_vocabulary(pieces)
-    spec.config.unk_token, spec.config.eos_token = pieces[UNK_ID], pieces[EOS_ID]
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
-    spec.config.add_source_eos = True
-    spec.validate()
-    spec.optimize()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".aiayn-") as place:
-            part = Path(place, "model")
-            part.mkdir()
-            spec.save(str(part))
-            (part / "vocabulary.model").write_bytes(vocabulary.model)
-            os.rename(part, folder)
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error}); take another folder or make room"
-        ) from None
+    model = convertible(model)
+    with new_folder(Path(folder)) as part:
+        try:
+            if isinstance(model, Marian):
+                spec = marian_spec(model)
+            else:
+                spec = ctranslate2_spec(model)
+        except ImportError:
+            raise InputError(
+                "CTranslate2 is not installed: pip install 'aiayn[ctranslate2]'"
+            ) from None
+        pieces = distinct_pieces(vocabulary)
+        spec.register_source_vocabulary(pieces)
+        spec.register_target_vocabulary(distinct_pieces(vocabulary.target))
+        spec.config.unk_token, spec.config.eos_token = pieces[UNK_ID], pieces[EOS_ID]
+        spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
+        spec.config.add_source_eos = True
+        spec.validate()
+        spec.optimize()
+        spec.save(str(part))
+        for name, content in cutters(vocabulary).items():
+            (part / name).write_bytes(content)

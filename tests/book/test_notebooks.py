@@ -78,15 +78,23 @@ def tags(cell: Any) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
+def by_number(page: str) -> list[str | int]:
+    """For sorting: page 10 comes after page 9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", page)]
+
+
 def test_the_contents_are_in_the_order_of_the_folders() -> None:
     """The table of contents names every page once: the front page, then the others as
     their folders and numbers have them.
     """
     found = sorted(
-        page.relative_to(ROOT).with_suffix("").as_posix()
-        for page in BOOK.rglob("*.*")
-        if page.suffix in (".ipynb", ".md")
-        and not any(part.startswith(".") for part in page.relative_to(BOOK).parts)
+        (
+            page.relative_to(ROOT).with_suffix("").as_posix()
+            for page in BOOK.rglob("*.*")
+            if page.suffix in (".ipynb", ".md")
+            and not any(part.startswith(".") for part in page.relative_to(BOOK).parts)
+        ),
+        key=by_number,
     )
     found.remove("book/index")
     # The others are written by the site's build.

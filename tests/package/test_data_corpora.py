@@ -784,7 +784,7 @@ def model(**options: Any) -> bytes:
         # the end of a sentence would be taken for a word
         (
             lambda: model(pad_id=-1, unk_id=0, bos_id=1, eos_id=2),
-            r"special tokens \(-1, 0, 1, 2\); train one with aiayn",
+            r"special tokens \(-1, 0, 1, 2\); train\(vocabulary=…\) takes it",
         ),
         (lambda: b"", ""),
         (lambda: b"junk", ""),

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
 
 from aiayn.data import Vocabulary, train_vocabulary
@@ -78,6 +79,29 @@ def test_it_translates_as_we_do(
         assert found.hypotheses[0] == [piece for piece in written if piece != "</s>"]
         # its exponential is an approximation, which a random model's large scores show
         assert found.scores[0] == pytest.approx(best.log_probability, rel=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:sentence")  # that not all letters are known
+@pytest.mark.parametrize("kind", ["shared", "separate", "relu", "unequal", "untied"])
+def test_a_marian_model_translates_as_here(kind: str, tmp_path: Path) -> None:
+    folders = pytest.importorskip("marian_folders", reason="transformers is missing")
+    folders.write_folder(tmp_path / "marian", folders.KINDS[kind], end=3.0)
+    ours = Translator.load(tmp_path / "marian", beam=1, device="cpu")
+    write_ctranslate2(ours.model, ours.vocabulary, tmp_path / "converted")
+    other: Any = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
+    cut, join = (
+        sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / path))
+        for path in ("converted/source.spm", "converted/target.spm")
+    )
+    lines = folders.SENTENCES[::5]
+    pieces = cut.encode(lines, out_type=str)
+    how = {"min_decoding_length": 0, "max_decoding_length": 18}
+    found = other.translate_batch(pieces, beam_size=1, disable_unk=False, **how)
+    theirs = [join.decode(each.hypotheses[0]) for each in found]
+    complete = [each[0].complete for each in ours.n_best(lines, 1)]
+    assert sum(complete) > len(lines) / 2
+    for line, whole, their in zip(ours(lines), complete, theirs, strict=True):
+        assert line == their or not whole
 
 
 def test_it_has_a_position_for_every_token_that_we_write(

@@ -1,9 +1,13 @@
 """Our models in Hugging Face's library: the same translations, and what it lacks."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 import torch
 from marian_folders import SENTENCES, spm_models, transformers
@@ -17,6 +21,7 @@ from aiayn.translation import Translator
 from aiayn.translation.huggingface import named_weights
 from aiayn.translation.huggingface_export import in_marian_order, write_huggingface
 
+ROOT = Path(__file__).parents[2]
 LINES = """\
 The dog sleeps.
 I don't know what to do.
@@ -145,3 +150,18 @@ def test_a_folder_that_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         write_huggingface(random_model(), spm_models()[1], tmp_path / "file" / "model")
+
+
+@pytest.mark.nightly  # by day the page runs with the others
+def test_the_how_to_from_tsv_to_the_hub_runs_as_it_is_printed(tmp_path: Path) -> None:
+    """Trained on a TSV file, scored, converted, and equal in both programs."""
+    page = nbformat.read(ROOT / "book/how-to/8-tsv-to-hub.ipynb", as_version=4)
+    code = [cell.source for cell in page.cells if cell.cell_type == "code"]
+    program = [sys.executable, "-c", "\n\n".join(code)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        program, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "--optimizer.warmup" in ran.stdout
+    assert ran.stdout.splitlines()[-1].startswith("50 lines, each the same")

@@ -1,0 +1,75 @@
+# Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
+"""Sentencepiece models of others, numbered as ours are."""
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell adopted-imports
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from aiayn.data.vocabulary import Vocabulary
+from aiayn.errors import InputError
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell adopted
+SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # by our numbers and our names
+
+
+def renumbered_model(model: bytes) -> bytes:
+    """A serialised sentencepiece model with our numbers and names of special tokens."""
+    try:
+        from sentencepiece import sentencepiece_model_pb2 as proto
+    except ImportError:
+        fault = "a sentencepiece model with other special tokens than ours"
+        raise InputError(f"{fault}: to read it, pip install protobuf") from None
+    theirs = sentencepiece.SentencePieceProcessor()
+    theirs.LoadFromSerializedProto(model)
+    ids = [theirs.pad_id(), theirs.unk_id(), theirs.bos_id(), theirs.eos_id()]
+    whole = proto.ModelProto.FromString(model)
+    pieces = [proto.ModelProto.SentencePiece() for _ in SPECIAL]
+    for piece, k, name in zip(pieces, ids, SPECIAL, strict=True):
+        piece.type = piece.CONTROL
+        if k >= 0:
+            piece.CopyFrom(whole.pieces[k])
+        piece.piece = name
+    pieces += [piece for k, piece in enumerate(whole.pieces) if k not in ids]
+    ours = proto.ModelProto()
+    ours.CopyFrom(whole)
+    ours.ClearField("pieces")
+    ours.pieces.extend(pieces)
+    for k, name in enumerate(["pad", "unk", "bos", "eos"]):
+        setattr(ours.trainer_spec, f"{name}_id", k)
+        setattr(ours.trainer_spec, f"{name}_piece", SPECIAL[k])
+    return bytes(ours.SerializeToString())
+
+
+# book/3-workshop/14-other-peoples-models.ipynb, cell adopt-vocabulary
+def adopt_vocabulary(model: Any) -> Vocabulary:
+    """A vocabulary of anybody's sentencepiece model, numbered as ours are.
+
+    Parameters
+    ----------
+    model : Vocabulary, str, Path or SentencePieceProcessor
+        One of ours, which stays as it is, a model's file, or a model in memory.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or the file no such model.
+    """
+    if isinstance(model, Vocabulary):
+        return model
+    if isinstance(model, sentencepiece.SentencePieceProcessor):
+        content, name = model.serialized_model_proto(), "vocabulary"
+    elif isinstance(model, str | Path):
+        name = str(model)
+        try:
+            content = Path(model).read_bytes()
+        except OSError as error:
+            raise InputError(f"{name}: no vocabulary ({error})") from None
+    else:
+        kinds = "a Vocabulary, a sentencepiece model or its file"
+        raise InputError(f"vocabulary: give {kinds}, not a {type(model).__name__}")
+    try:
+        return Vocabulary(renumbered_model(content))
+    except (RuntimeError, InputError) as error:
+        raise InputError(f"{name}: no vocabulary ({error})") from None
