@@ -28,6 +28,7 @@ def check_sha256(content: bytes, expected: str, name: str) -> None:
         raise InputError(f"{wrong}; delete it and fetch it again")
 
 
+# book/3-workshop/02-corpora.ipynb, cell import-extra
 def import_extra(name: str) -> Any:
     """A library that the extra `datasets` installs; an InputError if it is missing."""
     try:
@@ -39,6 +40,7 @@ def import_extra(name: str) -> Any:
         raise InputError(f"{needs}; {install}") from None
 
 
+# book/3-workshop/02-corpora.ipynb, cell fetch
 def fetch(url: str, path: Path) -> bytes:
     """The content at an address, which could also be put at a path by hand.
 

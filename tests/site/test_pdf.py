@@ -106,7 +106,8 @@ def test_it_says_what_it_is(printed: tuple[PdfReader, list[str]]) -> None:
 CUT = """
 () => {
   const room = document.documentElement.clientWidth + 1;
-  const cut = [...document.querySelectorAll("main *")].filter((node) => {
+  const shown = document.querySelectorAll("main *:not(.visually-hidden)");
+  const cut = [...shown].filter((node) => {
     const box = node.getBoundingClientRect();
     if (!box.width || node.parentElement.closest("svg, math")) return false;
     const { overflowX } = getComputedStyle(node);
