@@ -111,3 +111,24 @@ def mean_ablation(
         return outputs
 
     return patch_heads(model, heads, replace)
+
+
+# book/3-workshop/12-visualizations.ipynb, cell importance-by-zeroing
+import torch.nn.functional as F
+
+
+def token_loss(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
+    """The mean surprise at a right token, in nats."""
+    logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
+    return F.cross_entropy(logits[is_word], batch.labels[is_word])
+
+
+def importance_by_ablation(model: Transformer, batch: Batch) -> dict[Head, float]:
+    """How much the loss rises when a head, and it alone, is silent."""
+    rise = {}
+    with torch.no_grad():
+        whole = float(token_loss(model, batch))
+        for head in all_heads(model):
+            with zero_ablation(model, [head]):
+                rise[head] = float(token_loss(model, batch)) - whole
+    return rise
