@@ -145,7 +145,7 @@ PAPER = {
     "optimizer.warmup": ("4,000", "4,000"),
     # Not in the paper: 512 ** -0.5 * 4000 ** -0.5, in thousandths.
     "learning_rate": ("0.70", "0.49"),
-    "eps": (r"\(10^{-9}\)", r"\(10^{-9}\)"),
+    "eps": ("10−9", "10−9"),
     "dropout": ("0.1", "0.3"),
     "label_smoothing": ("0.1", "0.1"),
     "checkpoints.average": ("5", "20"),
