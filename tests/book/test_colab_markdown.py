@@ -16,8 +16,11 @@ from markdown_it.token import Token
 from test_notebooks import BOOK, NOTEBOOKS, chapter_name
 
 MARKDOWN = MarkdownIt().enable("table")
-# Colab drops style, script, iframe and most attributes; these pass everywhere.
-ALLOWED = re.compile(r"</?(details|summary|sub|sup|br|kbd)\s*/?>")
+# Colab drops style, script, iframe and most attributes; these pass everywhere. A number
+# that drags is a plain number where its attributes are dropped.
+ALLOWED = re.compile(
+    r"</?(details|summary|sub|sup|br|kbd)\s*/?>|<span data-(dial|shows)=[^>]*>|</span>"
+)
 # GitHub's MathJax refuses the first three since 2023 (github/markup#1688); the others
 # change what follows or number formulas, which no two viewers do alike.
 REFUSED = re.compile(
