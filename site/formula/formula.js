@@ -46,7 +46,8 @@
       for (const node of [...buttons, ...parts])
         node.toggleAttribute("data-lit", node.dataset.symbol === symbol);
       for (const node of buttons) node.setAttribute("aria-pressed", node.matches("[data-lit]"));
-      for (const panel of panels) panel.hidden = panel.dataset.panel !== symbol;
+      for (const panel of panels)
+        panel.toggleAttribute("data-shown", panel.dataset.panel === symbol);
       for (const each of settle) each();
     };
 

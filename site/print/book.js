@@ -1,6 +1,6 @@
 // What tools/pdf.py runs on the pages of the built site, to make one long page of them.
 
-// Whether all charts of the page are drawn.
+// Whether all charts of the page are drawn: what is printed draws them all.
 function isDrawn() {
   dispatchEvent(new Event("beforeprint"));
   const charts = [...document.querySelectorAll(".aiayn-chart")];

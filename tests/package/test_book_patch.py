@@ -3,7 +3,6 @@ exporter.
 """
 
 import abc
-import json
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -295,19 +294,3 @@ def test_an_abstract_method_may_come_later() -> None:
 def test_without_a_class_there_is_nothing_to_add_to(first: str) -> None:
     with pytest.raises(TypeError, match=r"^greet: no class; write self: TheClass$"):
         exec(f"@patch\ndef greet({first}): ...", {"patch": patch, "Greeter": Greeter})
-
-
-def test_notebooks_of_such_cells_pass_ruff(tmp_path: Path) -> None:
-    parts = [
-        cell("imports", "from aiayn.book import patch"),
-        cell("a", GREETER),
-        cell("b", f"{GREET}\n\n\n{TITLED}"),
-        cell("c", 'Greeter("Ada").greet("you")'),
-    ]
-    path = tmp_path / "01.ipynb"
-    chapter = notebook(*parts)
-    for each in chapter["cells"]:
-        each |= {"outputs": [], "execution_count": None}
-    path.write_text(json.dumps(chapter))
-    ruff("check", str(path))
-    ruff("format", "--check", str(path))

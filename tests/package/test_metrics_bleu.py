@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
@@ -341,21 +340,6 @@ def test_a_difference_has_an_interval_and_a_chance():
     for found in bootstrap_scores(good, references, baseline=good).values():
         assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
         assert str(found) == f"{found.name} +0.00 [+0.00, +0.00], p = 1.000"
-
-
-def test_equal_systems_are_seldom_told_apart():
-    """Where all but chance is equal, an interval misses 0, and p is below 5%, about
-    once in twenty times.
-    """
-    references = golden("de")
-    runs = [damaged(references, seed) for seed in range(10)]
-    found = [
-        bootstrap_scores(ours, references, theirs)["BLEU"]
-        for k, ours in enumerate(runs)
-        for theirs in runs[:k]
-    ]
-    assert np.mean([each.low > 0 or each.high < 0 for each in found]) < 0.15
-    assert np.mean([each.p is not None and each.p < 0.05 for each in found]) < 0.15
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -385,13 +385,6 @@ def test_nothing_is_overwritten(
     assert "cannot become a checkpoint" in message
 
 
-def test_a_checkpoint_below_a_file(tmp_path: Path, vocabulary: Vocabulary) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    out = tmp_path / "file" / "saved"
-    message = complaint(save_checkpoint, out, Transformer(TINY), vocabulary)
-    assert "saved: cannot be written (" in message and os.listdir(tmp_path) == ["file"]
-
-
 @pytest.fixture
 def run(tmp_path: Path, vocabulary: Vocabulary) -> Callable[..., None]:
     """Save a step of a run that keeps two checkpoints."""

@@ -134,21 +134,6 @@ def test_killed_before_the_validation_that_ends_it(
     same_run(out, whole)
 
 
-def test_stopped_again_and_again(
-    train: Train, corpus: Path, whole: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "stopped"
-    stopped(33, corpus, out)
-    for step in (34, 36, 40, 41, 48):
-        stopped(step, corpus, out, resume=True)
-    train(PATIENT, out, resume=True)
-    same_run(out, whole)
-    before = (out / "metrics.jsonl").read_bytes()
-    # It has ended: nothing happens.
-    train(PATIENT, out, resume=True)
-    assert (out / "metrics.jsonl").read_bytes() == before and kept(out) == kept(whole)
-
-
 def test_a_run_that_ends_by_the_clock_or_by_its_steps_and_goes_on(
     train: Train, whole: Path, tmp_path: Path
 ) -> None:

@@ -94,13 +94,6 @@ def test_a_run_that_cannot_begin_leaves_no_lock(
     Run(tmp_path).close()
 
 
-def test_a_run_that_is_refused_leaves_the_folder_to_others(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").touch()
-    for _ in range(2):
-        assert "holds a run already" in complaint(Run, tmp_path)
-    Run(tmp_path, resume=True).close()
-
-
 # What is a run
 
 

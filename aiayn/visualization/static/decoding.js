@@ -192,6 +192,7 @@
     view.count = make(place, "p", { class: "film-count" });
     view.say = make(place, "p", { class: "ai-say", "aria-live": "polite" });
     new ResizeObserver(() => draw(view)).observe(view.film);
+    matchMedia("print").addEventListener("change", ({ matches }) => matches && show(last));
   };
 
   drawAll("aiayn-decoding", begin);
