@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -114,9 +115,6 @@ def mean_ablation(
 
 
 # book/3-workshop/12-visualizations.ipynb, cell importance-by-zeroing
-import torch.nn.functional as F
-
-
 def token_loss(model: Transformer, batch: Batch) -> Float[Tensor, ""]:
     """The mean surprise at a right token, in nats."""
     logits, is_word = model(batch.source, batch.target), batch.labels != PAD_ID
