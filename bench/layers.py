@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from aiayn.device import keep_heap
 from aiayn.model import FusedAttention, MultiHeadAttention
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 
 # Sequences at once, for each width d.
 BATCHES = {128: (1, 16, 64), 256: (1, 16), 512: (1,)}
@@ -84,7 +84,7 @@ def train(layer: nn.Module, x: Tensor) -> None:
 @torch.no_grad()
 def write(layer: Any, x: Tensor) -> None:
     """Position by position, each with what the layer keeps of those before it."""
-    state, cache = None, KeyValueCache()
+    state, cache = None, KVCache()
     for word in x.split(1, dim=1):
         if isinstance(layer, nn.RNNBase):
             _, state = layer(word, state)

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from aiayn.model.attention import causal_mask
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 
 
 # book/3-workshop/09-fast-decoding.ipynb, cell stack-beams
@@ -26,11 +26,9 @@ def unstack_beams(
 
 
 # book/3-workshop/09-fast-decoding.ipynb, cell pick
-def gather_positions(
-    cache: KeyValueCache, positions: Int[Tensor, "batch kept"]
-) -> KeyValueCache:
+def gather_positions(cache: KVCache, positions: Int[Tensor, "batch kept"]) -> KVCache:
     """A cache with these positions of each row, in this order."""
-    index, picked = positions[:, None, :, None], KeyValueCache()
+    index, picked = positions[:, None, :, None], KVCache()
     picked.append(*(kept.take_along_dim(index, 2) for kept in cache.kept))
     return picked
 
@@ -44,7 +42,7 @@ class FastDecoderState:
     ) -> None:
         self.memory = memory  # keys and values of each layer
         self.mask = mask  # which of them are of words
-        self.target = [KeyValueCache() for _ in memory]
+        self.target = [KVCache() for _ in memory]
         self.length = 0  # target positions so far, of each beam
         # None: one beam each, which sees all
         self.ancestry: Bool[Tensor, "batch beams kept"] | None = None

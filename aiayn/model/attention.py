@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 from aiayn.model.projections import HeadProjections
 
 # Shapes: *batch is any leading axes, #n is n or 1, _ is anything.
@@ -195,7 +195,7 @@ class MultiHeadAttention(nn.Module):
         self,
         x: Tensor,
         memory: Tensor | None,
-        cache: KeyValueCache | None,
+        cache: KVCache | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of `x`; keys and values of the memory, or of `x` if there is none."""
         if memory is None:
@@ -218,7 +218,7 @@ class MultiHeadAttention(nn.Module):
         memory: Float[Tensor, "rows m d_model"] | None = None,
         mask: Bool[Tensor, "... _"] | None = None,
         causal: bool = False,
-        cache: KeyValueCache | None = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "rows n d_model"]:
         """Let `x` (with a cache: the newest positions) attend to `memory`, or `x`."""
         Q, K, V = self.project(x, memory, cache)

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
-class KeyValueCache:
+class KVCache:
     """Keys and values that later steps reuse: of the target so far, or the memory."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from aiayn.model.attention import MultiHeadAttention
 from aiayn.model.dropout import Dropout
 from aiayn.model.feed_forward import FeedForward
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 
 # book/1-paper/3-1-encoder-and-decoder-stacks.ipynb, cell residual
 Norm = Literal["post", "pre"]
@@ -111,8 +111,8 @@ class LayerCache:
     """Keys and values kept by a decoder layer: of the target so far, of the memory."""
 
     def __init__(self) -> None:
-        self.target = KeyValueCache()
-        self.memory = KeyValueCache()
+        self.target = KVCache()
+        self.memory = KVCache()
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows, in this order; one may be named more than once."""

@@ -17,14 +17,14 @@ from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.attention import padding_mask
 from aiayn.model.encoder_decoder import EncoderDecoder
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 from aiayn.model.layers import LayerCache
 from aiayn.model.transformer import Transformer
 from aiayn.translation.huggingface_export import LONGEST, new_folder
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell given-cache
-class GivenCache(KeyValueCache):
+class GivenCache(KVCache):
     """A cache of keys and values (rows, h, m, width) that come from outside."""
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:

@@ -48,7 +48,7 @@ from aiayn.decoding.quantization import (
 from aiayn.model import MultiHeadAttention, Transformer, TransformerConfig
 from aiayn.model.attention import attend
 from aiayn.model.configuration import PRESETS
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 from aiayn.model.recording import recorded_attention
 from aiayn.training.optimizer import make_optimizer, set_rate
 from aiayn.translation import Translator
@@ -246,7 +246,7 @@ def test_beams_share_a_memory_as_if_each_had_its_own(beams: int, n: int) -> None
 def test_a_cache_holds_what_was_appended_selected_and_picked(
     sizes: list[int], data: st.DataObject
 ) -> None:
-    cache, kept = KeyValueCache(), [torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)]
+    cache, kept = KVCache(), [torch.empty(2, 3, 0, 4), torch.empty(2, 3, 0, 5)]
     for size in sizes:
         more = [torch.randn(len(each), 3, size, each.shape[3]) for each in kept]
         kept = [torch.cat(pair, dim=2) for pair in zip(kept, more, strict=True)]

@@ -24,7 +24,7 @@ from aiayn.model.attention import (
     padding_mask,
     scaled_dot_product,
 )
-from aiayn.model.kv_cache import KeyValueCache
+from aiayn.model.kv_cache import KVCache
 from aiayn.model.positions import RelativeAttention, RelativePositions
 from aiayn.model.projections import HeadProjections
 from aiayn.model.recording import WrappedAttention, recorded_attention
@@ -543,7 +543,7 @@ def test_projections_start_as_one_matrix() -> None:
 
 
 def test_an_empty_cache_has_no_rows_to_select() -> None:
-    cache = KeyValueCache()
+    cache = KVCache()
     cache.select(torch.tensor([0]))
     assert cache.length == 0 and not cache.buffers
 
