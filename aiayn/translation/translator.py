@@ -162,6 +162,8 @@ class Translator:
     ) -> Any:
         """The `n` best translations of each line; none of an empty or too long one.
 
+        Fewer if the beam ends with fewer texts; a wider one may find more.
+
         Of one sentence, its own. Warnings count the lines that came `before` these,
         too. `beam` and `prefix` are as for a call.
         """
@@ -171,6 +173,8 @@ class Translator:
         lines = sentence_list(lines, "sentence")
         beam = self.search.beam if beam is None else beam
         search = replace(self.search, beam=beam, n_best=n)
+        if n > 1:  # several hypotheses may be one text, cut into tokens differently
+            search = replace(search, n_best=beam)
         sources = tokenize_lines(self.vocabulary, lines, before)
         longest = min(
             search.max_length, self.model.config.max_positions or search.max_length
@@ -190,7 +194,7 @@ class Translator:
         )
         written = [each.tokens for hypotheses in results for each in hypotheses]
         texts = iter(self.vocabulary.target.decode(written))
-        return [distinct(hypotheses, texts) for hypotheses in results]
+        return [distinct(hypotheses, texts)[:n] for hypotheses in results]
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translator-save
     def save(self, folder: Path | str, overwrite: bool = False) -> None:
