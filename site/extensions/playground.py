@@ -64,7 +64,8 @@ class Playground(SphinxDirective):
         a wish: I would like a table for four people, please.
         he or she: He is a doctor. | She is a doctor.
 
-    Readers without JavaScript see what the first model makes of its first two examples.
+    Readers without JavaScript see what the first model makes of its first two examples;
+    links to the box for a sentence, #pg-source, lead them there.
     """
 
     has_content = True
@@ -91,7 +92,7 @@ class Playground(SphinxDirective):
         data = compact(models).replace("<", "\\u003c")
         text = f"""
 <div class="aiayn-playground"><script type="application/json">{data}</script>
-<div class="pg-still">{shown}</div>
+<div class="pg-still" id="pg-source">{shown}</div>
 <noscript><p>Here you could type a sentence and see all of this for it. That needs
 JavaScript, which is switched off in your browser.</p></noscript></div>"""
         return [nodes.raw("", text, format="html")]

@@ -23,6 +23,8 @@ from tour_drawings import Drawings
 from tour_numbers import WORDS, Tour, tour
 from tour_svg import WIDTH, figure_map, percent
 
+from aiayn.analysis.attention_maps import Head
+
 CARDS = "book/data/tour.yml"
 HEIGHT = 340
 
@@ -84,14 +86,14 @@ def figures(tour: Tour) -> dict[str, Any]:
     source = tour.source[WORDS[0]]
     it, last = source.index("it"), source.index(WORDS[0])
     differences = tour.differences()
-    deciding = f"cross-attention, layer {decider.layer + 1}, head {decider.head + 1}"
     found = {
         "tokens": len(source),
         "d_model": tour.model.config.d_model,
         "heads": len(tour.heads),
         "others": len(tour.heads) - 1,
         "pull": f"layer {pull.layer + 1}, head {pull.head + 1}",
-        "decider": deciding,
+        "decider": named(decider),
+        "noun": named(noun),
         "differs_it": percent(differences[it]),
         "differs_last": percent(differences[last]),
     }
@@ -108,11 +110,17 @@ def figures(tour: Tour) -> dict[str, Any]:
     return found
 
 
+def named(head: Head) -> str:
+    """A head of the cross-attention, as the texts name it."""
+    return f"cross-attention, layer {head.layer + 1}, head {head.head + 1}"
+
+
 def marked(text: str, address: Any) -> str:
     """The text as HTML: *English* and _German_ in italics, and links."""
 
     def link(match: re.Match[str]) -> str:
-        return f'<a href="{address(f"book/{match[2]}")}">{match[1]}</a>'
+        page, mark, place = match[2].partition("#")
+        return f'<a href="{address(f"book/{page}")}{mark}{place}">{match[1]}</a>'
 
     text = escape(text, quote=False)
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", link, text)

@@ -53,10 +53,10 @@ class Drawings(EncoderDrawings):
         drawn = words(14, 34, f"{begin},", "german large", "de")
         drawn += words(14, 62, end, "german large", "de")
         drawn += rect(54, 42, 52, 28, "frame ochre pulse")
-        drawn += words(80, 62, "?", "large strong middle")
+        drawn += words(80, 62, "?", "large strong middle tour-open")
         gloss = "the animal crossed the street not, because it …"
         drawn += words(14, 88, gloss, "small")
-        answers = ""
+        answers = words(80, 62, self.pronoun, "german large strong middle", "de")
         for number, word in enumerate(WORDS):
             y = 136 + 100 * number
             strong = "strong" if word == self.word else ""
@@ -71,11 +71,13 @@ class Drawings(EncoderDrawings):
 
     def heads(self) -> str:
         """The probability of the right pronoun with each head switched off."""
-        drawn = words(104, 332, "dashed: other words change as well", "small")
+        note = "red word: written instead; dashed: other words change, too"
+        drawn = words(0, 332, note, "small")
         for number, head in enumerate(self.tour.heads):
             x, y = 104 + 65 * head.head, 22 + 49 * (number // 4)
             if head.head == 0:
-                drawn += words(0, y + 19, f"{head.kind},")
+                cross = "-attention" if head.kind == "cross" else ""
+                drawn += words(0, y + 19, f"{head.kind}{cross}")
                 drawn += words(0, y + 34, f"layer {head.layer + 1}")
             if number < 4:
                 drawn += words(x + 29, 13, f"head {head.head + 1}", "small middle")
@@ -93,13 +95,15 @@ class Drawings(EncoderDrawings):
         now = next(each for each in written if each in (*PRONOUNS, "er"))
         frame = "frame dashed" if changed else "frame"
         frame = "frame red decides" if decides else frame
-        strong = " strong red" if now != self.pronoun else ""
+        instead = words(x + 7, y + 14, now, "german strong red", "de")
+        line = y + 29 if now != self.pronoun else y + 18
         bar = "grow red" if decides else "grow ochre"
         return (
             rect(x, y, 58, 42, frame, moment)
-            + words(x + 7, y + 18, now, f"german{strong}", "de")
-            + words(x + 53, y + 18, percent(share), "end small ink")
-            + rect(x + 7, y + 27, 45 * share, 8, bar, moment / 2)
+            + (instead if now != self.pronoun else "")
+            + words(x + 6, line, self.pronoun, "german", "de")
+            + words(x + 54, line, percent(share), "end small ink")
+            + rect(x + 7, y + 33, 45 * share, 5, bar, moment / 2)
         )
 
     def looks(self) -> str:

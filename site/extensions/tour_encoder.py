@@ -132,7 +132,7 @@ class EncoderDrawings:
             drawn += words(30, y - 8, name, "large", moment=None)
             row = getattr(self.vectors, rows)[it]
             drawn += strip(row, 30, y, 320, 36, colour, full, 5 * number)
-        note = "coloured or black: above zero; grey: below"
+        note = "grey: below zero; any other colour: above zero"
         return drawn + words(30, 324, note, "small")
 
     def memory(self) -> str:

@@ -34,7 +34,8 @@
       this.title = make(title, "span", { class: "pg-caption" });
       const label = make(title, "label");
       this.large = make(label, "input", { type: "checkbox" });
-      label.append(" this head is on");
+      label.append(" ");
+      this.state = make(label, "span");
       this.large.onchange = () => this.turn(this.chosen, this.large.checked);
       this.said = make(place, "p", { class: "pg-said", "aria-live": "polite" });
       this.picture = new LargePicture(place, () => this.look());
@@ -166,7 +167,10 @@
         small.setAttribute("aria-pressed", head === this.chosen);
         small.tabIndex = head === this.chosen ? 0 : -1;
       }
-      this.large.checked = !this.silent.has(this.chosen);
+      const on = !this.silent.has(this.chosen);
+      this.large.checked = on;
+      this.state.textContent = `this head is ${on ? "on" : "off"}`;
+      this.picture.svg.classList.toggle("pg-off", !on);
     }
 
     // Show where one word looks; the lines of the others stay faint.

@@ -46,6 +46,12 @@
         "Press a picture to see it large; the arrow keys go to the next. Take the tick " +
         "away to switch the head off.";
       make(right, "p", {}, how);
+      const triangle =
+        "The pictures of the decoder’s own attention stay within a triangle, because a " +
+        "German word sees only the words before it: the causal mask hides the rest. " +
+        "Their columns are shifted by one against the rows, because the decoder reads a " +
+        "start token first, and then the words that it has written.";
+      make(right, "p", {}, triangle);
       const row = make(right, "p", { class: "pg-row" });
       this.allOn = button(row, "Switch all heads on", () => this.silence([]));
       button(row, "Switch off each head in turn", () => this.tryAll());
@@ -243,6 +249,7 @@
   for (const place of document.querySelectorAll(".aiayn-playground")) {
     const models = JSON.parse(place.querySelector("script").textContent);
     place.replaceChildren();
-    new Page(place, models);
+    const { form } = new Page(place, models);
+    if (location.hash === `#${form.input.id}`) form.input.focus();
   }
 }

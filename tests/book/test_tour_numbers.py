@@ -139,7 +139,7 @@ def test_cards_are_short_and_lead_on(context: dict[str, Any]) -> None:
         assert (ROOT / "book" / f"{card['chapter']}.ipynb").exists(), card["name"]
         for text in card["texts"].values():
             said = re.sub("<[^>]+>", "", text)
-            assert len(said.split()) <= 45, said
+            assert len(said.split()) <= 60, said
             assert not set("{}*_[]") & set(said), said
         for word, picture in card["pictures"].items():
             assert len(picture) > 500, (card["name"], word)

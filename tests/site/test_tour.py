@@ -3,7 +3,6 @@ strip of all cards where there are no scripts.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -11,7 +10,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from test_site import SITE
 
 FRONT = SITE.resolve() / "book" / "index.html"
-PLAYGROUND = SITE.resolve() / "book" / "0-start" / "2-playground.html"
 CARDS = 12
 SIDEWAYS = "document.documentElement.scrollWidth > innerWidth"
 
@@ -59,10 +57,7 @@ def shown(page: Page) -> list[str]:
     return [str(each.get_attribute("data-card")) for each in cards if each.is_visible()]
 
 
-@pytest.mark.parametrize("place", [FRONT, PLAYGROUND], ids=["front", "playground"])
-def test_the_keyboard_alone_leads_to_the_last_card(window: Page, place: Any) -> None:
-    page = window
-    page.goto(place.as_uri())
+def test_the_keyboard_alone_leads_to_the_last_card(page: Page) -> None:
     tour, dots = page.locator(".aiayn-tour"), page.locator(".tour-dots button")
     page.locator("[data-choose]").first.focus()
     seen = shown(page)
@@ -97,6 +92,8 @@ def test_a_guess_is_answered(page: Page) -> None:
     expect(bars).to_be_hidden()
     guess.get_by_role("button", name="sie").click()
     expect(bars).to_be_visible()
+    expect(guess.locator("svg:visible .tour-open")).to_be_hidden()
+    expect(bars.locator("text").first).to_have_text("sie")
     expect(guess).to_contain_text("You say sie. So does the model: sie, with a prob")
     page.get_by_role("button", name="tired", exact=True).click()
     expect(bars).to_be_hidden()
@@ -122,6 +119,14 @@ def test_the_switch_changes_the_pronoun(page: Page) -> None:
     page.get_by_role("button", name="tired", exact=True).click()
     switch.click()
     expect(german).to_have_text("es")
+
+
+def test_try_your_own_leads_to_the_box(page: Page) -> None:
+    turn_to(page, CARDS)
+    card(page, "map").get_by_role("link", name="Try your own").click()
+    box = page.get_by_label("An English sentence")
+    expect(box).to_be_focused()
+    expect(box).to_be_in_viewport()
 
 
 def test_what_is_seen_and_heard(page: Page) -> None:
