@@ -89,12 +89,11 @@ def marks(app: Sphinx, section: str, page: str) -> str:
         f'<a href="{page}#claim-{claim["id"]}" data-state="{claim["state"]}" '
         f'title="{html.escape(claim["state"])}: {html.escape(claim["claim"])}">'
         f'<span class="aiayn-sign">{STATES[claim["state"]]}</span>'
-        f"{claim['id'].rpartition('-')[2]}"
-        f'<span class="visually-hidden"> of section {section}</span></a>'
+        f" {claim['id']} {claim['state']}</a>"
         for claim in read_claims(app)
         if claim["id"].rpartition("-")[0] == section
     ]
-    return f'<p class="aiayn-marks">Claims {" ".join(links)}</p>' if links else ""
+    return f'<p class="aiayn-marks">Claims: {" ".join(links)}</p>' if links else ""
 
 
 def narrow(tex: str) -> str:
