@@ -59,7 +59,7 @@
     }
     // The matrix stays in the window while the reader is at the figure or the code: not
     // by CSS alone, as the code is outside this element.
-    const bar = document.querySelector(".bd-header-article, .bd-header");
+    const bar = document.querySelector(".bd-header-article");
     const stage = place.querySelector(".formula-panels");
     const stick = () => {
       const top = Math.max(0, bar?.getBoundingClientRect().bottom ?? 0);
