@@ -96,7 +96,8 @@ def marks(app: Sphinx, section: str, page: str) -> str:
                 f'<span class="visually-hidden">{section}-</span>{letter}</a>'
             )
     groups = " ".join(
-        f'<span class="aiayn-sign">{STATES[state]}</span>&nbsp;{state}: {" ".join(each)}'
+        f'<span class="aiayn-sign">{STATES[state]}</span>&nbsp;{state}: '
+        f"{' '.join(each)}"
         for state, each in links.items()
         if each
     )
