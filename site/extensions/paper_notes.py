@@ -84,17 +84,24 @@ def look_up(app: Sphinx, docname: str, notebook: Notebook) -> None:
 
 
 def marks(app: Sphinx, section: str, page: str) -> str:
-    """A mark for each claim of a section, in HTML; `page` has the list of claims."""
-    links = [
-        f'<a href="{page}#claim-{claim["id"]}" data-state="{claim["state"]}" '
-        f'title="{html.escape(claim["state"])}: {html.escape(claim["claim"])}">'
-        f'<span class="aiayn-sign">{STATES[claim["state"]]}</span>'
-        f"{claim['id'].rpartition('-')[2]}"
-        f'<span class="visually-hidden"> of section {section}</span></a>'
-        for claim in read_claims(app)
-        if claim["id"].rpartition("-")[0] == section
-    ]
-    return f'<p class="aiayn-marks">Claims {" ".join(links)}</p>' if links else ""
+    """The claims of a section by state, in HTML; `page` has the list of claims."""
+    links: dict[str, list[str]] = {state: [] for state in STATES}
+    for claim in read_claims(app):
+        of, _, letter = claim["id"].rpartition("-")
+        if of == section:
+            says = f"{claim['id']} {claim['state']}: {claim['claim']}"
+            links[claim["state"]].append(
+                f'<a href="{page}#claim-{claim["id"]}" data-state="{claim["state"]}" '
+                f'title="{html.escape(says)}">'
+                f'<span class="visually-hidden">{section}-</span>{letter}</a>'
+            )
+    groups = " ".join(
+        f'<span class="aiayn-sign">{STATES[state]}</span>&nbsp;{state}: '
+        f"{' '.join(each)}"
+        for state, each in links.items()
+        if each
+    )
+    return f'<p class="aiayn-marks">Claims: {groups}</p>' if groups else ""
 
 
 def narrow(tex: str) -> str:

@@ -57,9 +57,27 @@
       const choose = () => show(node.dataset.symbol);
       for (const event of ["mouseenter", "focus", "click"]) node.addEventListener(event, choose);
     }
+    // The matrix stays in the window while the reader is at the figure or the code: not
+    // by CSS alone, as the code is outside this element.
+    const bar = document.querySelector(".bd-header-article");
+    const stage = place.querySelector(".formula-panels");
+    const stick = () => {
+      const top = Math.max(0, bar?.getBoundingClientRect().bottom ?? 0);
+      const at = stage.getBoundingClientRect(), end = code.at(-1).getBoundingClientRect();
+      const wanted = at.top < top;
+      place.toggleAttribute("data-stuck", wanted);
+      const height = panels.find((panel) => panel.matches("[data-shown]")).offsetHeight;
+      place.toggleAttribute("data-stuck", wanted && end.bottom > top + height);
+      place.style.setProperty("--formula-top", `${top}px`);
+      place.style.setProperty("--formula-left", `${at.left}px`);
+      if (wanted) pre.style.setProperty("--formula-bar", `${top + height}px`);
+    };
+
+    for (const event of ["scroll", "resize"]) addEventListener(event, stick, { passive: true });
     place.querySelector(".formula-line").setAttribute("role", "toolbar");
     place.querySelector(".formula-panels").setAttribute("aria-live", "polite");
     place.dataset.live = "";
     show("Q");
+    stick();
   }
 }

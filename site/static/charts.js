@@ -31,7 +31,13 @@
         /"(color|fill|stroke)":"gray"/g, // elsewhere it is a word
         (_, key) => `"${key}":"${fit("gray")}"`,
       );
-    return JSON.parse(fitted);
+    // A scale from white to blue begins at the page's ground, so that zero recedes.
+    const paper = getComputedStyle(root).getPropertyValue("--aiayn-paper").trim();
+    const shades = [paper, "#1f5a8c", "#8cc4f0"];
+    return JSON.parse(fitted, (key, value) => {
+      if (!dark() || value?.scheme !== "blues") return value;
+      return key === "scale" ? { ...value, scheme: undefined, range: shades } : shades;
+    });
   };
 
   function config() {

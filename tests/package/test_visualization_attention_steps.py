@@ -123,6 +123,8 @@ def test_a_browser_computes_the_same(shown: Any, vectors: SentenceVectors) -> No
     press(shown, "switches", "hide the future")
     masked = shares(shown)
     assert set(masked[3:]) == {0} and masked[0]
+    stop = shown.locator(".st-keys [tabindex='0']")
+    assert stop.count() == 1 and "st-masked" not in stop.get_attribute("class")
     press(shown, "sentence", "street")
     assert shown.locator(".st-row").first.inner_text().startswith(vectors.words[0])
     assert len(shares(shown)) != len(masked)
@@ -176,19 +178,18 @@ def test_the_steps_are_walked_with_the_keyboard(browser: Any, page_file: str) ->
 
 @pytest.mark.browser
 def test_the_steps_play_once(browser: Any, page_file: str) -> None:
-    """When they come into view; who presses something stops them."""
+    """While they are in view; who presses something stops them."""
     page = browser.new_page(viewport={"width": 800, "height": 900})
     page.clock.install()
     page.goto(page_file)
     pressed = page.locator("[aria-label=step] [aria-pressed=true]")
-    page.get_by_role("button", name="play").and_(
-        page.locator("[aria-pressed=true]")
-    ).wait_for()
-    assert pressed.all_inner_texts() == ["1 products", "play"]
+    pause = page.get_by_role("button", name="pause")
+    pause.wait_for()
+    assert pressed.all_inner_texts() == ["1 products"]
     page.clock.run_for(60_000)
     assert pressed.all_inner_texts() == ["5 output"]
     page.reload()
-    page.locator(".aiayn-steps [aria-pressed=true]", has_text="play").wait_for()
+    pause.wait_for()
     press(page, "step", "2 sums")
     page.clock.run_for(60_000)
     assert pressed.all_inner_texts() == ["2 sums"]

@@ -103,10 +103,11 @@ def test_the_film_opens_on_pass_1_and_plays_by_the_space_bar(
     assert pictures.count() == 2 and shown.get_by_text(lost).count() > 0
     shown.get_by_label("pass", exact=True).press("Home")
     shown.get_by_label("pass", exact=True).press(" ")
+    shown.get_by_role("button", name="pause").wait_for()
     shown.get_by_text(f"pass {len(steps.passes)} of").wait_for(timeout=60_000)
     assert "The translation is" in shown.locator(".ai-say").inner_text()
     assert shown.locator(".film-prefix.lost").count() > 0
-    shown.get_by_role("button", name="play", pressed=False).wait_for()
+    shown.get_by_role("button", name="play").wait_for()
 
 
 @pytest.mark.browser

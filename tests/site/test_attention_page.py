@@ -126,6 +126,24 @@ def test_the_figure_lights_symbol_and_code(window: Page) -> None:
         assert lit(window) == ([name], code, [name])
 
 
+@pytest.mark.parametrize("size", ["window", "phone"])
+def test_the_matrix_stays_in_the_window(
+    request: pytest.FixtureRequest, size: str
+) -> None:
+    """Under the top bar, and above the code that has the focus."""
+    page: Page = request.getfixturevalue(size)
+    page.evaluate("scrollTo(0, 0)")
+    code = page.locator(".formula-code[data-symbol=softmax]")
+    code.evaluate("node => node.scrollIntoView()")
+    code.focus()
+    expect(panel(page)).to_contain_text("softmax, the weights")
+    matrix, piece = panel(page).locator("table").bounding_box(), code.bounding_box()
+    bar = page.locator(".bd-header-article").bounding_box()
+    assert matrix and piece and bar
+    assert bar["y"] + bar["height"] <= matrix["y"]
+    assert matrix["y"] + matrix["height"] <= piece["y"]
+
+
 def test_formula_code_and_figure_are_seen_together(window: Page) -> None:
     tops = [
         window.locator(each).bounding_box()
@@ -175,7 +193,9 @@ def test_on_a_phone(phone: Page, place: str) -> None:
         for button in phone.locator(f"{place} [role=toolbar] [tabindex]").all():
             if button.evaluate("node => node.matches('button, .formula-symbol')"):
                 box = button.bounding_box()
-                assert box and min(box["width"], box["height"]) >= 44
+                tight = button.get_attribute("data-symbol") == "K"  # of Kᵀ
+                assert box and box["width"] >= (24 if tight else 44)
+                assert box["height"] >= 44
 
 
 def test_the_steps_begin_at_the_first(window: Page) -> None:
@@ -196,8 +216,8 @@ def test_the_steps_play_when_they_are_seen(browser: Browser) -> None:
     pressed = page.locator(".aiayn-steps [aria-label=step] [aria-pressed=true]")
     page.clock.run_for(30_000)
     assert pressed.all_inner_texts() == ["1 products"]
-    page.locator(".st-keys").scroll_into_view_if_needed()
-    expect(pressed.filter(has_text="play")).to_have_count(1)
+    page.locator(".st-stage").scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="pause")).to_have_count(1)
     page.clock.run_for(30_000)
     expect(pressed).to_have_text(["5 output"])
     page.close()

@@ -3,6 +3,7 @@
 {
   const { make, button, press, drawAll } = aiayn;
   const WIDTH = 100, GAP = 18; // of a column, as in decoding.css
+  const PAUSE = 3500; // ms that a pass stays when all are played
   const percent = (share) => (share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);
   const quote = (tokens) => `“${tokens.join(" ")}”`;
   const newest = (prefix) => prefix.tokens.at(-1) ?? "‹s›";
@@ -146,11 +147,31 @@
     return `${work}${next}The beam keeps ${beam.join(" and ")}.`;
   };
 
+  // Give text and target the height that they need at most, so that nothing moves.
+  const reserve = (view) => {
+    const { state, passes, say, at: { target } } = view, now = state.pass;
+    for (const node of [say, target]) {
+      node.style.minHeight = "";
+      node.most = 0;
+    }
+    for (state.pass = 0; state.pass < passes.length; state.pass++) {
+      draw(view);
+      for (const node of [say, target]) node.most = Math.max(node.most, node.offsetHeight);
+    }
+    for (const node of [say, target]) node.style.minHeight = `${node.most}px`;
+    state.pass = now;
+    draw(view);
+  };
+
   const begin = (place, data) => {
     const state = { pass: 0, cache: true }, last = data.passes.length - 1;
     const view = { ...data, state, buttons: [], at: {} };
     let playing = null;
-    const stop = () => { clearInterval(playing); playing = null; };
+    const stop = () => {
+      clearInterval(playing);
+      playing = null;
+      view.player.textContent = "play";
+    };
     const show = (pass) => {
       if (pass < 0 || pass > last) return;
       const onwards = pass === state.pass + 1;
@@ -159,15 +180,13 @@
       draw(view, onwards);
     };
     const play = () => {
-      if (playing) stop();
-      else {
-        playing = setInterval(() => show(state.pass + 1), 2000);
-        show(state.pass === last ? 0 : state.pass + 1);
-      }
-      press(view.buttons);
+      if (playing) return stop();
+      playing = setInterval(() => show(state.pass + 1), PAUSE);
+      view.player.textContent = "pause";
+      show(state.pass === last ? 0 : state.pass + 1);
     };
     const row = make(place, "div", { class: "ai-row", role: "group", "aria-label": "film" });
-    view.buttons.push([button(row, "play", play), () => playing !== null]);
+    view.player = button(row, "play", play);
     const range = { type: "range", min: 1, max: last + 1, value: 1, "aria-label": "pass" };
     view.scrubber = make(row, "input", range);
     view.scrubber.oninput = () => { stop(); show(view.scrubber.value - 1); };
@@ -191,7 +210,11 @@
     view.at.beam.style.setProperty("--rows", rows);
     view.count = make(place, "p", { class: "film-count" });
     view.say = make(place, "p", { class: "ai-say", "aria-live": "polite" });
-    new ResizeObserver(() => draw(view)).observe(view.film);
+    let width = null;
+    new ResizeObserver(() => {
+      if (width !== view.film.clientWidth) reserve(view);
+      width = view.film.clientWidth;
+    }).observe(view.film);
     matchMedia("print").addEventListener("change", ({ matches }) => matches && show(last));
   };
 

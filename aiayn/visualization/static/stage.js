@@ -64,7 +64,7 @@
 
   aiayn.Stage = class Stage {
     constructor(parent, d) {
-      const stage = make(parent, "div", { class: "st-stage" });
+      const stage = this.node = make(parent, "div", { class: "st-stage" });
       stage.style.setProperty("--d", d);
       const view = (name) => make(stage, "div", { class: `st-view st-${name}` });
       this.views = { pair: view("pair"), areas: view("areas"), sum: view("sum") };
@@ -84,7 +84,7 @@
     draw({ step, names: [query, key], row, most, found, hear }) {
       for (const name in this.views)
         this.views[name].classList.toggle("st-hidden", name !== VIEWS[step]);
-      this.readout.textContent = "Point at a bar for its numbers, or go there with Tab.";
+      this.readout.textContent = "Point at a bar or tap it for its numbers, or go there with Tab.";
       const read = (i, text) => {
         this.readout.textContent = text;
         for (const { cells } of this.bands)

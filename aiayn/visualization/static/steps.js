@@ -59,6 +59,7 @@
       text.textContent = ["", number(found.dots[j]), number(found.seen[j]),
         percent(found.weights[j]), percent(found.weights[j])][step];
       node.classList.toggle("st-masked", hidden);
+      node.tabIndex = -1;
       node.setAttribute("aria-pressed", j === row);
     });
     view.list.classList.toggle("st-shares", step >= 3);
@@ -82,6 +83,7 @@
     const shown = { ...found, ...one, seen, scaled };
     view.stage.draw({ step, names, row, most, found: shown, hear });
     press(view.buttons);
+    view.player.textContent = view.playing ? "pause" : "play";
     for (const bar of view.bars) bar.settle();
     view.say.textContent = tell(view, found, row, best);
   };
@@ -106,7 +108,10 @@
       "Each value is multiplied by its weight, and the sum is what this head passes on "
         + `for ${me}. The largest part comes from “${words[best]}”.`,
     ];
-    return all[state.step];
+    const whose = state.mask && state.step > 1
+      ? " (The encoder, whose head this is, hides nothing; the decoder does.)"
+      : "";
+    return all[state.step] + whose;
   };
 
   // Take over a choice, and let move what a new step brings.
@@ -141,7 +146,7 @@
     });
   };
 
-  // Play all steps once, when they come into view and nobody has pressed anything.
+  // Play all steps once, while their picture is in view and nobody has pressed anything.
   const play = (view) => {
     const { state } = view;
     const stop = () => {
@@ -149,24 +154,28 @@
       view.playing = null;
       view.say.setAttribute("aria-live", "polite");
     };
+    const ended = () => state.step === NAMES.length - 1;
     const start = () => {
       view.say.setAttribute("aria-live", "off");  // else a voice would tell all of it
-      change(view, { step: 0, row: null });
-      view.stage.enter(0);
+      if (ended()) change(view, { step: 0, row: null });
+      if (state.step === 0) view.stage.enter(0);
       view.playing = setInterval(() => {
         change(view, { step: state.step + 1 });
-        if (state.step < NAMES.length - 1) return;
+        if (!ended()) return;
+        seen.disconnect();
         stop();
         draw(view);
       }, PAUSE);
       draw(view);
     };
-    const seen = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
-      seen.disconnect();
-      start();
-    }, { threshold: 0.9 });
-    if (!aiayn.still()) seen.observe(view.list);
+    const seen = new IntersectionObserver((entries) => {
+      const { isIntersecting, intersectionRatio } = entries.at(-1);
+      if (!view.playing && intersectionRatio >= 0.5) start();
+      if (!view.playing || isIntersecting) return;
+      stop();
+      draw(view);
+    }, { threshold: [0, 0.5] });
+    if (!aiayn.still()) seen.observe(view.stage.node);
     for (const event of ["pointerdown", "keydown"])
       view.place.addEventListener(event, () => {
         seen.disconnect();
@@ -214,11 +223,10 @@
     view.stage = new aiayn.Stage(place, first.Q[0][0].length);
     const about = { class: "st-keys", role: "toolbar", "aria-label": "key" };
     view.list = make(place, "div", about);
-    view.list.settle = aiayn.roving(view.list, () => [...view.list.children]);
+    view.list.settle = aiayn.roving(view.list, () =>
+      [...view.list.children].filter((node) => !node.matches(".st-masked")));
     build(view);
-    const playing = play(view);
-    const node = button(steps, "play", playing);
-    view.buttons.push([node, () => view.playing !== null]);
+    view.player = button(steps, "play", play(view));
     draw(view);
   };
 
