@@ -152,7 +152,7 @@ def test_what_a_folder_of_hugging_faces_lacks_is_said(
     for words, says in (
         (["evaluate", folder], "does not say on what it was trained"),
         (["evaluate", folder, "--average", 2], "nothing to average"),
-        (["convert", folder, tmp_path / "x"], "no model such as Marian"),
+        (["convert", folder, tmp_path / "x", "--to", "onnx"], "more than one"),
     ):
         code, _, errors = aiayn(*words)
         assert code == 2 and says in errors and errors.count("\n") == 1
