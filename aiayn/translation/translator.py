@@ -160,12 +160,11 @@ class Translator:
         beam: int | None = None,
         prefix: str = "",
     ) -> Any:
-        """The `n` best translations of each line; none of an empty or too long one.
+        """The `n` best translations of each line, fewer if the beam ends with fewer;
+        none of an empty or too long one.
 
-        Fewer if the beam ends with fewer texts; a wider one may find more.
-
-        Of one sentence, its own. Warnings count the lines that came `before` these,
-        too. `beam` and `prefix` are as for a call.
+        Of one sentence, its own. `before` lines precede these in what warnings count;
+        `beam` and `prefix` are as for a call.
         """
         if isinstance(lines, str):
             options: Any = {"beam": beam, "prefix": prefix}
@@ -173,12 +172,11 @@ class Translator:
         lines = sentence_list(lines, "sentence")
         beam = self.search.beam if beam is None else beam
         search = replace(self.search, beam=beam, n_best=n)
-        if n > 1:  # several hypotheses may be one text, cut into tokens differently
-            search = replace(search, n_best=beam)
+        # Several hypotheses may be one text, cut into tokens differently.
+        search = replace(search, n_best=1 if n == 1 else beam)
         sources = tokenize_lines(self.vocabulary, lines, before)
-        longest = min(
-            search.max_length, self.model.config.max_positions or search.max_length
-        )
+        positions = self.model.config.max_positions or search.max_length
+        longest = min(search.max_length, positions)
         tokens = batch_tokens * FULL_BATCH_BEAM // max(FULL_BATCH_BEAM, search.beam)
         first = forced_prefix(self.vocabulary.target, prefix)
         results = batched_beam_search(
