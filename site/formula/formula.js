@@ -55,7 +55,9 @@
     for (const node of symbols) node.setAttribute("aria-label", node.dataset.says);
     for (const node of [...buttons, ...parts]) {
       const choose = () => show(node.dataset.symbol);
-      for (const event of ["mouseenter", "focus", "click"]) node.addEventListener(event, choose);
+      for (const event of ["mouseenter", "click"]) node.addEventListener(event, choose);
+      // A listener would make the figure's boxes stops for the Tab key, without a name.
+      if (buttons.includes(node)) node.addEventListener("focus", choose);
     }
     // The matrix stays in the window while the reader is at the figure or the code: not
     // by CSS alone, as the code is outside this element.
