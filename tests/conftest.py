@@ -85,6 +85,19 @@ def shown(
     assert faults == [page_file]
 
 
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[Any]:
+    """A window of a reader who wants no motion."""
+    page = browser.new_page(
+        viewport={"width": 1400, "height": 900},
+        color_scheme="light",
+        reduced_motion="reduce",
+    )
+    page.set_default_timeout(60_000)  # the machine may be busy
+    yield page
+    page.close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def measured_once() -> Iterator[None]:
     """Each training measures how fast the machine is; here the first one, for all."""

@@ -47,17 +47,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[Page]:
+def window(window: Page) -> Page:
     """The chapter, for a reader who wants no motion."""
-    page = browser.new_page(
-        viewport={"width": 1400, "height": 900},
-        color_scheme="light",
-        reduced_motion="reduce",
-    )
-    page.set_default_timeout(60_000)  # the machine may be busy
-    page.goto(CHAPTER.as_uri())
-    yield page
-    page.close()
+    window.goto(CHAPTER.as_uri())
+    return window
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 strip of all cards where there are no scripts.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -19,19 +17,6 @@ pytestmark = [
         not FRONT.exists(), reason=f"no site in {SITE}: run `make book`"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[Page]:
-    """A window of a reader who wants no motion."""
-    page = browser.new_page(
-        viewport={"width": 1400, "height": 900},
-        color_scheme="light",
-        reduced_motion="reduce",
-    )
-    page.set_default_timeout(60_000)  # the machine may be busy
-    yield page
-    page.close()
 
 
 @pytest.fixture
