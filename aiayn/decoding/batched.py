@@ -4,6 +4,7 @@
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches-imports
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -97,6 +98,14 @@ def forced_prefix(
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches
+@runtime_checkable
+class BatchDecoder(Protocol):
+    """A decoder that searches by its own rule, as other programs do."""
+
+    def search(self, source: Tensor, search: SearchConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each padded source, best first."""
+
+
 def batched_beam_search(
     model: EncoderDecoder,
     sources: list[list[int]],
@@ -104,7 +113,7 @@ def batched_beam_search(
     batch_tokens: int,
     longest: int,
     allowed_tokens: Callable[[list[int]], AllowedTokens | None] = lambda _: None,
-    decoder: IncrementalDecoder | None = None,
+    decoder: IncrementalDecoder | BatchDecoder | None = None,
     progress: bool = False,
     before: int = 0,
 ) -> list[list[Hypothesis]]:
@@ -130,7 +139,9 @@ def batched_beam_search(
             rows = [searched[k] for k in group.tolist()]
             batch = pad([sources[row] for row in rows]).to(device)
             searched_model, allowed = decoder or model, allowed_tokens(rows)
-            if isinstance(search, HuggingFaceSearch):
+            if isinstance(searched_model, BatchDecoder):
+                best = searched_model.search(batch, search)
+            elif isinstance(search, HuggingFaceSearch):
                 best = huggingface_search(searched_model, batch, search, allowed)
             elif isinstance(search, Sampling):
                 best = sample(searched_model, batch, search, allowed)

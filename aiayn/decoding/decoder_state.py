@@ -15,14 +15,21 @@ def stack_beams(
     Q: Float[Tensor, "rows h n d_k"], batch: int
 ) -> Float[Tensor, "{batch} h _ d_k"]:
     """Put a sentence's beams into one row, so that what they share is not copied."""
-    return Q.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
+    rows, h, n, d_k = Q.shape
+    if rows == batch:
+        return Q
+    return Q.view(batch, -1, h, n, d_k).transpose(1, 2).reshape(batch, h, -1, d_k)
 
 
 def unstack_beams(
     heads: Float[Tensor, "batch h _ d_v"], rows: int
 ) -> Float[Tensor, "{rows} h n d_v"]:
     """Undo `stack_beams`: one row for each beam again."""
-    return heads.unflatten(2, (rows // len(heads), -1)).transpose(1, 2).flatten(0, 1)
+    batch, h, _, d_v = heads.shape
+    if rows == batch:
+        return heads
+    beams = heads.unflatten(2, (rows // batch, -1))
+    return beams.transpose(1, 2).reshape(rows, h, -1, d_v)
 
 
 # book/3-workshop/09-fast-decoding.ipynb, cell pick

@@ -39,13 +39,12 @@ def fast_attention(
     fused = isinstance(attention_function, FusedAttention)
     if Q.is_cuda or (fused and Q.shape[-2] > MAX_UNFUSED_QUERIES):
         return attention_function(Q, K, V, mask)
-    with small_products():
-        if fused:  # queries are fewer numbers to divide than scores
-            scores = Q / math.sqrt(Q.shape[-1]) @ K.transpose(-2, -1)
-            if mask is not None:  # each query sees something, as `start` sees to
-                scores = scores.masked_fill(~mask, -math.inf)
-            return scores.softmax(dim=-1) @ V
-        return attention_function.attend(Q, K, V, mask)[0]
+    if fused:  # queries are fewer numbers to divide than scores
+        scores = Q / math.sqrt(Q.shape[-1]) @ K.transpose(-2, -1)
+        if mask is not None:  # each query sees something, as `start` sees to
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.softmax(dim=-1) @ V
+    return attention_function.attend(Q, K, V, mask)[0]
 
 
 def pad_to_minimum(
@@ -164,19 +163,20 @@ class FastDecoder:
         self, tokens: Int[Tensor, "rows m"], state: FastDecoderState
     ) -> Float[Tensor, "rows vocabulary"]:
         """Feed each row's newest target token, or a prefix, and score the next one."""
-        x = self.model.positions(self.model.target_embeddings(tokens), state.length)
-        mask = state.extend(*tokens.shape)
-        for number, layer in enumerate(self.layers):
-            self_attend = partial(
-                self_attention, layer.self_attention, state, number, mask
-            )
-            cross_attend = partial(
-                cross_attention, layer.cross_attention, state, number
-            )
-            x = layer.residuals[0](x, self_attend)
-            x = layer.residuals[1](x, cross_attend)
-            x = layer.residuals[2](x, layer.feed_forward)
-        return self.model.logits(self.model.decoder.norm(x[:, -1]))
+        with small_products():
+            x = self.model.positions(self.model.target_embeddings(tokens), state.length)
+            mask = state.extend(*tokens.shape)
+            for number, layer in enumerate(self.layers):
+                self_attend = partial(
+                    self_attention, layer.self_attention, state, number, mask
+                )
+                cross_attend = partial(
+                    cross_attention, layer.cross_attention, state, number
+                )
+                x = layer.residuals[0](x, self_attend)
+                x = layer.residuals[1](x, cross_attend)
+                x = layer.residuals[2](x, layer.feed_forward)
+            return self.model.logits(self.model.decoder.norm(x[:, -1]))
 
 
 # book/3-workshop/09-fast-decoding.ipynb, cell known-parts

@@ -28,7 +28,7 @@ class PackedLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The linear map of the last dimension."""
         no_activation: tuple[str, list[float], str] = "none", [], ""
-        product = torch.ops.mkldnn._linear_pointwise
+        product = torch.ops.mkldnn._linear_pointwise.default
         return torch.as_tensor(product(x, self.weight, self.bias, *no_activation))
 
 
@@ -65,7 +65,8 @@ class ConvertedProjections(nn.Module):
             bias = None if self.bias is None else self.bias[rows]
             self.ready[which] = self.make_linear(self.weight[rows], bias)
         y = self.ready[which](x).split(self.widths[parts], dim=-1)
-        return [part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in y]
+        batch, n = x.shape[:2]
+        return [part.view(batch, n, self.h, -1).transpose(1, 2) for part in y]
 
 
 class ConvertedEmbeddings(Embeddings):

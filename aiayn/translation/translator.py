@@ -14,20 +14,23 @@ from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.columns import SomePairs, pairs_of
 from aiayn.data.lines import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
+from aiayn.decoding.batched import (
+    BatchDecoder,
+    batched_beam_search,
+    forced_prefix,
+    tokenize_lines,
+)
 from aiayn.decoding.batched import CutOff as CutOff
 from aiayn.decoding.batched import TooLong as TooLong
 from aiayn.decoding.batched import UnknownLetters as UnknownLetters
-from aiayn.decoding.batched import batched_beam_search, forced_prefix, tokenize_lines
 from aiayn.decoding.beam_search import Hypothesis, check_not_nan
 from aiayn.decoding.beam_search import SearchConfig as SearchConfig
-from aiayn.decoding.beam_search import beam_search as beam_search
 from aiayn.decoding.fast_decoder import fast_decoder_for, weights_version
 from aiayn.decoding.huggingface_search import never_padding, usual_search
 from aiayn.decoding.quantization import Compute
 from aiayn.device import find_device
 from aiayn.errors import InputError
 from aiayn.metrics.bleu import MetricResult
-from aiayn.metrics.bleu import corpus_bleu as corpus_bleu
 from aiayn.metrics.bleu_variants import scores_with_paper
 from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 from aiayn.training.checkpoint import save_checkpoint
@@ -93,11 +96,14 @@ class Translator:
         description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
-        check_parts(model, vocabulary)
+        for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
+            if not isinstance(part, wanted):
+                kind = type(part).__name__
+                raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search = search or usual_search(model.config)
         self.compute, self.description = compute, description
-        self._decoder: tuple[object, IncrementalDecoder] | None = None
+        self._decoder: tuple[object, IncrementalDecoder | BatchDecoder] | None = None
 
     @classmethod
     def load(
@@ -117,12 +123,16 @@ class Translator:
 
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell translate-text
     @property
-    def decoder(self) -> IncrementalDecoder:
-        """A fast decoder, made anew once a weight has changed, or the model."""
+    def decoder(self) -> IncrementalDecoder | BatchDecoder:
+        """What `make_decoder` makes, made anew once a weight has changed."""
         state = self.compute, weights_version(self.model)
         if self._decoder is None or self._decoder[0] != state:
-            self._decoder = state, fast_decoder_for(self.model, self.compute)
+            self._decoder = state, self.make_decoder()
         return self._decoder[1]
+
+    def make_decoder(self) -> IncrementalDecoder | BatchDecoder:
+        """A fast decoder, or the model itself if it has parts of others."""
+        return fast_decoder_for(self.model, self.compute)
 
     def __call__(
         self,
@@ -287,12 +297,3 @@ class Translator:
             theirs = baseline(test.source, progress=progress)
         ours = self(test.source, progress=progress)
         return scores_with_paper(ours, test.target, language, theirs)
-
-
-# book/3-workshop/07-beam-search-and-bleu.ipynb, cell check-parts
-def check_parts(model: object, vocabulary: object) -> None:
-    """Raise an InputError if a translator cannot be made of these."""
-    for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
-        if not isinstance(part, wanted):
-            kind = type(part).__name__
-            raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
