@@ -199,16 +199,16 @@ RECIPES |= {
     ),
     "tatoeba": TrainingConfig(
         config("tatoeba"),
-        batches=BatchConfig(tokens=2048, bidirectional=2500, bpe_dropout=0.1),
+        batches=BatchConfig(tokens=2048, bpe_dropout=0.1),
         optimizer=OptimizerConfig(
             warmup=800,
             rate_factor=0.905,  # a peak of 0.002
-            cooldown=3600,
+            cooldown=4000,
             muon=True,
             weight_decay=0.3,
         ),
         checkpoints=CheckpointConfig(steps=450, keep=5, average=4),
-        steps=9000,
+        steps=10_000,
         bfloat16=True,
     ),
 }
