@@ -84,7 +84,7 @@ export: $(READY) ## Write the package aiayn/ from the book's tagged cells
 notebooks: $(READY) ## Run every chapter in place, in order (for authors: changes book/)
 	@OMP_NUM_THREADS=1 $(VENV)/python tools/execute_notebooks.py $(CHAPTERS)
 
-pretrained: $(READY) ## Train the package's models of the synthetic corpus anew, or MODEL=en-de (80 minutes)
+pretrained: $(READY) ## Train the package's models of the synthetic corpus anew, or MODEL=en-de (90 minutes)
 	@OMP_NUM_THREADS=$(if $(MODEL),2,1) $(VENV)/python tools/train_pretrained.py $(MODEL)
 
 lint: $(READY)

@@ -4,7 +4,7 @@ python tools/train_pretrained.py [NAME ...] [--check]
 
 They are written to aiayn/weights/NAME: weights, and the settings of the training with a
 score. Without names these are the synthetic corpus's two; `en-de`
-takes 80 minutes, and goes on from runs/pretrained-en-de if that is there. With --check
+takes 90 minutes, and goes on from runs/pretrained-en-de if that is there. With --check
 nothing is written: the models are trained anew, and have to score what is on record,
 within the tolerance below.
 """

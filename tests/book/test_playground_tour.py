@@ -162,12 +162,12 @@ EVERYDAY = {
     "He couldn't answer the question because he hadn't read the text.": (
         "Er konnte die Frage nicht beantworten, weil er den Text nicht gelesen hatte."
     ),
-    SENTENCE.format("wide"): "Das Tier war nicht überquert, weil es zu breit war.",
+    SENTENCE.format("wide"): "Das Tier überquerte nicht die Straße, weil es zu breit war.",
     "I like the bag, but it is too expensive.": (
         "Ich mag die Tasche, aber es ist zu teuer."
     ),
     "The window is dirty and needs to be cleaned.": (
-        "Das Fenster ist schmutzig und muss aufgeräumt werden."
+        "Das Fenster ist schmutzig und muss sauber werden."
     ),
 }
 
@@ -191,7 +191,7 @@ def test_the_everyday_model_writes_es_for_every_it(everyday: Translator) -> None
     assert " es ist " in everyday("The soup is good, but it is too hot.")
 
 
-def test_three_everyday_heads_matter(everyday: Translator) -> None:
+def test_one_everyday_head_matters(everyday: Translator) -> None:
     sentence, changed = next(iter(EVERYDAY)), {}
     assert isinstance(everyday.model, Transformer)
     for head in all_heads(everyday.model):
@@ -200,16 +200,12 @@ def test_three_everyday_heads_matter(everyday: Translator) -> None:
         if text != EVERYDAY[sentence]:
             changed[head] = text
     without = EVERYDAY[sentence].replace(" nicht gelesen", " gelesen")
-    assert changed == {
-        Head("cross", 0, 0): "Er konnte die Frage nicht beantworten.",
-        Head("cross", 1, 0): without,
-        Head("cross", 2, 2): without,
-    }
+    assert changed == {Head("cross", 1, 1): without}
 
 
 def test_the_card_has_the_numbers() -> None:
     card = (SHIPPED / "en-de" / "README.md").read_text(encoding="utf-8")
-    for number in ("79 minutes", "34.7", "17,565"):
+    for number in ("88 minutes", "35.5", "17,565"):
         assert number in card and number in page()
 
 
