@@ -14,6 +14,21 @@ from aiayn.model.baselines.conv_seq2seq import ConvolutionalConfig
 from aiayn.model.baselines.recurrent import AttentionScore, RecurrentConfig
 from aiayn.model.encoder_decoder import EncoderDecoder, ModelConfig
 
+# A module, or a cell, that registers a model.
+MINE = """
+from dataclasses import dataclass
+import aiayn
+
+@dataclass(frozen=True)
+class MyConfig(aiayn.TransformerConfig):
+    factor: float = 5.0
+
+class MyModel(aiayn.Transformer):
+    pass
+
+aiayn.register("mine", MyConfig, MyModel)
+"""
+
 V = 40
 TRANSFORMER = TransformerConfig(V, N=2, d_model=32, d_ff=48, h=4, dropout=0.0)
 CONVOLUTIONAL = ConvolutionalConfig(V, d_model=16, N=3, dropout=0.0, max_length=80)

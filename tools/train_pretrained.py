@@ -96,6 +96,9 @@ def ship(model: EncoderDecoder, vocabulary: Vocabulary, name: str) -> None:
         save_checkpoint(part, model if int8 else model.half(), vocabulary, int8=int8)
         as_stored = TrainedRun.read(part).load("cpu")
         about = replace(about, score=round(score(*as_stored, name), 2))
+        cased = "" if known.pair == "en-trees" else ", cased"
+        scored_on = f"{known.data} {known.split}, first {known.pairs} pairs{cased}"
+        about = replace(about, scored_on=scored_on)
         save_checkpoint(Path(scratch, name), model, vocabulary, about, int8=int8)
         folder.mkdir(exist_ok=True)
         for path in Path(scratch, name).iterdir():

@@ -27,7 +27,7 @@ from aiayn.ablations.plan import (
 from aiayn.ablations.record import open_sweep, save_record
 from aiayn.ablations.rows import ROWS, choose_rows, parameters
 from aiayn.data.corpora import load_pairs
-from aiayn.data.io import write_atomically
+from aiayn.data.io import cause, write_atomically
 from aiayn.data.tokenized import available_cpus, check_script
 from aiayn.device import find_device, keep_heap
 from aiayn.errors import InputError
@@ -134,7 +134,7 @@ def workplace(out: Path) -> Iterator[Path]:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{out}: cannot be written ({error}); choose another file (out)"
+            f"{out}: cannot be written ({cause(error)}); choose another file (out)"
         ) from None
     try:
         with FileLock(work / "lock", timeout=0):

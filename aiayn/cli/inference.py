@@ -89,6 +89,10 @@ def translator_of(model: ModelOptions, n_best: int) -> Translator:
 class TranslateOptions(ModelOptions):
     """What to translate, and what to print."""
 
+    # to be translated; the lines of standard input unless given
+    sentence: Annotated[
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="SENTENCE")
+    ] = ()
     input: Path | None = None  # a file, plain or packed; standard input unless given
     # a file, which is there once it is whole; standard output unless given
     output: Path | None = None
@@ -112,15 +116,15 @@ class TranslateOptions(ModelOptions):
             yield json.dumps(line, ensure_ascii=False)
             return
         listed = self.n_best is not None
-        for value, text in [(t.score, t.text) for t in translations] or [(0.0, "")]:
-            cells = [str(number)] * listed
-            cells += [f"{value:.4f}"] * (self.scores or listed)
+        made = [(f"{t.score:.4f}", t.text) for t in translations]
+        for value, text in made or [("", "")]:
+            cells = [str(number)] * listed + [value] * (self.scores or listed)
             yield "\t".join([*cells, text])
 
 
 # book/5-launch/1-launch.ipynb, cell translate-verb
 def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> None:
-    """Translate lines, and print them as they are done.
+    """Translate a sentence, or lines, and print them as they are done.
 
     At most a thousand lines are done at a time. One that is too long stays
     untranslated; standard error says so at the end, and the exit code is 1.
@@ -129,11 +133,17 @@ def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> No
     translator = translator_of(chosen, count)
     keep_heap()
     sources, texts = list[str](), list[str]()  # for the page
-    faults = list[str]() if chosen.skip_bad_lines else None
-    name = str(chosen.input or INPUT)
+    faults, name = list[str](), str(chosen.input or INPUT)
+    arriving = blocks("line", chosen.input, faults, chosen.output is None)
+    if chosen.sentence:
+        if chosen.input:
+            raise InputError("give either a sentence or --input, a file")
+        arriving, name = iter([(0, [" ".join(chosen.sentence)])]), "the command line"
     with collected_warnings(name) as left_out, line_writer(chosen.output) as write:
-        on_screen = chosen.output is None
-        for before, lines in blocks("line", chosen.input, faults, on_screen):
+        for before, lines in arriving:
+            if faults and not chosen.skip_bad_lines:
+                advice = "--skip-bad-lines leaves such lines untranslated"
+                raise InputError(f"{faults[0]}; {advice}")
             n_best_lists = translator.n_best(lines, count, before=before)
             both = zip(lines, n_best_lists, strict=True)
             for number, (line, translations) in enumerate(both, start=before + 1):

@@ -29,7 +29,8 @@ def parameter_count(run: TrainedRun) -> int:
 def run_scores(run: TrainedRun) -> Iterator[str]:
     """What is known of how good a run is."""
     if run.description.score is not None:
-        yield f"{'F1' if run.kind == 'parsing' else 'BLEU'} {run.description.score:.1f}"
+        metric = "F1" if run.kind == "parsing" else "BLEU"
+        yield f"{metric} {run.description.score:.1f} ({run.description.scored_on})"
     with suppress(InputError, OSError):  # a model alone has none
         for step, perplexity in [*Metrics(run.folder).validations().items()][-1:]:
             yield f"validation perplexity {perplexity:.2f} at step {step:,}"
@@ -62,10 +63,10 @@ def info(run: RunArgument) -> None:
         "scores": "; ".join(run_scores(found)),
         "versions": ", ".join(map(" ".join, (its.versions or {}).items())),
     }
-    if its.training:
+    facts["command"] = its.command or ""
+    if its.training and its.data and not its.command:
         recipe = found.checkpoints[-1] / "config.json"
-        words = ["aiayn", "train", "--recipe", str(recipe)]
-        words += ["--data", its.data] if its.data else ["--train", "FILE"]
+        words = ["aiayn", "train", "--recipe", str(recipe), "--data", its.data]
         words += ["--pair", its.pair] if its.pair else []
         facts["command"] = shlex.join([*words, "--out", "NEW"])
     for name, value in facts.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from aiayn.data.io import atomic_file, open_file
+from aiayn.data.io import atomic_file, cause, open_file
 from aiayn.data.lines import decode_lines
 from aiayn.data.packed import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacking
 from aiayn.errors import InputError
@@ -62,7 +62,7 @@ def arriving_lines(
                     long = f"longer than {MAX_LINE_BYTES:,} bytes, for a sentence"
                     raise InputError(f"{place}: {long}; split it")
         except UNPACKING_ERRORS as error:
-            raise InputError(f"{name}: cannot be read ({error})") from None
+            raise InputError(f"{name}: cannot be read ({cause(error)})") from None
 
 
 # book/5-launch/1-launch.ipynb, cell blocks-of-lines

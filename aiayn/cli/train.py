@@ -214,6 +214,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
                 init=initial_model(options, progress),
                 device=options.device,
                 progress=progress,
+                command=shlex.join(["aiayn", *sys.argv[1:]]),
             )
     except WorkerLost as error:
         print(f"aiayn: {error}", file=sys.stderr)

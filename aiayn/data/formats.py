@@ -162,7 +162,8 @@ def write_pairs(
                 source, target = sides_of(row, keys, width, name, number)
             except InputError as error:
                 if not skip_bad_lines:
-                    raise
+                    advice = "skip_bad_lines leaves such lines out"
+                    raise InputError(f"{error}; {advice}") from None
                 left_out, first = left_out + 1, first or str(error)
                 continue
             source_file.write(f"{source}\n".encode())

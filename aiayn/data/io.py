@@ -35,12 +35,17 @@ def regular_file(path: Path) -> Path:
     return path
 
 
+def cause(error: Exception) -> str:
+    """What went wrong with a file, without its name."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def open_file(path: Path) -> BufferedReader:
     """Open a file to read; an InputError if it cannot be read, or is none."""
     try:
         return regular_file(path).open("rb")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise InputError(f"{path}: cannot be read ({cause(error)})") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -62,8 +67,7 @@ def usable_cache(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, NotImplementedError) as error:  # the latter if locks are missing
-        why = getattr(error, "strerror", None) or error
-        wrong = f"{folder}: cannot be used ({why})"
+        wrong = f"{folder}: cannot be used ({cause(error)})"
         raise InputError(f"{wrong}; let AIAYN_CACHE name another folder") from None
 
 
@@ -98,7 +102,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         cached = path.is_relative_to(cache_folder())
         choose = f"{'let AIAYN_CACHE name' if cached else 'choose'} another folder"
-        wrong = f"{path}: cannot be written ({error})"
+        wrong = f"{path}: cannot be written ({cause(error)})"
         raise InputError(f"{wrong}; {choose} or make room") from None
 
 

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from aiayn.data.io import open_file, printable
+from aiayn.data.io import cause, open_file, printable
 from aiayn.errors import InputError
 
 BLOCK_BYTES = 1 << 22  # bytes read at a time
@@ -59,4 +59,4 @@ def line_blocks(path: Path) -> Iterator[bytes]:
                 # The rest of the last line, or enough of it to see that it is too long.
                 yield block + file.readline(MAX_LINE_BYTES + 1)
     except UNPACKING_ERRORS as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise InputError(f"{path}: cannot be read ({cause(error)})") from None

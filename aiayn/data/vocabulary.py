@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 import sentencepiece
 
-from aiayn.data.io import regular_file, write_atomically
+from aiayn.data.io import cause, regular_file, write_atomically
 from aiayn.data.lines import checked_sentences, normalize_spaces, sentence_list
 from aiayn.data.normalization import normalization_rules
 from aiayn.data.packed import MAX_LINE_BYTES
@@ -204,4 +204,4 @@ def load_vocabulary(path: Path | str) -> Vocabulary:
     try:
         return Vocabulary(regular_file(Path(path)).read_bytes())
     except (OSError, InputError) as error:
-        raise InputError(f"{path}: no vocabulary ({error})") from None
+        raise InputError(f"{path}: no vocabulary ({cause(error)})") from None

@@ -16,6 +16,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from aiayn.data.io import cause
 from aiayn.data.vocabulary import Vocabulary, load_vocabulary
 from aiayn.device import check_system
 from aiayn.errors import InputError
@@ -78,8 +79,9 @@ def write_checkpoint(
         flush(folder.parent)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(unfinished, ignore_errors=True)
+        fault = f"cannot be written ({cause(error)})"
         advice = "take another folder or make room"
-        raise InputError(f"{folder}: cannot be written ({error}); {advice}") from None
+        raise InputError(f"{folder}: {fault}; {advice}") from None
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell save-checkpoint
@@ -101,9 +103,10 @@ def save_checkpoint(
     """
     check_system()
     folder = Path(folder)
-    replaced = overwrite and (folder / "config.json").is_file()
-    if not folder.name or (folder.exists() and not replaced):
-        advice = "name a new folder, or remove this one"
+    another = (folder / "config.json").is_file()
+    if not folder.name or (folder.exists() and not (another and overwrite)):
+        advice = "name a new folder, or "
+        advice += "give overwrite=True" if another else "remove this one"
         raise InputError(f"{folder}: cannot become a checkpoint; {advice}")
     check_roundtrip(model)
     size = model.config.vocabulary_size

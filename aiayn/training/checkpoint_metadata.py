@@ -49,8 +49,10 @@ class Description(BaseConfig):
     due: Annotated[bool, MAY_CHANGE] = True
     sums: Numbers = None  # of the meter
     scaler: Numbers = None  # state of the scaler of gradients
-    # of a model that is shipped
+    command: Text = None  # that trained it
+    # of a model that is shipped, and on what
     score: Annotated[FiniteFloat | None, MAY_CHANGE] = None
+    scored_on: Text = None
 
     def to_dict(self) -> dict[str, Any]:
         """What is known, as JSON can hold it; the model only once."""

@@ -151,7 +151,10 @@ def corpus_facts(corpus: Corpus) -> dict[str, Any]:
 
 # book/3-workshop/05-distributed-training.ipynb, cell settings
 def describe_run(
-    start: StartingPoint, data: str | tuple[Pairs, Pairs], pair: str | None
+    start: StartingPoint,
+    data: str | tuple[Pairs, Pairs],
+    pair: str | None,
+    command: str | None = None,
 ) -> Description:
     """What a run is made with; an InputError if its checkpoint says otherwise.
 
@@ -171,6 +174,7 @@ def describe_run(
         pair=pair,
         init=start.name,
         versions=versions,
+        command=command,
     )
     if start.last and start.was:
         was = start.was
@@ -184,7 +188,7 @@ def shared_facts(
 ) -> dict[str, Any]:
     """What all workers of a run have to be told alike."""
     # A text or a model may have another name on each machine.
-    alike = replace(description, data=None, init=None, versions=None)
+    alike = replace(description, data=None, init=None, versions=None, command=None)
     facts = {n.removeprefix("training."): v for n, v in settings(alike).items()}
     last = start.last.name if start.last else None
     return {**facts, "out": str(out), "goes on from": last}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.batching import GlobalBatch
-from aiayn.data.io import write_atomically
+from aiayn.data.io import cause, write_atomically
 from aiayn.errors import InputError
 
 VALIDATED = "validation_perplexity"  # what a line calls it
@@ -33,7 +33,7 @@ def tensorboard_writer(folder: Path) -> Any:
         advice = "pip install tensorboard"
         raise InputError(f"TensorBoard is not installed: {advice}") from None
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written to ({error})") from None
+        raise InputError(f"{folder}: cannot be written to ({cause(error)})") from None
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell read-lines
@@ -80,9 +80,9 @@ class Metrics:
             for key, value in rounded.items() if self.writer else ():
                 self.writer.add_scalar(key, value, step)
         except OSError as error:
-            raise InputError(
-                f"{self.path}: cannot be written ({error}); make room, then resume"
-            ) from None
+            fault = f"cannot be written ({cause(error)})"
+            advice = "make room, then resume"
+            raise InputError(f"{self.path}: {fault}; {advice}") from None
 
     def close(self) -> None:
         """Write TensorBoard's files to the end: its thread runs behind."""

@@ -19,6 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from torch.optim import Optimizer
 
+from aiayn.data.io import cause
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import EncoderDecoder
@@ -63,7 +64,7 @@ def locked(folder: Path, resume: bool) -> Iterator[None]:
         fault = f"another run is writing to {folder}; wait for it, or choose another"
         raise InputError(fault) from None
     except (OSError, NotImplementedError) as error:
-        fault = f"cannot be written to ({error}); choose another folder (out)"
+        fault = f"cannot be written to ({cause(error)}); choose another folder (out)"
         raise InputError(f"{folder}: {fault}") from None
     try:
         check_run(folder, resume)
@@ -209,7 +210,8 @@ def discard(path: Path) -> None:
         shutil.rmtree(path)
     except OSError as error:
         warnings.warn(
-            f"{path}: cannot be removed ({error}); remove it yourself", stacklevel=2
+            f"{path}: cannot be removed ({cause(error)}); remove it yourself",
+            stacklevel=2,
         )
 
 

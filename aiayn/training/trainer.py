@@ -252,21 +252,19 @@ def train_model(
     resume: bool = False,
     tensorboard: bool = False,
     compile: bool = False,
-    init: Callable[[], InitialModel] | None = None,
+    init: Callable[[], InitialModel] | None = None,  # called unless a run goes on
     device: torch.device | str | None = None,
     progress: Progress | None = None,
     callback: Callback | None = None,
     every: int = LOG_STEPS,
     vocabulary: Vocabulary | None = None,
+    command: str | None = None,  # is noted
 ) -> TrainingResult:
-    """Train a model, and leave a `Run` in the folder `out` (section 5).
-
-    `aiayn.train` says what is what; `init` is called unless a run goes on.
-    """
+    """Train as `aiayn.train` does; leave a `Run` in the folder `out` (section 5)."""
     check_system()
     start = starting_point(config, out := Path(out), resume, init)
     check_config(config := start.config, every)
-    description = describe_run(start, data, pair)
+    description = describe_run(start, data, pair, command)
     with (
         join_workers(device=device) as workers,
         fast_products(workers.device, config.model.d_model),

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from aiayn.data.io import cause
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
 from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
@@ -178,7 +179,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
             yield part
             os.rename(part, folder)
     except OSError as error:
-        fault = f"cannot be written ({error})"
+        fault = f"cannot be written ({cause(error)})"
         advice = "take another folder or make room"
         raise InputError(f"{folder}: {fault}; {advice}") from None
 

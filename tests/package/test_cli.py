@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small_models
 import torch
 import tyro
 
@@ -323,6 +324,7 @@ def test_the_best_hypotheses_with_their_scores(aiayn: Command, run: Path) -> Non
     assert code == 0
     rows = [line.split("\t") for line in output.splitlines()]
     assert [number for number, *_ in rows] == ["1", "1", "1", "2", "3", "3", "3"]
+    assert rows[3] == ["2", "", ""]
     scores = [float(value) for number, value, _ in rows if number == "1"]
     assert scores == sorted(scores, reverse=True) and max(scores) < 0
     best = [rows[k][2] for k in (0, 3, 4)]
@@ -486,21 +488,6 @@ def test_a_learning_rate_and_modules_are_read_back(
     assert words[:2] == ["--import", "json"] and read_back(job) == job
 
 
-MINE = """
-from dataclasses import dataclass
-import aiayn
-
-@dataclass(frozen=True)
-class MyConfig(aiayn.TransformerConfig):
-    factor: float = 5.0
-
-class MyModel(aiayn.Transformer):
-    pass
-
-aiayn.register("mine", MyConfig, MyModel)
-"""
-
-
 def test_a_registered_model_works_from_the_shell(
     aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -508,7 +495,7 @@ def test_a_registered_model_works_from_the_shell(
     monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.setitem(ARCHITECTURES, "mine", None)  # is removed afterwards
     del ARCHITECTURES["mine"]
-    Path("my_module.py").write_text(MINE)
+    Path("my_module.py").write_text(small_models.MINE)
     shape = {"architecture": "mine", "factor": 2.0}
     values = recipe("synthetic", model={"vocabulary_size": 60}, steps=3).to_dict()
     values["model"] |= shape

@@ -9,6 +9,7 @@ import hashlib
 import io
 import itertools
 import os
+import tracemalloc
 import urllib.error
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -284,6 +285,18 @@ def test_damaged_gzip_files(tmp_path: Path, content: bytes) -> None:
     said = "cannot be read (" if content else "empty"  # which gzip takes for a text
     assert f"train.en.gz: {said}" in complaint(load_pairs, path, "en-de", "train")
     assert content == b"" or not parts(tmp_path)
+
+
+def test_a_packed_file_that_would_fill_the_memory(tmp_path: Path) -> None:
+    """A line of 64 MB is not read to its end."""
+    bomb = gzip.compress(b"The cat sleeps.\n" + b"x" * (1 << 26), 1)
+    name = write(tmp_path / "corpus", bomb, PACKED, ending=".gz")
+    tracemalloc.start()
+    message = complaint(load_pairs, name, "en-de", "train")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "train.en.gz, line 2: longer than 1,048,576 bytes" in message
+    assert peak < 1 << 25 and not parts(tmp_path)
 
 
 def test_a_packed_file_is_unpacked_once(

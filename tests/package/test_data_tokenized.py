@@ -1,7 +1,9 @@
 """Encoding once: the same tokens as in memory, whatever was interrupted or removed."""
 
 import math
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -253,6 +255,29 @@ def interrupt(
         with pytest.raises(KeyboardInterrupt):
             encode_corpus(vocabulary, PAIRS, 256)
     return made[0].parent
+
+
+def is_killed(vocabulary: Vocabulary) -> None:
+    """Encode, and die while the fourth shard is on its way to the disk."""
+    encoding.SHARD_PAIRS, encoding.SHARDS_AT_ONCE, written = 10, 1, []
+
+    def fsync(_: int) -> None:
+        written.append(1)
+        if len(written) == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.fsync = fsync
+    encode_corpus(vocabulary, PAIRS, 256)
+
+
+def test_who_is_killed_leaves_whole_shards(
+    vocabulary: Vocabulary, tmp_path: Path, cache: Path, jobs: list[str]
+) -> None:
+    process = small_runs.start(is_killed, vocabulary, log=tmp_path / "log")
+    assert small_runs.finish(process) == -signal.SIGKILL
+    assert len([*cache.rglob("*.npz")]) == 3 and [*cache.rglob("*.part")]
+    assert same(encode_corpus(vocabulary, PAIRS, 256), vocabulary)
+    assert len(jobs) == 7 and not [*cache.rglob("*.part"), *cache.rglob("*.npz")]
 
 
 def test_it_goes_on_where_it_stopped(

@@ -377,12 +377,12 @@ def test_nothing_is_overwritten(
 ) -> None:
     folder, model = saved
     message = complaint(save_checkpoint, folder, Transformer(TINY), vocabulary)
-    wanted = "cannot become a checkpoint; name a new folder, or remove this one"
-    assert message == f"{folder}: {wanted}"
+    wanted = "cannot become a checkpoint; name a new folder, or"
+    assert message == f"{folder}: {wanted} give overwrite=True"
     assert same(tensors(folder), dict(model.named_parameters()))
     assert os.listdir(folder.parent) == ["saved"]
     message = complaint(save_checkpoint, Path("/"), Transformer(TINY), vocabulary)
-    assert "cannot become a checkpoint" in message
+    assert message == f"/: {wanted} remove this one"
 
 
 @pytest.fixture

@@ -425,6 +425,6 @@ def test_a_line_that_finds_no_room_names_the_file(
     with Run(tmp_path) as run, monkeypatch.context() as patch:
         patch.setattr(Path, "open", full)
         message = complaint(run.metrics.log, 1, loss=1.0)
-    said = "metrics.jsonl: cannot be written ([Errno 28] No space left"
+    said = "metrics.jsonl: cannot be written (No space left"
     assert message.startswith(f"{tmp_path}/{said}")
     assert message.endswith("; make room, then resume")

@@ -20,6 +20,7 @@ from typing import Any
 
 import jaxtyping
 import pytest
+import small_models
 import torch
 from small_runs import write_corpus
 from torch import Tensor, nn
@@ -600,25 +601,12 @@ def test_what_cannot_be_saved_is_not_registered() -> None:
 
 
 def test_a_cell_that_defines_a_model_may_run_again(tmp_path: Path) -> None:
-    cell = """
-from dataclasses import dataclass
-import aiayn
-
-@dataclass(frozen=True)
-class MyConfig(aiayn.TransformerConfig):
-    more: int = 3
-
-class MyModel(aiayn.Transformer):
-    pass
-
-aiayn.register("mine", MyConfig, MyModel)
-"""
     space: dict[str, Any] = {"__name__": "__main__"}
-    exec(cell, space)
+    exec(small_models.MINE, space)
     model = space["MyModel"](
         space["MyConfig"](vocabulary_size=50, N=1, d_model=8, d_ff=8, h=2)
     )
-    exec(cell, space)
+    exec(small_models.MINE, space)
     aiayn.save(model, tmp_path / "model")
     assert type(aiayn.load(tmp_path / "model")) is space["MyModel"]
 
