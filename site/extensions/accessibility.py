@@ -7,16 +7,19 @@ reader.
 * German in emphasis, and in cells of tables, is marked as German, to be pronounced so.
   Authors mark nothing: what has a letter or a small word that English has not is
   German. A noun that stands alone stays as it is.
-* reach.js lets the keyboard scroll long formulas, makes the sidebar a landmark, and has
-  it show the page that one is on.
+* reach.js lets the keyboard scroll what is wider than the page, makes the sidebar a
+  landmark, and has it show the page that one is on. The theme's own script for the
+  first of these is taken out: it lays out all folded code before a page is ready.
 """
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FOLD = re.compile(
@@ -29,6 +32,13 @@ GERMAN = re.compile(
     "|im|ist|keine?n?|mein|mit|muss|musste|nach|nicht|nie|rief|sah|schon|seinen|sie|und"
     "|waren|weil|wird|zur?)\\b",
     re.IGNORECASE,
+)
+
+
+# `addTabStopsToScrollableElements`, as it stands in the theme's minified script.
+SCROLLABLE = re.compile(
+    r',"complete"===document\.readyState\?(\w+)\(\)'
+    r':window\.addEventListener\("load",\1\)'
 )
 
 
@@ -66,9 +76,27 @@ def name_folds(
     context["generate_toctree_html"] = drawn
 
 
+def leave_scrolling_to_reach(app: Sphinx, exception: Exception | None) -> None:
+    """Take the last call out of the theme's script.
+
+    Raises
+    ------
+    ExtensionError
+        If the script of this version of the theme ends otherwise.
+    """
+    if exception:
+        return
+    path = Path(app.outdir, "_static/scripts/pydata-sphinx-theme.js")
+    script, found = SCROLLABLE.subn("", path.read_text(encoding="utf-8"))
+    if found != 1:
+        raise ExtensionError(f"{path.name} does not end as SCROLLABLE has it")
+    path.write_text(script, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("html-page-context", name_folds, priority=900)  # after the theme's
+    app.connect("build-finished", leave_scrolling_to_reach)
     app.add_post_transform(MarkGerman)
     app.add_js_file("reach.js", defer="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

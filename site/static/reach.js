@@ -1,6 +1,5 @@
-// What scrolls can be reached by keyboard: the theme sees to code and tables, this to
-// formulas. And the sidebar, in which the theme puts its search and
-// the book's name, is a landmark, and shows the page that one is on.
+// What scrolls can be reached by keyboard. And the sidebar, in which the theme puts its
+// search and the book's name, is a landmark, and shows the page that one is on.
 addEventListener("load", () => {
   const sidebar = document.getElementById("pst-primary-sidebar");
   sidebar?.setAttribute("role", "complementary");
@@ -22,11 +21,14 @@ addEventListener("load", () => {
   };
   if (links.length) addEventListener("scroll", mark, { passive: true });
 
-  const formulas = document.querySelectorAll("div.math");
+  // What is in a closed fold has no size: it is asked for once the fold is open.
+  const boxes = "pre, .cell_output > .output, .pst-scrollable-table-container, div.math";
   const reach = new ResizeObserver((entries) => {
-    for (const { target } of entries)
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    const scrolls = entries.map(({ target }) => target.scrollWidth > target.clientWidth);
+    entries.forEach(({ target }, place) => {
+      if (scrolls[place]) target.tabIndex = 0;
       else target.removeAttribute("tabindex");
+    });
   });
-  formulas.forEach((formula) => reach.observe(formula));
+  document.querySelectorAll(boxes).forEach((box) => reach.observe(box));
 });
