@@ -38,6 +38,21 @@ WATCH = """() => {
 }"""
 
 
+# While one sentence is being translated, ask for another.
+OVERTAKE = """async ([first, second]) => {
+  const field = document.getElementById("pg-source");
+  const type = (sentence) => {
+    field.value = sentence;
+    field.dispatchEvent(new Event("input"));
+  };
+  type(first);
+  await new Promise((resolve) => setTimeout(resolve, Playground.REST + 1));
+  type(second);
+  field.form.requestSubmit();
+  window.seen = [];
+}"""
+
+
 def load(page: Page) -> None:
     """Choose the first example, and wait for the model."""
     page.get_by_role("button", name="too tired").click()
@@ -343,9 +358,7 @@ def test_translates_what_is_typed(reader: Page, name: str) -> None:
     expect(german).to_have_text(translator(name)("The dog slept."))
     expect(reader.locator(".pg-search")).to_be_visible()
     reader.evaluate(WATCH)
-    field.fill(TIRED)
-    reader.wait_for_timeout(260)  # it is being translated, or just about to
-    field.fill("The boy slept.")
+    reader.evaluate(OVERTAKE, [TIRED, "The boy slept."])
     expect(german).to_have_text(translator(name)("The boy slept."))
     expect(field).to_be_focused()
     assert translator(name)(TIRED) not in reader.evaluate("window.seen")
