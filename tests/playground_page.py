@@ -35,6 +35,15 @@ LOAD = """([name, files]) => {
   window.loaded[name] = Playground.unpack(settings, weights.join(""));
 }"""
 
+# Notes what is written of the German.
+WATCH = """() => {
+  window.seen = [];
+  const german = () => document.querySelector(".pg-german")?.textContent;
+  const playground = document.querySelector(".aiayn-playground");
+  new MutationObserver(() => seen.push(german()))
+    .observe(playground, { childList: true, subtree: true });
+}"""
+
 
 @cache
 def translator(name: str = NAMES[0]) -> Translator:
@@ -100,6 +109,7 @@ def check_page(page: Page) -> None:
 
 def no_fault(page: Page) -> None:
     """Axe finds nothing in the playground, and nothing is wider than the window."""
+    page.wait_for_selector(".pg-panel:not(.pg-waiting)")  # what is old is faint
     faults = Axe().run(page, context=".aiayn-playground")
     assert faults.violations_count == 0, faults.generate_report()
     width = page.evaluate("document.documentElement.scrollWidth")

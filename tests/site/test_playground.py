@@ -7,10 +7,10 @@ import re
 
 import pytest
 from playground_page import (
-    NAMES,
     PAGE,
     SITE,
     TIRED,
+    WATCH,
     WINDOWS,
     no_fault,
     translator,
@@ -29,28 +29,6 @@ pytestmark = [pytest.mark.browser, with_site]
 
 GERMAN = "Das Tier überquerte die Straße nicht, weil es zu müde war."
 WIDE = TIRED.replace("tired", "wide")
-WATCH = """() => {
-  window.seen = [];
-  const german = () => document.querySelector(".pg-german")?.textContent;
-  const playground = document.querySelector(".aiayn-playground");
-  new MutationObserver(() => seen.push(german()))
-    .observe(playground, { childList: true, subtree: true });
-}"""
-
-
-# While one sentence is being translated, ask for another.
-OVERTAKE = """async ([first, second]) => {
-  const field = document.getElementById("pg-source");
-  const type = (sentence) => {
-    field.value = sentence;
-    field.dispatchEvent(new Event("input"));
-  };
-  type(first);
-  await new Promise((resolve) => setTimeout(resolve, Playground.REST + 1));
-  type(second);
-  field.form.requestSubmit();
-  window.seen = [];
-}"""
 
 
 def load(page: Page) -> None:
@@ -340,32 +318,6 @@ def test_steps_of_the_search(reader: Page) -> None:
     expect(reader.locator(".pg-beam").first.locator("tbody tr").first).to_contain_text(
         "Das"
     )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_translates_what_is_typed(reader: Page, name: str) -> None:
-    """The German follows without Enter, and the reader can go on typing; an answer that
-    has been overtaken is never shown.
-    """
-    if name == "en-de":
-        reader.get_by_role("radio", name="everyday English").check()
-    field, german = (
-        reader.get_by_label("An English sentence"),
-        reader.locator(".pg-german"),
-    )
-    field.fill("The dog")
-    field.press_sequentially(" slept.", delay=20)
-    expect(german).to_have_text(translator(name)("The dog slept."))
-    expect(reader.locator(".pg-search")).to_be_visible()
-    reader.evaluate(WATCH)
-    reader.evaluate(OVERTAKE, [TIRED, "The boy slept."])
-    expect(german).to_have_text(translator(name)("The boy slept."))
-    expect(field).to_be_focused()
-    assert translator(name)(TIRED) not in reader.evaluate("window.seen")
-    field.fill("")
-    expect(german).to_have_text(translator(name)("The boy slept."))
-    reader.wait_for_timeout(400)
-    expect(german).to_be_visible()
 
 
 def test_german_grows(browser: Browser) -> None:

@@ -1,14 +1,35 @@
-"""The synthetic corpus has few words: the playground lists and completes them, and
-names those that are not among them.
+"""What is typed into the playground is translated. The synthetic corpus has few words:
+the page lists and completes them, and names those that are not among them.
 """
 
 import pytest
-from playground_page import WINDOWS, no_fault, with_site
+from playground_page import (
+    NAMES,
+    TIRED,
+    WATCH,
+    WINDOWS,
+    no_fault,
+    translator,
+    with_site,
+)
 from playwright.sync_api import Page, expect
 
 expect.set_options(timeout=60_000)  # the machine may be busy
 pytestmark = [pytest.mark.browser, with_site]
 
+# While one sentence is being translated, ask for another.
+OVERTAKE = """async ([first, second]) => {
+  const field = document.getElementById("pg-source");
+  const type = (sentence) => {
+    field.value = sentence;
+    field.dispatchEvent(new Event("input"));
+  };
+  type(first);
+  await new Promise((resolve) => setTimeout(resolve, Playground.REST + 1));
+  type(second);
+  field.form.requestSubmit();
+  window.seen = [];
+}"""
 # What the page says to a letter that is typed, before it translates.
 SAID_AT_ONCE = """(sentence) => {
   const field = document.getElementById("pg-source");
@@ -66,6 +87,32 @@ def test_words_while_typing(reader: Page) -> None:
     second.press("Tab")
     expect(second).to_have_value("He could ")
     expect(second).to_be_focused()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_translates_what_is_typed(reader: Page, name: str) -> None:
+    """The German follows without Enter, and the reader can go on typing; an answer that
+    has been overtaken is never shown.
+    """
+    if name == "en-de":
+        reader.get_by_role("radio", name="everyday English").check()
+    field, german = (
+        reader.get_by_label("An English sentence"),
+        reader.locator(".pg-german"),
+    )
+    field.fill("The dog")
+    field.press_sequentially(" slept.", delay=20)
+    expect(german).to_have_text(translator(name)("The dog slept."))
+    expect(reader.locator(".pg-search")).to_be_visible()
+    reader.evaluate(WATCH)
+    reader.evaluate(OVERTAKE, [TIRED, "The boy slept."])
+    expect(german).to_have_text(translator(name)("The boy slept."))
+    expect(field).to_be_focused()
+    assert translator(name)(TIRED) not in reader.evaluate("window.seen")
+    field.fill("")
+    expect(german).to_have_text(translator(name)("The boy slept."))
+    reader.wait_for_timeout(400)
+    expect(german).to_be_visible()
 
 
 @pytest.mark.parametrize("reader", WINDOWS, indirect=True)

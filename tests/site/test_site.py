@@ -176,24 +176,6 @@ def test_charts_follow_the_theme(phone: tuple[Page, list[str]], address: str) ->
     assert words.get_attribute("fill") != light
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_themes_need_no_script(browser: Browser, address: str, theme: Any) -> None:
-    """Without scripts a page has the colours that the reader's system asks for."""
-    name = f"{address}book/1-paper/3-2-attention.html"
-    bare = browser.new_context(java_script_enabled=False, color_scheme=theme)
-    usual = browser.new_context(color_scheme=theme)
-    colours = """() => [...document.querySelectorAll("body, main p, .highlight .k")]
-      .slice(0, 40).map((node) => getComputedStyle(node))
-      .map(({ backgroundColor, color }) => [backgroundColor, color])"""
-    seen = []
-    for context in (bare, usual):
-        page = context.new_page()
-        page.goto(name)
-        seen.append(page.evaluate(colours))
-        context.close()
-    assert seen[0] == seen[1] and len({color for _, color in seen[0]}) > 1
-
-
 def test_formulas_need_no_script(browser: Browser, address: str) -> None:
     """They are drawn as they should be, not as a line of text."""
     name = f"{address}book/1-paper/3-2-attention.html"
