@@ -42,5 +42,5 @@ def write_sheet(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
-    app.connect("build-finished", write_sheet)
+    app.connect("build-finished", write_sheet, priority=900)  # after the theme's
     return {"parallel_read_safe": True, "parallel_write_safe": True}
