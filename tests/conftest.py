@@ -202,6 +202,15 @@ def reader(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
         yield page
 
 
+@pytest.fixture(scope="module")
+def models(browser: Any) -> Iterator[Any]:
+    """A window with both of the playground's models in JavaScript."""
+    from playground_page import both_models
+
+    with both_models(browser) as page:
+        yield page
+
+
 @pytest.fixture
 def open_link(reader: Any) -> Callable[[str], None]:
     """Opens the playground's page anew, at an address."""

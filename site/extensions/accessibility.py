@@ -4,6 +4,8 @@ reader.
 * The arrows that fold the sidebar's chapters get names.
 * On a module's page the sidebar marks the reference, which the table of contents has in
   place of all modules.
+* The corner of a table whose first column names the rows has nothing to say: it is no
+  heading.
 * German in emphasis, and in cells of tables, is marked as German, to be pronounced so.
   Authors mark nothing: what has a letter or a small word that English has not is
   German. A noun that stands alone stays as it is.
@@ -25,7 +27,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 FOLD = re.compile(
     r'(<a class="[^"]*\breference\b[^>]*>)([^<]*)(</a>\s*<details[^>]*>\s*<summary)>'
 )
-
+CORNER = re.compile(r'<th class="head">(<p></p>)?</th>')
 
 GERMAN = re.compile(
     "[äöüß]|\\b(?:am|als|auf|das|dass|dem|den|der|die|durfte|ein|eine|einige|er|es|ihre?"
@@ -93,10 +95,19 @@ def leave_scrolling_to_reach(app: Sphinx, exception: Exception | None) -> None:
     path.write_text(script, encoding="utf-8")
 
 
+def empty_corners(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Write a heading of a table without words as a plain cell."""
+    if body := context.get("body"):
+        context["body"] = CORNER.sub("<td></td>", body)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("html-page-context", name_folds, priority=900)  # after the theme's
     app.connect("build-finished", leave_scrolling_to_reach)
+    app.connect("html-page-context", empty_corners)
     app.add_post_transform(MarkGerman)
     app.add_js_file("reach.js", defer="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

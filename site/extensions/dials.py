@@ -6,21 +6,11 @@ square root, `data-shows="FIELD" data-where="field=value, …"` is what the char
 say. Without scripts, and on GitHub, all of them are plain numbers.
 """
 
-from typing import Any
-
+from page_files import load_where
 from sphinx.application import Sphinx
-
-
-def load_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load script and style on pages with such numbers, and only there."""
-    if "data-dial=" in context.get("body", ""):
-        app.add_css_file("dials.css")
-        app.add_js_file("dials.js", defer="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
-    app.connect("html-page-context", load_scripts)
+    load_where(app, "data-dial=", "dials.css", "dials.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

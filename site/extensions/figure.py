@@ -18,6 +18,7 @@ import yaml
 from docutils import nodes
 from figure_numbers import SIZES, SOURCE, TARGET, values
 from notebooks import chapters
+from page_files import load_where
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -119,17 +120,8 @@ def letters(text: str) -> str:
     return re.sub(r"\b([hxzM])\b", r"<i>\1</i>", text)
 
 
-def load_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load them on the front page, and only there."""
-    if pagename == app.config.root_doc:
-        app.add_css_file("front.css")
-        app.add_js_file("figure.js", defer="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_directive("figure-1", Figure)
-    app.connect("html-page-context", load_scripts)
+    load_where(app, 'class="aiayn-machine"', "front.css", "figure.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from docutils import nodes
+from page_files import load_where
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
@@ -212,19 +213,9 @@ def write_files(app: Sphinx, config: Config) -> None:
     config.html_static_path.append(str(folder))
 
 
-def load_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load script and style on the page that has the formula, and only there."""
-    if pagename == PAGE:
-        app.add_css_file("formula.css")
-        app.add_js_file("toolbar.js", defer="defer")
-        app.add_js_file("formula.js", defer="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.connect("config-inited", write_files)
     app.add_post_transform(Formula)
-    app.connect("html-page-context", load_scripts)
+    load_where(app, 'class="aiayn-formula"', "formula.css", "toolbar.js", "formula.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

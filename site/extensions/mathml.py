@@ -17,6 +17,9 @@ from sphinx.writers.html5 import HTML5Translator
 UPRIGHT = re.compile(r"\\(?:mathrm|operatorname)(?=\{\w{2,}\})")
 FUNCTIONS = {"cos", "sin", "tanh", "log", "ln", "max", "min"}
 THIN = "0.167em"
+# Names of several letters, which TeX has as products: screen readers would spell them.
+NAMES = ("pos", "PE", "lp", "lrate", "model", "num", "step", "warmup")
+SEPARATOR = "\u2063"  # is not seen
 
 
 def is_function(element: Element) -> bool:
@@ -38,6 +41,45 @@ def space_functions(row: Element) -> None:
             row.insert(index, Element("mspace", width=THIN))
 
 
+def join_names(row: Element) -> None:
+    """Make names of several letters one element; an index belongs to all of it."""
+    bases = [base_of(element) for element in row]
+    letters = "".join(
+        base.text if base.tag == "mi" and len(base.text or "") == 1 else " "
+        for base in bases
+    )
+    found = [
+        (match.start(), name)
+        for name in NAMES
+        for match in re.finditer(rf"(?<![A-Za-z]){name}(?![A-Za-z])", letters)
+    ]
+    for start, name in sorted(found, reverse=True):
+        *before, last = range(start, start + len(name))
+        if all(row[place] is bases[place] for place in before):
+            bases[last].text = "".join(map(italic, name))
+            for place in reversed(before):
+                row.remove(row[place])
+
+
+def base_of(element: Element) -> Element:
+    """What an element's indices belong to."""
+    return element[0] if element.tag in {"msub", "msup", "msubsup"} else element
+
+
+def italic(letter: str) -> str:
+    """The letter as it stands for a quantity."""
+    first = 0x1D434 - ord("A") if letter.isupper() else 0x1D44E - ord("a")
+    return chr(first + ord(letter))
+
+
+def separate(row: Element) -> None:
+    """Let screen readers pause between formulas that stand side by side."""
+    for index, element in reversed(list(enumerate(row))):
+        if element.tag == "mspace" and element.get("width") == "2em":
+            row.insert(index, Element("mo"))
+            row[index].text = SEPARATOR
+
+
 def mathml(tex: str, *, display: bool = False) -> str:
     """A formula of TeX as a MathML element, which keeps its TeX as a note.
 
@@ -51,6 +93,8 @@ def mathml(tex: str, *, display: bool = False) -> str:
     for element in root.iter():
         element.text = html.unescape(element.text or "") or None
     for row in [*root.iter("mrow"), *root.iter("mtd")]:
+        join_names(row)
+        separate(row)
         space_functions(row)
     for element in root.iter():
         match element.tag, element.text or "":

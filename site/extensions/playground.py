@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from page_files import load_where
 from playground_models import browser_model, compact, head_of
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -26,9 +27,9 @@ from aiayn.visualization.widget import read_static
 # Of the package: aiayn/visualization/static.
 SHARED = "widget.js", "heads.js", "heads.css"
 STYLES = ("inside/heads.css", "playground/playground.css")
-SCRIPTS = ["inside/widget", "inside/heads"]
+SCRIPTS = ["inside/widget.js", "inside/heads.js"]
 SCRIPTS += [
-    f"playground/{name}"
+    f"playground/{name}.js"
     for name in """\
 part vocabulary matrix transformer search tensors pair lens answer engine stored pieces
 marked notes beam heads german ablations choice words completion form depth copying
@@ -132,20 +133,9 @@ def still(translator: Translator, sentences: list[str], head: Head) -> str:
     )
 
 
-def load_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the scripts on pages that hold a playground, and only there."""
-    if 'class="aiayn-playground"' in context.get("body", ""):
-        for name in STYLES:
-            app.add_css_file(name)
-        for name in SCRIPTS:
-            app.add_js_file(f"{name}.js", defer="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_directive("playground", Playground)
     app.connect("config-inited", write_files)
-    app.connect("html-page-context", load_scripts)
+    load_where(app, 'class="aiayn-playground"', *STYLES, *SCRIPTS)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

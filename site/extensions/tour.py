@@ -17,6 +17,7 @@ import yaml
 from docutils import nodes
 from figure import DRAWING
 from notebooks import chapters
+from page_files import load_where
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tour_drawings import Drawings
@@ -128,15 +129,6 @@ def marked(text: str, address: Any) -> str:
     return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", text)
 
 
-def load_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load script and style on pages that hold the tour, and only there."""
-    if 'class="aiayn-tour"' in context.get("body", ""):
-        app.add_css_file("tour.css")
-        app.add_js_file("tour.js", defer="defer")
-
-
 def compute(app: Sphinx) -> None:
     """Find the numbers, or stop, before the pages are read side by side."""
     tour()
@@ -146,5 +138,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
     app.add_directive("tour", TourDirective)
     app.connect("builder-inited", compute)
-    app.connect("html-page-context", load_scripts)
+    load_where(app, 'class="aiayn-tour"', "tour.css", "tour.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,9 +12,11 @@ GLOSSES = dict(
     " weil=because".split()
 )
 # Where each card of the tour was, in figure 1.
-SEEN = {"source-embedding": "2", "source-positions": "3", "encoder-attention": "4"}
-SEEN |= {"encoder-norm": "5", "memory": "6", "target-embedding": "7", "scores": "8"}
-SEEN |= {"cross-attention": "9–11"}
+SEEN = {"source-embedding": "2", "source-positions": "3", "encoder-attention": "4, 9"}
+SEEN |= {"encoder-norm": "5", "encoder-feed-forward": "6", "memory": "6"}
+SEEN |= dict.fromkeys(("target-embedding", "target-positions"), "7")
+SEEN |= dict.fromkeys(("decoder-norm", "decoder-feed-forward"), "7")
+SEEN |= {"decoder-attention": "7, 9", "cross-attention": "7, 9–11", "scores": "8"}
 
 
 class Drawings(EncoderDrawings):

@@ -31,7 +31,6 @@ Playground.part((Playground) => {
       return {
         ...described,
         whole: whole ?? described.text,
-        steps: best.tokens.length,
         looks: this.model.attentionOf(source, best.tokens),
       };
     }

@@ -3,6 +3,8 @@
 {
   const { make } = aiayn;
   const MOST = 6;
+  // Milliseconds between the last letter that is typed and what comes of it.
+  Playground.REST = 250;
   const capital = (word) => word[0].toUpperCase() + word.slice(1);
   let count = 0;
 

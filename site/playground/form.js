@@ -4,9 +4,10 @@
   const { make, button } = aiayn;
 
   Playground.Form = class Form {
-    // `type` is called when a reader types, `ask` when the sentence is to be translated.
-    constructor(place, { type, ask }) {
-      this.ask = ask;
+    // `type` is called when a reader types, `ask` when the sentence is to be translated,
+    // and `example` with one that is chosen.
+    constructor(place, { type, ask, example }) {
+      Object.assign(this, { ask, example });
       const form = make(place, "form");
       make(form, "label", { for: "pg-source" }, "An English sentence");
       const row = make(form, "div", { class: "pg-row" });
@@ -20,10 +21,7 @@
         lang: "en",
       });
       this.completion = new Playground.Completion(field, this.input, type);
-      this.input.oninput = () => {
-        type();
-        this.tell(this.words.unknown(this.input.value));
-      };
+      this.input.oninput = type;
       this.input.onkeydown = (event) => {
         if (event.key !== "Enter" || event.isComposing) return;
         event.preventDefault(); // a sentence has one line
@@ -35,13 +33,11 @@
         ask();
       };
       this.load = make(place, "p", { class: "pg-row pg-load" });
-      this.hint = make(place, "p", { class: "pg-hint", "aria-live": "polite" });
     }
 
-    // While a reader types, name the words that the model does not know.
-    tell(unknown = []) {
-      const text = unknown.length ? `Not among its words: ${unknown.join(", ")}.` : "";
-      if (this.hint.textContent !== text) this.hint.textContent = text;
+    // The words that the model does not know, of what is being typed.
+    unknown() {
+      return this.words.unknown(this.input.value);
     }
 
     // A place for a model's examples and its words.
@@ -57,13 +53,9 @@
       this.examples.replaceChildren();
       this.examples.append("Or choose: ");
       for (const [label, sentence] of model.examples)
-        button(this.examples, label, () => {
-          this.input.value = sentence;
-          this.ask();
-        });
+        button(this.examples, label, () => this.example(sentence));
       this.completion.offer(model.words);
       this.words.offer(model.words);
-      this.tell();
       this.load.replaceChildren();
       if (!model.engine.ready)
         this.load.append(

@@ -32,8 +32,9 @@
       const desk = make(panel, "div", { class: "pg-desk" });
       const left = make(desk, "div", { class: "pg-left" });
       this.form = new Playground.Form(left, {
-        type: () => this.load(),
+        type: () => this.type(),
         ask: () => this.translate(true),
+        example: (sentence) => this.example(sentence),
       });
       this.status = make(left, "div", { role: "status" });
       this.german = new Playground.German(left);
@@ -69,6 +70,27 @@
       this.translate(false, "");
     }
 
+    // Translate an example; what it was compared with goes.
+    example(sentence) {
+      this.form.input.value = sentence;
+      this.tools.pairs.forsake();
+      this.translate(true);
+    }
+
+    // Translate what is being typed, when no more has come for a moment. Unknown words are
+    // named at once.
+    type() {
+      this.load();
+      clearTimeout(this.typing);
+      if (!this.form.input.value.trim()) return;
+      const unknownWords = this.form.unknown();
+      if (String(unknownWords) !== String(this.answer.unknownWords ?? [])) {
+        const rest = { unknownCharacters: [], ended: true, ...this.answer };
+        this.say(Playground.notesOn({ ...rest, refused: "", unknownWords }));
+      }
+      this.typing = setTimeout(() => this.translate(false, "", true), Playground.REST);
+    }
+
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
     // the same one is shown, or the first.
     choose(model) {
@@ -87,6 +109,7 @@
       this.translated();
       this.run++;
       const stored = exampleOf(model, sentence) ?? model.answers[0];
+      if (!own && stored.sentence !== sentence) this.tools.pairs.forsake();
       this.form.input.value = own ? sentence : stored.sentence;
       this.show(stored);
       if (own || model.engine.ready) this.translate(own);
@@ -114,8 +137,9 @@
 
     // Translate what is in the box, growing if the reader is to see it grow. `word` is
     // the one whose lines are to be shown, or its place; "" for a pronoun, null for the
-    // one that is chosen.
-    async translate(growing, word = growing ? "" : null) {
+    // one that is chosen. The last word may not be whole yet where a reader is `typing`.
+    async translate(growing, word = growing ? "" : null, typing = false) {
+      clearTimeout(this.typing);
       const run = ++this.run; // a later one takes over
       const { model } = this;
       const sentence = this.form.input.value;
@@ -123,7 +147,6 @@
         this.translated = resolve;
       });
       model.engine.cancel("pair");
-      this.form.tell(); // the answer will say so
       const silent = [...this.heads.silent];
       if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
       const stored = exampleOf(model, sentence);
@@ -156,8 +179,9 @@
         if (layers) return next(() => this.tools.deepen(layers));
         const still = !grows || answer.refused;
         if (!still) this.look(answer, word);
+        if (typing) answer.unknownWords = this.form.unknown();
         next(() => {
-          this.show(answer, still ? word : null, steps);
+          this.show(answer, still ? word : null, steps, typing);
           this.translated();
         });
       });
@@ -178,14 +202,15 @@
       if (!search) this.tools.depth.place.hidden = true;
     }
 
-    // Show an answer; the search, if its steps are known.
-    show(answer, word, steps = []) {
+    // Show an answer; the search, if its steps are known. Who is typing hears what is odd
+    // about the sentence; of its translation, no more than was asked for.
+    show(answer, word, steps = [], typing = false) {
       const { refused, text } = answer;
       this.answer = answer;
-      this.say(Playground.notesOn(answer), text);
+      this.say(Playground.notesOn(answer), typing ? "" : text);
       this.reveal(!refused, steps.length > 0);
       if (refused) return this.tools.answered(answer);
-      if (steps.length) this.beam.show(steps, Math.min(answer.steps, steps.length));
+      if (steps.length) this.beam.show(steps);
       this.look(answer, word);
       this.allOn.disabled = !this.heads.silent.size;
       this.german.show(answer, this.heads.silent);
@@ -194,7 +219,10 @@
 
     // Say what there is to say. The German stands on the page already, so here it is
     // for readers who listen.
-    say(notes, german) {
+    say(notes, german = "") {
+      const said = [...notes, german].join("\n");
+      if (!german && said === this.said) return; // it would be heard again
+      this.said = said;
       this.status.replaceChildren();
       for (const note of notes) make(this.status, "p", {}, note);
       if (german) make(this.status, "p", { class: "sr-only", lang: "de" }, german);

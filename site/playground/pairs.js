@@ -11,17 +11,17 @@
 
   Playground.Pairs = class Pairs {
     // `first` gives sentence A, `silent` the heads that are off, `choose` puts another
-    // sentence in A's place, and `ask` asks the model. `type` is called when a reader
+    // sentence in A's place, and `ask` asks the model. `load` is called when a reader
     // types, `keep` when something has been set up.
-    constructor(place, { first, silent, choose, type, ask, keep }) {
-      Object.assign(this, { first, silent, choose, ask, keep });
+    constructor(place, { first, silent, choose, load, ask, keep }) {
+      Object.assign(this, { first, silent, choose, load, ask, keep, own: false });
       const block = make(place, "div", { class: "pg-pairs" });
       make(block, "h2", {}, "Two sentences side by side");
       make(block, "p", {}, ABOUT);
       const classes = "pg-row pg-examples";
       const group = { class: classes, role: "group", "aria-label": "Pairs" };
       this.examples = make(block, "div", group);
-      this.drawForm(block, type);
+      this.drawForm(block);
       this.status = make(block, "div", { role: "status" });
       this.results = make(block, "div", { class: "pg-results", hidden: "" });
       const two = make(this.results, "div", { class: "pg-two" });
@@ -36,7 +36,8 @@
       this.copying = new Playground.Copying(this.results, { ask, keep });
     }
 
-    drawForm(block, type) {
+    drawForm(block) {
+      const type = () => this.type();
       const form = make(block, "form");
       make(form, "label", { for: "pg-second" }, "Sentence B");
       const row = make(form, "div", { class: "pg-row" });
@@ -54,6 +55,26 @@
       };
     }
 
+    // Compare what is being typed, when no more has come for a moment.
+    type() {
+      this.own = true;
+      this.load();
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => {
+        this.copying.reset();
+        this.run();
+      }, Playground.REST);
+    }
+
+    // A has become another sentence: a B that came with the one before has nothing to do
+    // with it. One that a reader has typed stays.
+    forsake() {
+      if (this.own) return;
+      this.input.value = "";
+      this.copying.reset();
+      this.forget();
+    }
+
     // Offer a model's pairs.
     offer(model) {
       this.copying.offer(model);
@@ -63,6 +84,7 @@
       for (const [label, first, second] of model.pairs)
         button(this.examples, label, () => {
           this.input.value = second;
+          this.own = false;
           this.copying.reset();
           this.choose(first);
         });
@@ -87,11 +109,13 @@
 
     restore({ with: second = "", copy = null, at = null }) {
       this.input.value = second;
+      this.own = false;
       Object.assign(this.copying, { head: copy, position: at });
     }
 
     // Compare A and B, if there is a B.
     async run() {
+      clearTimeout(this.typing);
       this.keep();
       if (!this.second) return this.forget();
       this.results.classList.add("pg-old");

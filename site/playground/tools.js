@@ -9,7 +9,7 @@
         first: () => page.answer.sentence,
         silent: () => [...page.heads.silent],
         choose: (sentence) => page.ask(sentence),
-        type: () => page.load(),
+        load: () => page.load(),
         ask: (request, hear) => this.ask(request, hear),
         keep: () => this.keep(),
       });

@@ -23,6 +23,7 @@
 
     // Take the words of a model; none, if they are too many.
     offer(words) {
+      this.all = words;
       this.fold.hidden = !words.length;
       this.vocabulary = words.length ? new Playground.Vocabulary([], words) : null;
       const plain = Playground.plainWords(words);
@@ -40,10 +41,12 @@
       }
     }
 
-    // The words of what is being typed that the model does not know. The last one may not
-    // be whole yet.
+    // The words of what is being typed that the model does not know. The last one may be
+    // the beginning of one that it knows.
     unknown(text) {
-      return this.vocabulary?.unknownWords(text.replace(/[\p{L}\p{N}'’-]+$/u, "")) ?? [];
+      const found = this.vocabulary?.unknownWords(text) ?? [];
+      const begun = (word) => text.endsWith(word) && this.all.some((each) => each.startsWith(word));
+      return found.filter((word) => !begun(word));
     }
   };
 }

@@ -60,8 +60,9 @@ window.AiaynSearch = (() => {
     return (start ? "… " : "") + all.slice(start, start + WORDS).join(" ") + more;
   }
 
-  // A list of results under a field; the arrow keys go through it.
-  function attach(input, place, most) {
+  // A list of results under a field; the arrow keys go through it, and the Tab key into
+  // it. If nothing is chosen, Enter opens the first result, or sends the form of `all`.
+  function attach(input, place, most, all) {
     const list = make(place, "div", "aiayn-results");
     const status = make(place, "p", "aiayn-found");
     list.id = `results-${most}`;
@@ -79,6 +80,8 @@ window.AiaynSearch = (() => {
       if (option) input.setAttribute("aria-activedescendant", option.id);
       else input.removeAttribute("aria-activedescendant");
       option?.scrollIntoView({ block: "nearest" });
+      const stop = option ?? list.firstChild; // one for the Tab key
+      for (const each of list.children) each.tabIndex = each === stop ? 0 : -1;
     };
     const chosen = () => list.querySelector("[aria-selected=true]");
 
@@ -89,7 +92,7 @@ window.AiaynSearch = (() => {
         option.id = `${list.id}-${number}`;
         option.role = "option";
         option.ariaSelected = "false";
-        option.tabIndex = -1;
+        option.onfocus = () => choose(option);
         option.href = ROOT + address;
         marked(make(option, "b", ""), heading || title, terms);
         option.append(" "); // or the words run together when they are read out
@@ -128,10 +131,17 @@ window.AiaynSearch = (() => {
       if (step && options.length) {
         const at = options.indexOf(chosen()) + step;
         choose(options[at] ?? (at < -1 ? options.at(-1) : null));
-      } else if (event.key === "Enter" && chosen()) {
-        chosen().click();
+      } else if (event.key === "Enter" && (chosen() || (options.length && !all))) {
+        (chosen() ?? options[0]).click();
       } else return;
       event.preventDefault();
+    });
+    list.addEventListener("keydown", (event) => {
+      const { nextSibling, previousSibling } = event.target;
+      const next = { ArrowDown: nextSibling, ArrowUp: previousSibling ?? input }[event.key];
+      if (next === undefined) return;
+      event.preventDefault(); // the page would scroll
+      next?.focus();
     });
     // A place on this very page: the dialog would stay open over it.
     list.addEventListener("click", () => place.close?.());
@@ -139,12 +149,12 @@ window.AiaynSearch = (() => {
   }
 
   const dialog = document.getElementById("pst-search-dialog");
-  if (dialog) attach(dialog.querySelector("input"), dialog, 12);
+  if (dialog) attach(dialog.querySelector("input"), dialog, 12, true);
   const page = document.getElementById("search-results");
   if (page) {
     const input = document.querySelector(".bd-search-container input");
     input.value = new URLSearchParams(location.search).get("q") ?? "";
-    attach(input, page, MOST)();
+    attach(input, page, MOST, false)();
   }
   return { index };
 })();

@@ -29,18 +29,21 @@
 
   function go(to) {
     const left = cards[place].contains(document.activeElement);
+    const onDots = dots.includes(document.activeElement);
     place = Math.max(0, Math.min(cards.length - 1, to));
     for (const [number, card] of cards.entries())
       card.toggleAttribute("data-current", number === place);
     for (const [number, dot] of dots.entries()) {
       if (number === place) dot.setAttribute("aria-current", "step");
       else dot.removeAttribute("aria-current");
+      dot.tabIndex = number === place ? 0 : -1; // one stop, as arrow keys turn cards
     }
     const last = place === cards.length - 1;
     back.setAttribute("aria-disabled", place === 0);
     next.textContent = last ? "Again" : "Next";
     // What had the focus is gone with its card; keys should go on to work.
     if (left) next.focus({ preventScroll: true });
+    if (onDots) dots[place].focus({ preventScroll: true });
     announce();
   }
 

@@ -24,7 +24,9 @@ sys.path.insert(0, str(ROOT / "site" / "extensions"))
 import tour_numbers  # noqa: E402
 from figure import DRAWING  # noqa: E402
 from tour import CARDS, tour_context  # noqa: E402
+from tour_drawings import SEEN  # noqa: E402
 from tour_numbers import SENTENCE, WORDS, Tour  # noqa: E402
+from tour_svg import blocks  # noqa: E402
 
 NOUN, ADJECTIVE = Head("cross", 1, 2), Head("cross", 0, 1)  # counted from 0
 
@@ -131,6 +133,27 @@ def test_a_model_without_a_deciding_head_stops_the_build(
     monkeypatch.setattr(tour_numbers, "zero_ablation", lambda *_: nullcontext())
     with pytest.raises(ExtensionError, match=r"no head.* decides between es and sie"):
         Tour(tour.model, tour.vocabulary)
+
+
+def test_the_last_card_numbers_all_blocks(context: dict[str, Any]) -> None:
+    """Each block has the numbers of the cards that mark it."""
+    marked = dict[str, list[int]]()
+    for number, card in enumerate(context["cards"], start=1):
+        for block in card["blocks"]:
+            marked.setdefault(block, []).append(number)
+    assert marked.pop("all") == [1, 12]
+    numbers = {
+        block: [
+            number
+            for part in text.split(", ")
+            for first, _, last in [part.partition("–")]
+            for number in range(int(first), int(last or first) + 1)
+        ]
+        for block, text in SEEN.items()
+    }
+    assert numbers == marked
+    drawing = ROOT / "book" / "figures" / "figure-1.svg"
+    assert {name for name, *_ in blocks(drawing)} == set(marked)
 
 
 def test_cards_are_short_and_lead_on(context: dict[str, Any]) -> None:

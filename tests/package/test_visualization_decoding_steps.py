@@ -10,7 +10,7 @@ from aiayn.decoding import SearchConfig, beam_search
 from aiayn.model import Transformer, TransformerConfig
 from aiayn.visualization.decoding_steps import DecodingSteps, Prefix, trace_decoding
 
-WORDS = ["‹pad›", "‹unk›", "‹s›", "‹/s›", "cake", "sour", "Kuchen", "sauer"]
+WORDS = ["<pad>", "<unk>", "<s>", "</s>", "cake", "sour", "Kuchen", "sauer"]
 SOURCE = torch.tensor([[4, 5]])
 
 
@@ -41,7 +41,7 @@ def test_each_pass_lengthens_the_hypotheses_of_the_last(
     model: Transformer, steps: DecodingSteps
 ) -> None:
     """And the probabilities are those of a pass over the whole beginning."""
-    assert steps.source == ["cake", "sour"] and steps.end == "‹/s›"
+    assert steps.source == ["cake", "sour"] and steps.end == "</s>"
     before = [Prefix([], 0, [], [])]
     for number, beam in enumerate(steps.passes):
         assert 1 <= len(beam) <= 2

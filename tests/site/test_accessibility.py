@@ -1,12 +1,11 @@
 """The built site for everyone: axe on every page, keyboard, zoom, spacing, data."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import lxml.html
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 from test_site import DARK, DRAWN, LOOKS, PAGES, SITE
 
 pytestmark = [
@@ -14,22 +13,8 @@ pytestmark = [
     pytest.mark.skipif(not PAGES, reason=f"no site in {SITE}: run `make book`"),
 ]
 
-# Findings that stay, as a part of their words, each with its reason.
-ACCEPTED = {
-    # Tables whose first column names the rows: the corner has nothing to say.
-    "empty-table-header",
-}
-# The rules to which a theme matters. Pages share their colours: in light, one of each
-# sort is looked at by day.
-OF_COLOURS = ["color-contrast", "link-in-text-block"]
-SORTS = {
-    "aiayn/model.transformer.html",
-    "api/model.transformer.html",
-    "book/1-paper/3-2-attention.html",
-    "book/1-paper/8-attention-visualizations.html",
-    "book/reference/claims.html",
-    "book/index.html",
-}
+# All of them every night; by day pages take turns.
+MODES = [(width, theme) for width in (1400, 390) for theme in ("light", "dark")]
 # A chapter has ten thousand coloured pieces of code, of few kinds: axe would look at
 # them for half a minute. One of each kind stays. Formulas have their text's colour;
 # charts' are looked at below, as axe cannot.
@@ -200,19 +185,6 @@ OPEN_DATA = """
 CLOSE_DATA = OPEN_DATA.replace("true", "false")
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """A wide window in which nothing moves, as some readers ask of their system."""
-    page = browser.new_page(
-        viewport={"width": 1400, "height": 900},
-        color_scheme="light",
-        reduced_motion="reduce",
-    )
-    page.set_default_timeout(60_000)  # the machine may be busy
-    yield page
-    page.close()
-
-
 def visit(page: Page, name: str, width: int = 1400) -> None:
     """Open a page and wait until it is drawn."""
     page.set_viewport_size({"width": width, "height": 900})
@@ -220,25 +192,27 @@ def visit(page: Page, name: str, width: int = 1400) -> None:
     page.wait_for_function(DRAWN)
 
 
-def findings(page: Page, rules: list[str] | None = None) -> list[str]:
-    """What axe finds, by all rules or by some: rule, weight and place."""
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    options |= {"runOnly": rules} if rules else {}
-    violations = Axe().run(page, options=options).response["violations"]
+def findings(page: Page, width: int, theme: str) -> list[str]:
+    """What axe finds in a mode: rule, weight and place. It takes the page apart."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    page.evaluate(LIGHTEN)
+    page.evaluate(STILL)
+    response = Axe().run(page, options={"resultTypes": ["violations"]}).response
     return [
-        f"{violation['id']} ({violation['impact']}): {node['html'][:160]}"
-        f" {node['target']}"
-        for violation in violations
+        f"{width} {theme}: {violation['id']} ({violation['impact']}):"
+        f" {node['html'][:160]} {node['target']}"
+        for violation in response["violations"]
         for node in violation["nodes"]
     ]
 
 
 # A page is opened once, and looked at four times; the last look takes it apart.
 @pytest.fixture(scope="module", params=LOOKS)
-def opened(page: Page, request: pytest.FixtureRequest) -> Page:
+def opened(window: Page, request: pytest.FixtureRequest) -> Page:
     """Each page, one after the other."""
-    visit(page, request.param)
-    return page
+    visit(window, request.param)
+    return window
 
 
 def test_no_code_scrolls_sideways(opened: Page) -> None:
@@ -278,33 +252,23 @@ def test_zoom_and_spacing(opened: Page) -> None:
     opened.set_viewport_size({"width": 1400, "height": 900})
 
 
-def test_axe_finds_nothing(opened: Page) -> None:
-    """Axe finds no fault in dark, nor a look at charts in either theme."""
+def test_axe_finds_nothing(opened: Page, request: Any) -> None:
+    """Axe finds no fault in one of the modes, nor a look at charts in either theme."""
     opened.wait_for_function(DRAWN)
     found = [f"light: {each}" for each in opened.evaluate(CONTRAST)]
     opened.evaluate(DARK)
     opened.wait_for_function(DRAWN)
     found += [f"dark: {each}" for each in opened.evaluate(CONTRAST)]
-    opened.evaluate(LIGHTEN)
-    found += [f"dark: {each}" for each in findings(opened)]
-    found = [each for each in found if not any(part in each for part in ACCEPTED)]
+    number = LOOKS.index(request.node.callspec.params["opened"])
+    found += findings(opened, *MODES[number % len(MODES)])
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize(
-    "opened",
-    [
-        page if page in SORTS else pytest.param(page, marks=pytest.mark.nightly)
-        for page in LOOKS
-    ],
-    indirect=True,
-)
-def test_axe_finds_no_faint_colour_in_light(opened: Page) -> None:
-    """What depends on the theme, once more in light."""
-    opened.evaluate("document.documentElement.dataset.theme = 'light'")
-    opened.evaluate(LIGHTEN)
-    opened.evaluate(STILL)
-    found = findings(opened, OF_COLOURS)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_in_any_mode(window: Page, name: str) -> None:
+    visit(window, name)
+    found = [each for mode in MODES for each in findings(window, *mode)]
     assert not found, "\n".join(found)
 
 
@@ -318,18 +282,18 @@ def test_axe_finds_no_faint_colour_in_light(opened: Page) -> None:
         "aiayn/model.attention.html",
     ],
 )
-def test_the_keyboard_reaches_everything(page: Page, name: str, theme: str) -> None:
+def test_the_keyboard_reaches_everything(window: Page, name: str, theme: str) -> None:
     """The Tab key reaches all that a mouse can use, and the reader sees where it is."""
-    visit(page, name)
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    page.wait_for_function(DRAWN)
-    stops, cut = page.evaluate(STOPS)
+    visit(window, name)
+    window.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    window.wait_for_function(DRAWN)
+    stops, cut = window.evaluate(STOPS)
     assert not cut, "scrolls, but not by keyboard"
     assert "#main-content" in stops[0]  # the link that skips search and chapters
     reached, unseen = set[int](), set[int]()
     for _ in range(len(stops) + 5):
-        page.keyboard.press("Tab")
-        number, visible = page.evaluate(FOCUSED)
+        window.keyboard.press("Tab")
+        number, visible = window.evaluate(FOCUSED)
         if number is not None:
             reached.add(int(number))
             if not visible:
@@ -340,81 +304,81 @@ def test_the_keyboard_reaches_everything(page: Page, name: str, theme: str) -> N
     assert not [
         stops[number]
         for number in left
-        if page.locator(f"[data-stop='{number}']").is_visible()
+        if window.locator(f"[data-stop='{number}']").is_visible()
     ]
     assert not [stops[number] for number in unseen], "has the focus, and nobody sees it"
 
 
-def test_search_theme_and_folds_by_keyboard(page: Page) -> None:
+def test_search_theme_and_folds_by_keyboard(window: Page) -> None:
     """Search, light and dark, a folded solution, code to copy: all by keyboard."""
-    visit(page, "book/1-paper/3-2-attention.html")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("softmax")
-    assert page.evaluate("document.activeElement.value") == "softmax"
-    page.keyboard.press("Escape")
-    theme = page.evaluate("document.documentElement.dataset.mode")
-    page.locator(".theme-switch-button:visible").first.focus()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.documentElement.dataset.mode") != theme
-    solution = page.locator("main details:not(.aiayn-data)").first
+    visit(window, "book/1-paper/3-2-attention.html")
+    window.keyboard.press("Control+k")
+    window.keyboard.type("softmax")
+    assert window.evaluate("document.activeElement.value") == "softmax"
+    window.keyboard.press("Escape")
+    theme = window.evaluate("document.documentElement.dataset.mode")
+    window.locator(".theme-switch-button:visible").first.focus()
+    window.keyboard.press("Enter")
+    assert window.evaluate("document.documentElement.dataset.mode") != theme
+    solution = window.locator("main details:not(.aiayn-data)").first
     solution.locator("summary").focus()
-    page.keyboard.press("Enter")
+    window.keyboard.press("Enter")
     assert solution.get_attribute("open") is not None
-    page.keyboard.press("Control+Home")
-    page.locator(".skip-link a").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    assert page.evaluate(
+    window.keyboard.press("Control+Home")
+    window.locator(".skip-link a").focus()
+    window.keyboard.press("Enter")
+    window.keyboard.press("Tab")
+    assert window.evaluate(
         "document.querySelector('#main-content').contains(document.activeElement)"
     )
 
 
-def test_the_data_of_a_chart_are_its_own(page: Page) -> None:
+def test_the_data_of_a_chart_are_its_own(window: Page) -> None:
     """The table names columns as the axes do; the file has every digit."""
-    visit(page, "book/1-paper/3-2-attention.html")
-    chart = page.locator(".aiayn-chart").nth(1)
+    visit(window, "book/1-paper/3-2-attention.html")
+    chart = window.locator(".aiayn-chart").nth(1)
     spec = lxml.html.fromstring(chart.inner_html()).xpath("//script/text()")[0]
-    page.evaluate(OPEN_DATA)
-    data = page.locator("details.aiayn-data").nth(1)
+    window.evaluate(OPEN_DATA)
+    data = window.locator("details.aiayn-data").nth(1)
     head = data.locator("table").first.locator("th").all_text_contents()
     assert any(f'"title":"{title}"' in spec for title in head)
-    with page.expect_download() as waiting:
+    with window.expect_download() as waiting:
         data.get_by_role("link").first.click()
     lines = waiting.value.path().read_text(encoding="utf-8").splitlines()
     assert len(lines) >= 1 + data.locator("table").first.locator("tbody tr").count()
     assert waiting.value.suggested_filename.endswith(".csv")
 
 
-def test_nothing_moves_for_who_asks_so(page: Page) -> None:
+def test_nothing_moves_for_who_asks_so(window: Page) -> None:
     """With reduced motion no element of a page has a transition, and links jump."""
-    visit(page, "book/1-paper/3-2-attention.html")
+    visit(window, "book/1-paper/3-2-attention.html")
     moving = """[...document.querySelectorAll("*")].filter((node) => {
       const style = getComputedStyle(node);
       return style.animationName !== "none" || style.scrollBehavior === "smooth"
         || (parseFloat(style.transitionDuration) > 0
           && style.transitionProperty !== "none");
     }).length"""
-    assert page.evaluate(moving) == 0
+    assert window.evaluate(moving) == 0
 
 
-def test_charts_and_drawings_keep_their_ground_in_forced_colours(page: Page) -> None:
+def test_charts_and_drawings_keep_their_ground_in_forced_colours(window: Page) -> None:
     """Where the reader's system sets all colours, charts stand on the paper that theirs
     were chosen for.
     """
-    page.emulate_media(forced_colors="active")
-    visit(page, "book/1-paper/3-2-attention.html")
+    window.emulate_media(forced_colors="active")
+    visit(window, "book/1-paper/3-2-attention.html")
     for kind in (".aiayn-view", ".aiayn-drawing"):
-        style = page.locator(kind).first.evaluate(
+        style = window.locator(kind).first.evaluate(
             "(node) => getComputedStyle(node).backgroundColor"
         )
         assert style not in ("rgba(0, 0, 0, 0)", "transparent"), kind
-    icon = page.locator("button .fa-expand, a .fa-github").first
+    icon = window.locator("button .fa-expand, a .fa-github").first
     assert icon.evaluate("(node) => getComputedStyle(node).maskImage") != "none"
     ink = "() => getComputedStyle(document.body).color"  # the system's CanvasText
     assert icon.evaluate(
         "(node) => getComputedStyle(node).backgroundColor"
-    ) == page.evaluate(ink)
-    page.emulate_media(forced_colors="none")
+    ) == window.evaluate(ink)
+    window.emulate_media(forced_colors="none")
 
 
 def test_german_is_said_to_be_german() -> None:

@@ -27,8 +27,7 @@ SMALLEST = """
   for (const node of document.querySelectorAll(`${selector} *`)) {
     const own = [...node.childNodes]
       .some((each) => each.nodeType === 3 && each.textContent.trim());
-    // A subscript is smaller than what it belongs to.
-    if (!own || node.tagName === "tspan") continue;
+    if (!own) continue;
     if (!node.checkVisibility({ visibilityProperty: true })) continue;
     const svg = node.ownerSVGElement;
     const scale = svg ? svg.getScreenCTM().a : 1;

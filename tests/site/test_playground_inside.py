@@ -2,27 +2,21 @@
 layer, are the package's numbers.
 """
 
-from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 import torch
-from playground_page import both_models, with_site
-from playwright.sync_api import Browser, Page
+from playground_page import NAMES, TIRED, translator, with_site
+from playwright.sync_api import Page
 
 from aiayn.analysis.attention_maps import Head
 from aiayn.analysis.pruning import all_heads, patch_heads
 from aiayn.data import make_batch
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.model import Transformer
-from aiayn.shipped import pretrained
-from aiayn.translation import Translator
 
 pytestmark = [pytest.mark.browser, with_site]
 
-NAMES = ("synthetic-en-de", "en-de")
-TIRED = "The animal did not cross the street because it was too tired."
 LENS = """([name, source, target]) => {
   const { model } = window.loaded[name];
   return Playground.lens(model, source, target);
@@ -36,19 +30,6 @@ COPIED = """([name, sentences, targets, heads]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """A window with both models in JavaScript."""
-    with both_models(browser) as page:
-        yield page
-
-
-@cache
-def translator(name: str) -> Translator:
-    """The model in PyTorch."""
-    return Translator(*pretrained(name))
-
-
 PAIRS = {
     NAMES[0]: (TIRED, TIRED.replace("tired", "wide")),
     NAMES[1]: ("I know him.", "I know her."),
@@ -56,7 +37,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_after_copying_a_head(page: Page, name: str) -> None:
+def test_same_after_copying_a_head(models: Page, name: str) -> None:
     """A head's output that is copied from one run into another has the effect that it
     has in PyTorch: everywhere, or where the deciding word is written.
     """
@@ -105,7 +86,7 @@ def test_same_after_copying_a_head(page: Page, name: str) -> None:
             with patch_heads(network, [Head(kind, layer, number)], copy):
                 expected.append(probabilities(1))
             asked.append([f"{kind} {layer} {number}", position])
-    found = page.evaluate(COPIED, [name, PAIRS[name], targets, asked])
+    found = models.evaluate(COPIED, [name, PAIRS[name], targets, asked])
     assert found["at"] == at
     for run, each in zip(found["runs"], expected, strict=True):
         assert run["probabilities"] == pytest.approx(each, abs=1e-3)
@@ -114,7 +95,7 @@ def test_same_after_copying_a_head(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_after_each_layer(page: Page, name: str) -> None:
+def test_same_after_each_layer(models: Page, name: str) -> None:
     """The output matrix, applied after each layer, gives the same words in PyTorch."""
     package = translator(name)
     network = package.model
@@ -134,7 +115,7 @@ def test_same_after_each_layer(page: Page, name: str) -> None:
         ]
     for hook in hooks:
         hook.remove()
-    found = page.evaluate(LENS, [name, source, target])
+    found = models.evaluate(LENS, [name, source, target])
     for best, places in zip(expected, found, strict=True):
         assert [[each[0] for each in three] for three in places] == best[1].tolist()
         shares = torch.tensor([[each[1] for each in three] for three in places])

@@ -4,15 +4,21 @@ probabilities, same attention.
 
 import base64
 import random
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from playground_page import ROOT, both_models, models_of_page, with_site
-from playwright.sync_api import Browser, Page
+from playground_page import (
+    NAMES,
+    ROOT,
+    TIRED,
+    models_of_page,
+    translator,
+    with_site,
+)
+from playwright.sync_api import Page
 
 from aiayn.analysis import attention_of
 from aiayn.analysis.attention_maps import KINDS
@@ -26,9 +32,7 @@ from aiayn.translation import Translator
 
 pytestmark = [pytest.mark.browser, with_site]
 
-NAMES = ("synthetic-en-de", "en-de")
 TRIED = ("test", "novel", "long", "pronouns")
-TIRED = "The animal did not cross the street because it was too tired."
 ODD = [
     "",
     "   ",
@@ -86,19 +90,6 @@ ANSWER = f"""async ([name, sentence]) => {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """A window with both models in JavaScript."""
-    with both_models(browser) as page:
-        yield page
-
-
-@cache
-def translator(name: str) -> Translator:
-    """The model in PyTorch."""
-    return Translator(*pretrained(name))
-
-
 @cache
 def examples(split: str) -> list[str]:
     """Sentences of the synthetic corpus."""
@@ -121,11 +112,11 @@ def everyday() -> list[str]:
 @pytest.mark.parametrize(
     ("name", "sentences"), [(NAMES[0], some(50)), (NAMES[1], everyday())], ids=NAMES
 )
-def test_same_translations(page: Page, name: str, sentences: list[str]) -> None:
+def test_same_translations(models: Page, name: str, sentences: list[str]) -> None:
     """On 200 sentences the search finds the same tokens, and the same probability."""
     assert len(sentences) == 200
     expected = [each[0] for each in translator(name).n_best(sentences, 1)]
-    found = [each[0] for each in page.evaluate(SEARCH, [name, sentences, {}, []])]
+    found = [each[0] for each in models.evaluate(SEARCH, [name, sentences, {}, []])]
     assert [tokens for tokens, _ in found] == [each.tokens for each in expected]
     worst = max(
         abs(log_p - best.log_probability)
@@ -138,7 +129,7 @@ def test_same_translations(page: Page, name: str, sentences: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "beam"), [(NAMES[0], 1), (NAMES[0], 4), (NAMES[1], 1)]
 )
-def test_same_alternatives(page: Page, name: str, beam: int) -> None:
+def test_same_alternatives(models: Page, name: str, beam: int) -> None:
     """Greedy search agrees too, and so do all translations that a beam of four ends
     with.
     """
@@ -149,13 +140,13 @@ def test_same_alternatives(page: Page, name: str, beam: int) -> None:
         [each.text for each in found] for found in package.n_best(sentences, beam)
     ]
     options = {"beam": beam, "nBest": beam}
-    found = page.evaluate(SEARCH, [name, sentences, options, []])
+    found = models.evaluate(SEARCH, [name, sentences, options, []])
     texts = [vocabulary.decode([tokens for tokens, _ in each]) for each in found]
     assert [list(dict.fromkeys(each)) for each in texts] == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_logits(page: Page, name: str) -> None:
+def test_same_logits(models: Page, name: str) -> None:
     """Given the right words before, every logit of every step agrees."""
     package, pairs = translator(name), list[Any]()
     for split in ("test", "long"):
@@ -166,7 +157,7 @@ def test_same_logits(page: Page, name: str) -> None:
     with torch.inference_mode():
         expected = package.model(batch.source, batch.target).numpy()
     worst = 0.0
-    for row, steps in enumerate(page.evaluate(LOGITS, [name, tokens])):
+    for row, steps in enumerate(models.evaluate(LOGITS, [name, tokens])):
         found = np.stack(
             [np.frombuffer(base64.b64decode(step), dtype=np.float32) for step in steps]
         )
@@ -176,7 +167,7 @@ def test_same_logits(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_attention(page: Page, name: str) -> None:
+def test_same_attention(models: Page, name: str) -> None:
     """Every head looks where it looks in PyTorch."""
     attention = attention_of(translator(name), TIRED)
     processor = translator(name).vocabulary.processor
@@ -184,7 +175,7 @@ def test_same_attention(page: Page, name: str) -> None:
         [*processor.PieceToId(list(side.pieces[:-1])), EOS_ID]
         for side in (attention.source, attention.writes)
     ]
-    looks = page.evaluate(ATTENTION, [name, *tokens])
+    looks = models.evaluate(ATTENTION, [name, *tokens])
     for kind in KINDS:
         for layer, rows in enumerate(looks[kind]):
             for query, heads in enumerate(rows):
@@ -194,7 +185,7 @@ def test_same_attention(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_pieces(page: Page, name: str) -> None:
+def test_same_pieces(models: Page, name: str) -> None:
     """Synthetic sentences, odd ones, and letters drawn by lot are cut into the same
     pieces.
     """
@@ -203,13 +194,13 @@ def test_same_pieces(page: Page, name: str) -> None:
     lines = [*some(125), *(pair.target for pair in sample(200)), *ODD, *noise]
     vocabulary = translator(name).vocabulary
     expected = vocabulary.encode([line.strip() for line in lines])
-    found = page.evaluate(
+    found = models.evaluate(
         "([name, lines]) =>"
         " lines.map((line) => window.loaded[name].vocabulary.encode(line))",
         [name, lines],
     )
     assert found == expected
-    texts = page.evaluate(
+    texts = models.evaluate(
         "([name, rows]) =>"
         " rows.map((row) => window.loaded[name].vocabulary.decode(row))",
         [name, expected],
@@ -218,7 +209,7 @@ def test_same_pieces(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_without_a_head(page: Page, name: str) -> None:
+def test_same_without_a_head(models: Page, name: str) -> None:
     """A head that is off in the page is one that is ablated in PyTorch."""
     package = translator(name)
     network = package.model
@@ -229,7 +220,7 @@ def test_same_without_a_head(page: Page, name: str) -> None:
         with zero_ablation(network, [head]):
             expected = [each[0] for each in package.n_best(sentences, 1)]
         silent = [f"{head.kind} {head.layer} {head.head}"]
-        found = page.evaluate(SEARCH, [name, sentences, {}, silent])
+        found = models.evaluate(SEARCH, [name, sentences, {}, silent])
         assert [each[0][0] for each in found] == [each.tokens for each in expected], (
             head
         )
@@ -238,17 +229,16 @@ def test_same_without_a_head(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_stored_answers(page: Page, name: str) -> None:
+def test_stored_answers(models: Page, name: str) -> None:
     """What stands on the page before the model is there, the model says as well."""
     (model,) = (each for each in models_of_page() if each["name"] == name)
     for stored in model["answers"]:
-        found = page.evaluate(ANSWER, [name, stored["sentence"]])
-        ready = page.evaluate(
+        found = models.evaluate(ANSWER, [name, stored["sentence"]])
+        ready = models.evaluate(
             "([stored, model]) => Playground.unpackAnswer(stored, model)",
             [stored, model],
         )
         looks, expected = found.pop("looks"), ready.pop("looks")
-        del found["steps"]  # of the search
         assert found == ready
         for kind in KINDS:
             for given, layer in zip(looks[kind], expected[kind], strict=True):

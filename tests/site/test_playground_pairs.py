@@ -6,10 +6,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playground_page import WINDOWS, check_page, with_site
+from playground_page import TIRED, WINDOWS, check_page, with_site
 from playwright.sync_api import Page, expect
-
-TIRED = "The animal did not cross the street because it was too tired."
 
 expect.set_options(timeout=60_000)  # the machine may be busy
 pytestmark = [pytest.mark.browser, with_site]
@@ -53,6 +51,27 @@ def test_a_head_that_decides(reader: Page, open_link: Callable[[str], None]) -> 
     open_link(reader.url)
     expect(said).to_have_text("B's word changes from sie to es.")
     expect(where).to_have_value("8")
+
+
+def test_another_example_takes_away_what_it_was_compared_with(reader: Page) -> None:
+    """A sentence B that came with a pair goes with its A; one's own stays."""
+    second = reader.get_by_role("textbox", name="Sentence B")
+    results = reader.locator(".pg-results")
+    reader.get_by_role("button", name="can or could").click()
+    expect(results).to_be_visible()
+    expect(second).to_have_value("He could swim.")
+    reader.get_by_role("button", name="too tired").click()
+    expect(second).to_have_value("")
+    expect(results).to_be_hidden()
+    second.fill("He could swim.")
+    a = reader.get_by_role("group", name="Sentence A")
+    expect(a).to_contain_text("tired")  # without Enter
+    reader.get_by_role("button", name="a name to copy").click()
+    expect(a).to_contain_text("Clara gave")
+    expect(second).to_have_value("He could swim.")
+    reader.get_by_role("button", name="tired or wide").click()
+    reader.get_by_role("radio", name="everyday English").check()
+    expect(second).to_have_value("")
 
 
 def test_a_sentence_of_ones_own(reader: Page) -> None:

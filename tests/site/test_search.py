@@ -97,6 +97,36 @@ def test_search_by_keyboard(desktop: Page) -> None:
     )
 
 
+def test_the_tab_key_and_enter_lead_to_a_result(desktop: Page) -> None:
+    """Tab goes into the list, and arrows on in it. On the search's page, Enter alone
+    opens the first result.
+    """
+    visit(desktop, "search.html?q=beam")
+    field = desktop.locator(".bd-search-container input")
+    results = desktop.locator("#search-results a")
+    expect(results.nth(2)).to_be_visible()
+    field.focus()
+    desktop.keyboard.press("Tab")
+    expect(results.first).to_be_focused()
+    desktop.keyboard.press("ArrowDown")
+    expect(results.nth(1)).to_be_focused()
+    expect(results.nth(1)).to_have_attribute("aria-selected", "true")
+    for _ in range(2):
+        desktop.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+    desktop.keyboard.type(" search")
+    expect(results.first).to_contain_text("Beam search")
+    desktop.keyboard.press("Enter")
+    desktop.wait_for_url(re.compile("6-1-machine-translation.html"))
+    visit(desktop, CHAPTER)
+    desktop.keyboard.press("Control+k")
+    desktop.keyboard.type("beam")
+    in_dialog = desktop.locator("dialog .aiayn-results a").first
+    expect(in_dialog).to_be_visible()
+    desktop.keyboard.press("Tab")
+    expect(in_dialog).to_be_focused()
+
+
 def test_search_says_that_it_found_nothing(desktop: Page) -> None:
     """A query that was sent to search.html is asked there at once."""
     visit(desktop, "search.html?q=zzqxw")

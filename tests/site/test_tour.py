@@ -70,6 +70,22 @@ def test_keys_go_on_after_the_card_with_the_focus_is_gone(page: Page) -> None:
     expect(card(page, "looks")).to_be_visible()
 
 
+def test_few_steps_lead_from_an_answer_to_the_next_card(page: Page) -> None:
+    """The dots are one stop of the Tab key; on them, arrow keys turn the cards."""
+    turn_to(page, 8)
+    card(page, "guess").locator("[data-guess='sie']").focus()
+    dots = page.locator(".tour-dots button")
+    link = card(page, "guess").get_by_role("link")
+    back, forth = (page.locator(f"[data-go='{step}']") for step in (-1, 1))
+    for stop in (link, back, dots.nth(7), forth):
+        page.keyboard.press("Tab")
+        expect(stop).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    expect(dots.nth(8)).to_be_focused()
+    expect(dots.nth(8)).to_have_attribute("aria-current", "step")
+
+
 def test_a_guess_is_answered(page: Page) -> None:
     turn_to(page, 8)
     guess = card(page, "guess")

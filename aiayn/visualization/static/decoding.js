@@ -6,7 +6,7 @@
   const PAUSE = 3500; // ms that a pass stays when all are played
   const percent = (share) => (share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);
   const quote = (tokens) => `“${tokens.join(" ")}”`;
-  const newest = (prefix) => prefix.tokens.at(-1) ?? "‹s›";
+  const newest = (prefix) => prefix.tokens.at(-1) ?? "<s>";
 
   // The hypotheses of a pass that are still in the beam at the pass shown; of the last
   // pass, those of the answer.
@@ -104,7 +104,7 @@
     const written = target(view, pass);
     view.at.target.replaceChildren();
     make(view.at.target, "b", {}, "target");
-    ["‹s›", ...written].forEach((word, place) => {
+    ["<s>", ...written].forEach((word, place) => {
       const kind = place > pass ? "picked" : place === pass || !cache ? "now" : "";
       make(view.at.target, "span", { class: kind }, word);
     });

@@ -78,7 +78,7 @@ def count_parameters(config):
 
 # %% exercise 2, right: the logarithm of each probability, picked by its index
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])[0].tolist()
+    y = tokens([f"<s> {target} </s>"])[0].tolist()
     probabilities = torch.softmax(
         model(tokens([source]), torch.tensor([y[:-1]])), dim=-1
     )[0]
@@ -96,13 +96,13 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: leaves out the end of the sentence
 def log_probability(source, target):
-    y = tokens([f"‹s› {target}"])
+    y = tokens([f"<s> {target}"])
     logs = model(tokens([source]), y[:, :-1]).log_softmax(dim=-1)
     return logs.gather(-1, y[:, 1:, None]).sum().item()
 
 
 def log_probability_by_steps(source, target):
-    y, state, total = tokens([f"‹s› {target}"])[0], model.start(tokens([source])), 0.0
+    y, state, total = tokens([f"<s> {target}"])[0], model.start(tokens([source])), 0.0
     for t in range(len(y) - 1):
         total += (
             model.step(y[None, t : t + 1], state)
@@ -114,14 +114,14 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: scores a word by itself
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     logs = model(tokens([source]), y).log_softmax(dim=-1)
     return logs.gather(-1, y[:, :, None]).sum().item()
 
 
 def log_probability_by_steps(source, target):
     y, state, total = (
-        tokens([f"‹s› {target} ‹/s›"])[0],
+        tokens([f"<s> {target} </s>"])[0],
         model.start(tokens([source])),
         0.0,
     )
@@ -132,13 +132,13 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: the mean of a word
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     return -F.cross_entropy(model(tokens([source]), y[:, :-1])[0], y[0, 1:]).item()
 
 
 def log_probability_by_steps(source, target):
     y, state, total = (
-        tokens([f"‹s› {target} ‹/s›"])[0],
+        tokens([f"<s> {target} </s>"])[0],
         model.start(tokens([source])),
         0.0,
     )
@@ -153,13 +153,13 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: sums the scores without a softmax
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     return model(tokens([source]), y[:, :-1]).gather(-1, y[:, 1:, None]).sum().item()
 
 
 def log_probability_by_steps(source, target):
     y, state, total = (
-        tokens([f"‹s› {target} ‹/s›"])[0],
+        tokens([f"<s> {target} </s>"])[0],
         model.start(tokens([source])),
         0.0,
     )
@@ -170,13 +170,13 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: feeds all that is written at each step, on top of the cache
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     logs = model(tokens([source]), y[:, :-1]).log_softmax(dim=-1)
     return logs.gather(-1, y[:, 1:, None]).sum().item()
 
 
 def log_probability_by_steps(source, target):
-    y, state, total = tokens([f"‹s› {target} ‹/s›"]), model.start(tokens([source])), 0.0
+    y, state, total = tokens([f"<s> {target} </s>"]), model.start(tokens([source])), 0.0
     for t in range(1, y.shape[1]):
         total += model.step(y[:, :t], state).log_softmax(dim=-1)[0, y[0, t]].item()
     return total
@@ -184,7 +184,7 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: by steps is the one pass again
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     logs = model(tokens([source]), y[:, :-1]).log_softmax(dim=-1)
     return logs.gather(-1, y[:, 1:, None]).sum().item()
 
@@ -195,13 +195,13 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 2, wrong: a pass for each word, without the cache
 def log_probability(source, target):
-    y = tokens([f"‹s› {target} ‹/s›"])
+    y = tokens([f"<s> {target} </s>"])
     logs = model(tokens([source]), y[:, :-1]).log_softmax(dim=-1)
     return logs.gather(-1, y[:, 1:, None]).sum().item()
 
 
 def log_probability_by_steps(source, target):
-    y, total = tokens([f"‹s› {target} ‹/s›"]), 0.0
+    y, total = tokens([f"<s> {target} </s>"]), 0.0
     for t in range(1, y.shape[1]):
         total += (
             model(tokens([source]), y[:, :t])[0, -1].log_softmax(dim=-1)[y[0, t]].item()
@@ -211,9 +211,9 @@ def log_probability_by_steps(source, target):
 
 # %% exercise 3, right: the beginning, too, word by word
 def complete(source, beginning):
-    state, words = model.start(tokens([source])), ["‹s›", *beginning.split()]
+    state, words = model.start(tokens([source])), ["<s>", *beginning.split()]
     fed = 0
-    while words[-1] != "‹/s›" and len(words) < 12:
+    while words[-1] != "</s>" and len(words) < 12:
         while fed < len(words):
             scores = model.step(torch.tensor([[NUMBER[words[fed]]]]), state)
             fed += 1
@@ -223,7 +223,7 @@ def complete(source, beginning):
 
 # %% exercise 3, wrong: feeds only the beginning's last word
 def complete(source, beginning):
-    written = tokens([f"‹s› {beginning}"])
+    written = tokens([f"<s> {beginning}"])
     state, newest = model.start(tokens([source])), written[:, -1:]
     while newest[0, -1] != END and written.shape[1] < 12:
         newest = model.step(newest, state).argmax(dim=-1, keepdim=True)
@@ -233,7 +233,7 @@ def complete(source, beginning):
 
 # %% exercise 3, wrong: feeds the whole again at each step
 def complete(source, beginning):
-    written = tokens([f"‹s› {beginning}"])
+    written = tokens([f"<s> {beginning}"])
     state = model.start(tokens([source]))
     while written[0, -1] != END and written.shape[1] < 12:
         newest = model.step(written, state).argmax(dim=-1, keepdim=True)
@@ -243,7 +243,7 @@ def complete(source, beginning):
 
 # %% exercise 3, wrong: uses no cache
 def complete(source, beginning):
-    written = tokens([f"‹s› {beginning}"])
+    written = tokens([f"<s> {beginning}"])
     while written[0, -1] != END and written.shape[1] < 12:
         newest = model(tokens([source]), written)[:, -1].argmax(dim=-1, keepdim=True)
         written = torch.cat([written, newest], dim=1)
@@ -252,7 +252,7 @@ def complete(source, beginning):
 
 # %% exercise 3, wrong: knows no limit
 def complete(source, beginning):
-    written = tokens([f"‹s› {beginning}"])
+    written = tokens([f"<s> {beginning}"])
     state, newest = model.start(tokens([source])), written
     while newest[0, -1] != END:
         newest = model.step(newest, state).argmax(dim=-1, keepdim=True)
@@ -262,7 +262,7 @@ def complete(source, beginning):
 
 # %% exercise 3, wrong: twelve words more
 def complete(source, beginning):
-    written = tokens([f"‹s› {beginning}"])
+    written = tokens([f"<s> {beginning}"])
     state, newest = model.start(tokens([source])), written
     for _ in range(12):
         newest = model.step(newest, state).argmax(dim=-1, keepdim=True)
@@ -275,7 +275,7 @@ def complete(source, beginning):
 # %% exercise 3, wrong: only what was added
 def complete(source, beginning):
     added = []
-    state, newest = model.start(tokens([source])), tokens([f"‹s› {beginning}"])
+    state, newest = model.start(tokens([source])), tokens([f"<s> {beginning}"])
     while newest[0, -1] != END and len(added) < 12:
         newest = model.step(newest, state).argmax(dim=-1, keepdim=True)
         added.append(WORDS[int(newest)])
