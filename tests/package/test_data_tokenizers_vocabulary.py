@@ -99,6 +99,7 @@ CASES: dict[str, tuple[Maker, list[str]]] = {
 def test_text_is_cut_as_before(make: Maker, special: list[str]) -> None:
     theirs = make(special)
     ours = adopt_vocabulary(theirs)
+    assert isinstance(ours, TokenizersVocabulary)
     assert len(ours) == len({*theirs.get_vocab(), *SPECIAL_PIECES})
     assert ours.pieces([0, 1, 2, 3]) == SPECIAL_PIECES
     for line in TEXT[::9]:
