@@ -176,8 +176,7 @@ def pair_batch(vocabulary: Vocabulary, pairs: Sequence[Pair]) -> Batch:
 def pronoun_position(vocabulary: Vocabulary, pair: Pair) -> int:
     """The first token of the German pronoun in a sentence of the split `pronouns`."""
     ((german, _),) = from_target(antecedent)(pair)
-    pieces = [str(piece) for piece in vocabulary.processor.EncodeAsPieces(pair.target)]
-    return side(pieces).word_of.index(german)
+    return side(vocabulary.cut(pair.target)).word_of.index(german)
 
 
 # book/1-paper/8-attention-visualizations.ipynb, cell alignment

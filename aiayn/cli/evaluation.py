@@ -88,7 +88,7 @@ def lowercase_bleu(
     translator: Translator, ours: list[str], test: Pairs
 ) -> dict[str, dict[str, Any]]:
     """BLEU without case, of a model that writes small letters only; else nothing."""
-    if "A" in translator.vocabulary.target.processor.Normalize("A"):
+    if "A" in translator.vocabulary.target.normalize("A"):
         return {}
     value, signature = corpus_bleu(ours, test.target, lowercase=True)
     return {"in_lower_case": {"value": value, "signature": signature}}

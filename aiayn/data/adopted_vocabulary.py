@@ -1,5 +1,5 @@
 # Made by `make export` from book/3-workshop/14-other-peoples-models.ipynb
-"""Sentencepiece models of others, numbered as ours are."""
+"""Vocabularies of others, numbered as ours are."""
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell adopted-imports
 from pathlib import Path
@@ -7,13 +7,12 @@ from typing import Any
 
 import sentencepiece
 
-from aiayn.data.vocabulary import Vocabulary
+from aiayn.data.tokenizers_vocabulary import TokenizersVocabulary, renumbered_tokenizer
+from aiayn.data.vocabulary import SPECIAL_PIECES, Vocabulary
 from aiayn.errors import InputError
 
+
 # book/3-workshop/14-other-peoples-models.ipynb, cell adopted
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # by our numbers and our names
-
-
 def renumbered_model(model: bytes) -> bytes:
     """A serialised sentencepiece model with our numbers and names of special tokens."""
     try:
@@ -25,8 +24,8 @@ def renumbered_model(model: bytes) -> bytes:
     theirs.LoadFromSerializedProto(model)
     ids = [theirs.pad_id(), theirs.unk_id(), theirs.bos_id(), theirs.eos_id()]
     whole = proto.ModelProto.FromString(model)
-    pieces = [proto.ModelProto.SentencePiece() for _ in SPECIAL]
-    for piece, k, name in zip(pieces, ids, SPECIAL, strict=True):
+    pieces = [proto.ModelProto.SentencePiece() for _ in SPECIAL_PIECES]
+    for piece, k, name in zip(pieces, ids, SPECIAL_PIECES, strict=True):
         piece.type = piece.CONTROL
         if k >= 0:
             piece.CopyFrom(whole.pieces[k])
@@ -38,28 +37,32 @@ def renumbered_model(model: bytes) -> bytes:
     ours.pieces.extend(pieces)
     for k, name in enumerate(["pad", "unk", "bos", "eos"]):
         setattr(ours.trainer_spec, f"{name}_id", k)
-        setattr(ours.trainer_spec, f"{name}_piece", SPECIAL[k])
+        setattr(ours.trainer_spec, f"{name}_piece", SPECIAL_PIECES[k])
     return bytes(ours.SerializeToString())
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell adopt-vocabulary
 def adopt_vocabulary(model: Any) -> Vocabulary:
-    """A vocabulary of anybody's sentencepiece model, numbered as ours are.
+    """A vocabulary that anybody made, numbered as ours are.
 
     Parameters
     ----------
-    model : Vocabulary, str, Path or SentencePieceProcessor
-        One of ours, which stays as it is, a model's file, or a model in memory.
+    model : Vocabulary, str, Path, SentencePieceProcessor or Tokenizer
+        One of ours, which stays as it is, a sentencepiece model or a tokenizer of
+        Hugging Face's, or the file of either; or a fast tokenizer of transformers.
 
     Raises
     ------
     InputError
-        If it is none of these, or the file no such model.
+        If it is none of these, or a library that it needs is missing.
     """
     if isinstance(model, Vocabulary):
         return model
+    name, tokenizer = "vocabulary", getattr(model, "backend_tokenizer", model)
     if isinstance(model, sentencepiece.SentencePieceProcessor):
-        content, name = model.serialized_model_proto(), "vocabulary"
+        content = model.serialized_model_proto()
+    elif hasattr(tokenizer, "to_str"):
+        content = tokenizer.to_str().encode()
     elif isinstance(model, str | Path):
         name = str(model)
         try:
@@ -67,9 +70,11 @@ def adopt_vocabulary(model: Any) -> Vocabulary:
         except OSError as error:
             raise InputError(f"{name}: no vocabulary ({error})") from None
     else:
-        kinds = "a Vocabulary, a sentencepiece model or its file"
+        kinds = "a Vocabulary, a sentencepiece model, a fast tokenizer or a file"
         raise InputError(f"vocabulary: give {kinds}, not a {type(model).__name__}")
     try:
+        if content.lstrip().startswith(b"{"):  # JSON
+            return TokenizersVocabulary(renumbered_tokenizer(content))
         return Vocabulary(renumbered_model(content))
     except (RuntimeError, InputError) as error:
         raise InputError(f"{name}: no vocabulary ({error})") from None

@@ -40,8 +40,9 @@ class BPEDropout:
         self.p = p
         self.texts = vocabulary.pieces(list(range(len(vocabulary))))
         self.tokens = {text: token for token, text in enumerate(self.texts)}
-        score = vocabulary.processor.GetScore
-        self.rank = {text: -score(token) for text, token in self.tokens.items()}
+        if p and "▁" not in self.tokens:
+            fault = "this vocabulary does not spell words by letters"
+            raise InputError(f"bpe_dropout={p}: {fault}; leave it out")
         marked = (
             token for token, text in enumerate(self.texts) if text.startswith("▁")
         )
@@ -65,25 +66,23 @@ class BPEDropout:
 
     def draw(self, word: tuple[int, ...], k: int) -> list[int]:
         """The tokens of a word at its k-th draw."""
-        merged = [self.texts[token] for token in word]
-        text = "".join(merged)
+        text = "".join(self.texts[token] for token in word)
         spellable = all(letter in self.tokens for letter in text)
-        if not spellable or self.pieces(text, 0.0, Random(0)) != merged:
+        if not spellable or self.merge(text, 0.0, Random(0)) != list(word):
             return list(word)
-        drawn = self.pieces(text, self.p, Random(f"{k} {text}"))
-        return [self.tokens[piece] for piece in drawn]
+        return self.merge(text, self.p, Random(f"{k} {text}"))
 
-    def pieces(self, word: str, p: float, generator: Random) -> list[str]:
+    def merge(self, word: str, p: float, generator: Random) -> list[int]:
         """Letters, merged while two neighbours make a piece that is not skipped."""
         pieces = list(word)
         while True:
             best, place = math.inf, -1
             for k, pair in enumerate(map(add, pieces, pieces[1:])):
-                rank = self.rank.get(pair, math.inf)
+                rank = self.tokens.get(pair, math.inf)  # merged in this order
                 if rank < best and generator.random() >= p:
                     best, place = rank, k
             if place < 0:
-                return pieces
+                return [self.tokens[piece] for piece in pieces]
             pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
 
 

@@ -36,7 +36,7 @@ class MarianVocabulary(Vocabulary):
         ids: list[int],
         target: "MarianVocabulary | None" = None,
     ) -> None:
-        self.processor = sentencepiece.SentencePieceProcessor()
+        self.cutter, self.processor = model, sentencepiece.SentencePieceProcessor()
         try:
             self.processor.LoadFromSerializedProto(model)
         except RuntimeError as error:

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import overload
+from typing import Literal, overload
 from unicodedata import normalize
 
 import sentencepiece
@@ -21,16 +21,21 @@ from aiayn.errors import InputError
 MAX_SENTENCES = 4_000_000  # the most to learn a vocabulary from
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)  # of a sentence: its start and its end
+SPECIAL_PIECES = ["<pad>", "<unk>", "<s>", "</s>"]  # by these numbers
 
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell vocabulary
 class Vocabulary:
     """Pieces of words and their numbers, shared by both languages (section 5.1).
 
+    A subclass may cut text by another library. It numbers the special tokens alike and
+    has `encode`, `decode`, `pieces`, `cut` and `normalize`, its length, and as `model`
+    the bytes that `load_vocabulary` reads.
+
     Parameters
     ----------
     model : bytes
-        A serialised sentencepiece model, by byte-pair encoding.
+        A serialised sentencepiece model.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -66,6 +71,11 @@ class Vocabulary:
         """The pieces as they are written; ▁ marks the beginning of a word."""
         return [str(self.processor.IdToPiece(token)) for token in tokens]
 
+    def normalize(self, text: str) -> str:
+        """The text that is cut: with plain spaces, and by the model's own rules."""
+        text = normalize_spaces(text, self.processor)
+        return str(self.processor.Normalize(text)).replace("▁", " ").strip()
+
     def save(self, path: Path | str) -> None:
         """Write the model to a file."""
         write_atomically(Path(path), self.model)
@@ -89,14 +99,16 @@ def train_vocabulary(
     symbols: Iterable[str] = (),
     byte_fallback: bool = False,
     lowercase: bool = False,
+    model_type: Literal["bpe", "unigram", "word", "char"] = "bpe",
 ) -> Vocabulary:
     """Learn a vocabulary of `size` pieces, the special ones and the `symbols` included.
 
     A symbol is one piece wherever a word begins with it. With `byte_fallback`, 256
     pieces are bytes, for letters that are not in the text; with `lowercase` all letters
-    become lower-case. From more than `MAX_SENTENCES`, that many are drawn,
-    always the same; the rest is read and forgotten, so an iterator will do. Too few
-    pieces or too many letters are an `InputError`.
+    become lower-case. Only the `model_type` "bpe" is the paper's. From more than
+    `MAX_SENTENCES`, that many are drawn, always the same; the rest is read and
+    forgotten, so an iterator will do. Too few pieces or too many letters are an
+    `InputError`.
     """
     model, faults = io.BytesIO(), list[BaseException]()
     try:
@@ -104,7 +116,7 @@ def train_vocabulary(
             sentencepiece.SentencePieceTrainer.Train(
                 sentence_iterator=training_sentences(sentences, faults),
                 model_writer=model,
-                model_type="bpe",
+                model_type=model_type,
                 vocab_size=size,
                 input_sentence_size=MAX_SENTENCES,
                 shuffle_input_sentence=True,  # otherwise it would take the first
@@ -202,6 +214,11 @@ def load_vocabulary(path: Path | str) -> Vocabulary:
         If there is none, or the file is not a sentencepiece model.
     """
     try:
-        return Vocabulary(regular_file(Path(path)).read_bytes())
+        model = regular_file(Path(path)).read_bytes()
+        if model.startswith(b"{"):  # JSON
+            from aiayn.data.tokenizers_vocabulary import TokenizersVocabulary
+
+            return TokenizersVocabulary(model)
+        return Vocabulary(model)
     except (OSError, InputError) as error:
         raise InputError(f"{path}: no vocabulary ({cause(error)})") from None

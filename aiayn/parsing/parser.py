@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.data.corpora import Pairs, load_pairs, trees_of
-from aiayn.data.lines import check_list, normalize_line, normalize_spaces, sentence_list
+from aiayn.data.lines import check_list, normalize_line, sentence_list
 from aiayn.data.trees import IllFormed, Tree, delinearise, plain
 from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.decoding.batched import batched_beam_search, tokenize_lines
@@ -48,9 +48,7 @@ def sentence_words(
     if isinstance(sentence, Iterable) and not isinstance(sentence, str | bytes):
         return sentence_list(sentence, f"sentence {before + 1}, word")
     (text,) = sentence_list([sentence], "sentence", before)
-    return treebank_tokenize(
-        normalize_spaces(normalize_line(text), vocabulary.processor)
-    )
+    return treebank_tokenize(vocabulary.normalize(normalize_line(text)))
 
 
 # book/3-workshop/11-trees-and-parsing.ipynb, cell parse

@@ -12,7 +12,12 @@ from aiayn.data.corpora import Pairs, corpus_warnings, load_pairs, trees_of
 from aiayn.data.io import cache_folder, cache_lock
 from aiayn.data.tokenized import Encoded, encode_corpus, text_key
 from aiayn.data.trees import tree_tokens
-from aiayn.data.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+from aiayn.data.vocabulary import (
+    UNK_ID,
+    Vocabulary,
+    load_vocabulary,
+    train_vocabulary,
+)
 from aiayn.errors import InputError
 from aiayn.training.checkpoint_metadata import kind_of
 from aiayn.training.recipes import TrainingConfig, VocabularyConfig
@@ -66,10 +71,9 @@ def learn_vocabulary(
 # book/3-workshop/05-distributed-training.ipynb, cell kinds-of
 def vocabulary_config(vocabulary: Vocabulary) -> VocabularyConfig:
     """Whether a vocabulary spells letters by bytes, and makes all of them small."""
-    tokens, program = range(len(vocabulary)), vocabulary.processor
     return VocabularyConfig(
-        byte_fallback=any(map(program.IsByte, tokens)),
-        lowercase="A" not in program.Normalize("A"),
+        byte_fallback=UNK_ID not in vocabulary.encode("𒐫"),  # in no text
+        lowercase="A" not in vocabulary.normalize("A"),
     )
 
 

@@ -9,7 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary
+from aiayn.data.marian_vocabulary import MarianVocabulary
+from aiayn.data.tokenizers_vocabulary import TokenizersVocabulary
+from aiayn.data.vocabulary import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    SPECIAL_PIECES,
+    UNK_ID,
+    Vocabulary,
+)
 from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
 from aiayn.model.attention import MultiHeadAttention
@@ -143,19 +152,18 @@ def marian_spec(model: Marian) -> Any:
 
 def cutters(vocabulary: Vocabulary) -> dict[str, bytes]:
     """The sentencepiece models to put beside a model, by their files' names."""
-    if vocabulary.target is vocabulary:
-        return {"vocabulary.model": vocabulary.model}
-    sides = {"source.spm": vocabulary, "target.spm": vocabulary.target}
-    return {
-        name: side.processor.serialized_model_proto() for name, side in sides.items()
-    }
+    if isinstance(vocabulary, MarianVocabulary):
+        return {"source.spm": vocabulary.cutter, "target.spm": vocabulary.target.cutter}
+    return {"vocabulary.model": vocabulary.model}
 
 
 def distinct_pieces(vocabulary: Vocabulary) -> list[str]:
     """All pieces, the special ones by our names; a number without one gets one."""
+    if isinstance(vocabulary, TokenizersVocabulary):
+        return vocabulary.names
     pieces = vocabulary.pieces(list(range(4, len(vocabulary))))
     named = [piece or f"<{token}>" for token, piece in enumerate(pieces, start=4)]
-    return ["<pad>", "<unk>", "<s>", "</s>", *named]
+    return [*SPECIAL_PIECES, *named]
 
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell convertible

@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from aiayn.data.io import cause
+from aiayn.data.tokenizers_vocabulary import TokenizersVocabulary
 from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
 from aiayn.decoding.beam_search import PAPER_SEARCH
 from aiayn.errors import InputError
@@ -142,6 +143,12 @@ def search_settings() -> dict[str, Any]:
     }
 
 
+FAST_TOKENIZER = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "model_input_names": ["input_ids", "attention_mask"],
+}
+
+
 def tokenizer_settings(shared: bool, pair: str | None) -> dict[str, Any]:
     """What tokenizer_config.json says."""
     source, _, target = (pair or "").partition("-")
@@ -203,22 +210,26 @@ def write_huggingface(
         If the folder is there already or cannot be written, or there is no such model.
     """
     model, folder = expressible(model), Path(folder)
-    pieces = vocabulary.pieces(list(range(len(vocabulary))))
     pair = description.pair if description else None
     shared = model.config.share_embeddings
     settings: dict[str, Any] = {
         "config.json": model_settings(model.config),
         "generation_config.json": search_settings(),
         "tokenizer_config.json": tokenizer_settings(shared, pair),
-        "vocab.json": {piece: token for token, piece in enumerate(pieces)},
     }
-    if not shared:
-        settings["target_vocab.json"] = settings["vocab.json"]
+    if isinstance(vocabulary, TokenizersVocabulary):
+        settings["tokenizer_config.json"] |= FAST_TOKENIZER
+        settings["tokenizer.json"] = vocabulary.for_transformers()
+    else:
+        pieces = vocabulary.pieces(list(range(len(vocabulary))))
+        settings["vocab.json"] = {piece: token for token, piece in enumerate(pieces)}
+        if not shared:
+            settings["target_vocab.json"] = settings["vocab.json"]
     with new_folder(folder) as part:
         for name, content in settings.items():
             text = json.dumps(content, indent=1, ensure_ascii=False)
             (part / name).write_text(text + "\n", encoding="utf-8")
-        for name in ("source.spm", "target.spm"):
+        for name in ("source.spm", "target.spm") * ("vocab.json" in settings):
             (part / name).write_bytes(vocabulary.model)
         card = model_card(folder.name, model, description)
         (part / "README.md").write_text(card, encoding="utf-8")

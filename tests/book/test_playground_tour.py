@@ -162,7 +162,9 @@ EVERYDAY = {
     "He couldn't answer the question because he hadn't read the text.": (
         "Er konnte die Frage nicht beantworten, weil er den Text nicht gelesen hatte."
     ),
-    SENTENCE.format("wide"): "Das Tier überquerte nicht die Straße, weil es zu breit war.",
+    SENTENCE.format(
+        "wide"
+    ): "Das Tier überquerte nicht die Straße, weil es zu breit war.",
     "I like the bag, but it is too expensive.": (
         "Ich mag die Tasche, aber es ist zu teuer."
     ),

@@ -11,7 +11,14 @@ import sentencepiece
 import aiayn
 from aiayn.base_config import changed
 from aiayn.data.adopted_vocabulary import adopt_vocabulary
-from aiayn.data.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary
+from aiayn.data.vocabulary import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    UNK_ID,
+    Vocabulary,
+    train_vocabulary,
+)
 from aiayn.errors import InputError
 from aiayn.training import recipe
 from aiayn.translation import Translator
@@ -60,6 +67,22 @@ def test_text_is_cut_as_before(kind: str, special: dict[str, Any]) -> None:
         ]
     assert ours.encode("ß")[-2:] == [UNK_ID, EOS_ID]
     assert Vocabulary(ours.model).encode(TEXT) == ours.encode(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "pieces"),
+    [
+        ("word", 21, ["▁the", "▁a", "▁is"]),
+        ("char", 23, [*"▁the▁a▁is"]),
+        ("unigram", 26, [*"▁the▁a", "▁is"]),
+    ],
+)
+def test_other_kinds_are_learned(kind: Any, size: int, pieces: list[str]) -> None:
+    learned = train_vocabulary(TEXT, size, model_type=kind)
+    assert learned.cut("the a is") == pieces and adopt_vocabulary(learned) is learned
+    if kind != "char":  # which has all letters and no more
+        with pytest.raises(InputError, match=r"holds .* pieces at most; ask for fewer"):
+            train_vocabulary(TEXT, 900, model_type=kind)
 
 
 def test_a_training_takes_one_and_its_run_keeps_it(tmp_path: Path) -> None:
