@@ -224,9 +224,11 @@ def test_bad_lines_may_stay_untranslated(aiayn: Command, tmp_path: Path) -> None
 
 
 def test_a_sentence_may_be_an_argument(aiayn: Command, tmp_path: Path) -> None:
-    for words in (["The dog sleeps."], "The dog sleeps.".split()):
-        printed = aiayn("translate", SHIPPED, "--beam", 2, *words)
-        assert printed == (0, "Der Hund schläft.\n", "")
+    printed = aiayn("translate", SHIPPED, "--beam", 2, "The dog sleeps.")
+    assert printed == (0, "Der Hund schläft.\n", "")
+    code, _, errors = aiayn("translate", SHIPPED, *"The dog sleeps.".split())
+    fault = "more than one argument: put the sentence into quotes"
+    assert (code, errors) == (2, f"aiayn: {fault}\n")
     code, _, errors = aiayn("translate", SHIPPED, "Yes.", "--input", tmp_path / "in")
     assert (code, errors) == (2, "aiayn: give either a sentence or --input, a file\n")
     code, _, errors = aiayn("translate", SHIPPED, "--input", tmp_path / "in")

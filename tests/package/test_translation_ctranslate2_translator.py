@@ -1,13 +1,13 @@
 """A translator whose searches CTranslate2 runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import torch
 
-import aiayn
+from aiayn import pretrained
 from aiayn.data.vocabulary import EOS_ID
 from aiayn.decoding import SearchConfig
 from aiayn.decoding.sampling import Sampling
@@ -24,7 +24,7 @@ SENTENCES = [pair.source for pair in sample(40, split="novel")]
 @contextmanager
 def both(**search: Any) -> Iterator[tuple[Translator, CTranslate2Translator]]:
     """The model of the synthetic corpus in either engine."""
-    parts = aiayn.pretrained("synthetic-en-de")
+    parts = pretrained("synthetic-en-de")
     how = SearchConfig(**search)
     yield Translator(*parts, how), CTranslate2Translator(*parts, how)
 
@@ -67,7 +67,7 @@ def test_a_translation_without_an_end_is_said() -> None:
 
 
 def test_eight_bits_are_nearly_the_same() -> None:
-    parts = aiayn.pretrained("synthetic-en-de")
+    parts = pretrained("synthetic-en-de")
     rounded = CTranslate2Translator(*parts, compute="int8")(SENTENCES)
     exact = CTranslate2Translator(*parts)(SENTENCES)
     same = sum(one == other for one, other in zip(rounded, exact, strict=True))
@@ -89,3 +89,9 @@ def test_what_it_cannot_do_is_said() -> None:
         theirs.search = Sampling()
         with pytest.raises(InputError, match="does not draw"):
             theirs(SENTENCES[0])
+
+
+def test_from_the_command_line(aiayn: Callable[..., tuple[Any, str, str]]) -> None:
+    words = ["translate", "synthetic-en-de", SENTENCES[0], "--engine"]
+    found = aiayn(*words, "ctranslate2")
+    assert found == aiayn(*words, "aiayn") and found[0] == 0
