@@ -5,10 +5,10 @@
 import io
 import operator
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, overload
-from unicodedata import normalize
 
 import sentencepiece
 
@@ -71,15 +71,6 @@ class Vocabulary:
         """The pieces as they are written; ▁ marks the beginning of a word."""
         return [str(self.processor.IdToPiece(token)) for token in tokens]
 
-    def normalize(self, text: str) -> str:
-        """The text that is cut: with plain spaces, and by the model's own rules."""
-        text = normalize_spaces(text, self.processor)
-        return str(self.processor.Normalize(text)).replace("▁", " ").strip()
-
-    def save(self, path: Path | str) -> None:
-        """Write the model to a file."""
-        write_atomically(Path(path), self.model)
-
     # book/1-paper/5-1-data-and-batching.ipynb, cell learned-from
     def cut(self, sentence: str) -> list[str]:
         """The pieces of a sentence; one that is not known is its own letters."""
@@ -90,6 +81,17 @@ class Vocabulary:
     def target(self) -> "Vocabulary":
         """That of the language which is written: this one, which both share."""
         return self
+
+    # book/1-paper/5-1-data-and-batching.ipynb, cell processor
+    def normalize(self, text: str) -> str:
+        """The text that is cut: with plain spaces, and by the model's own rules."""
+        text = normalize_spaces(text, self.processor)
+        return str(self.processor.Normalize(text)).replace("▁", " ").strip()
+
+    # book/1-paper/5-1-data-and-batching.ipynb, cell load-vocabulary
+    def save(self, path: Path | str) -> None:
+        """Write the model to a file."""
+        write_atomically(Path(path), self.model)
 
 
 # book/1-paper/5-1-data-and-batching.ipynb, cell train-vocabulary
@@ -149,7 +151,8 @@ def training_sentences(
         for each in checked_sentences(sentences, "sentence"):
             # It would leave out sentences with its sign for unknown letters, and
             # learn pieces that end a line.
-            yield normalize("NFC", each).replace("▅", " ").replace("\n", " ")
+            text = unicodedata.normalize("NFC", each)
+            yield text.replace("▅", " ").replace("\n", " ")
     except (Exception, KeyboardInterrupt) as error:
         faults.append(error)
         raise
