@@ -66,9 +66,8 @@ aiayn train --train pairs.tsv --recipe small --out runs/mine --minutes 30
 aiayn train --data my/corpus --recipe small --out runs/first --optimizer.warmup 400
 aiayn launch --data my/corpus --recipe base --checkpoints.steps 1500 --out runs/base
 aiayn launch --data my/corpus --recipe big --out runs/big --slurm --workers 8 > big.sh
-aiayn translate en-de "Two dogs run on the beach."
 aiayn translate runs/first --input in.en.gz --output out.de
-echo "A dog runs." | aiayn translate runs/first --n-best 3 --attention heads.html
+aiayn translate en-de "A dog runs." --n-best 3 --attention heads.html
 aiayn evaluate runs/first --bleu-variants --json bleu.json
 aiayn evaluate runs/first --source test.en --reference test.de --baseline en-de
 aiayn convert runs/first first.ct2
