@@ -168,4 +168,4 @@ class Drawings(EncoderDrawings):
 
     def map(self) -> str:
         """Figure 1, in which all blocks have been seen, with the cards' numbers."""
-        return figure_map(self.drawing, ["all"], (0.86, 0.6), SEEN)
+        return figure_map(self.drawing, ["all"], (0.8, 0.6), SEEN)

@@ -15,7 +15,7 @@
       const id = `pg-completion-${++count}`;
       const list = { id, role: "listbox", "aria-label": "words that it knows" };
       this.list = make(place, "ul", { class: "pg-completion", hidden: "", ...list });
-      const live = { class: "pg-unseen", "aria-live": "polite" };
+      const live = { class: "sr-only", "aria-live": "polite" };
       this.said = make(place, "span", live);
       field.setAttribute("aria-autocomplete", "list");
       field.setAttribute("aria-controls", id);
