@@ -45,6 +45,7 @@ class CTranslate2Decoder:
         target = enumerate(distinct_pieces(vocabulary.target))
         self.numbers = {piece: token for token, piece in target}
 
+    # book/3-workshop/07-beam-search-and-bleu.ipynb, cell engine-search
     def search(
         self, source: Int[Tensor, "batch n"], search: SearchConfig
     ) -> list[list[Hypothesis]]:
@@ -80,6 +81,7 @@ class CTranslate2Decoder:
         return sorted(listed, key=lambda hypothesis: -hypothesis.score)
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell engine-translator
 class CTranslate2Translator(Translator):
     """A `Translator` whose searches CTranslate2 runs, by its own rule.
 
