@@ -97,7 +97,7 @@ def forced_prefix(
     return lambda _: allowed_tokens if wanted else None
 
 
-# book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell batch-decoder
 @runtime_checkable
 class BatchDecoder(Protocol):
     """A decoder that searches by its own rule, as other programs do."""
@@ -106,6 +106,7 @@ class BatchDecoder(Protocol):
         """The hypotheses of each padded source, best first."""
 
 
+# book/3-workshop/07-beam-search-and-bleu.ipynb, cell batches
 def batched_beam_search(
     model: EncoderDecoder,
     sources: list[list[int]],
