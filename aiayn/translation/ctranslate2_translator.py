@@ -10,12 +10,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from aiayn.data.vocabulary import EOS_ID
+from aiayn.data.vocabulary import EOS_ID, Vocabulary
 from aiayn.decoding.batched import BatchDecoder
 from aiayn.decoding.beam_search import Hypothesis, SearchConfig
 from aiayn.decoding.huggingface_search import HuggingFaceSearch
+from aiayn.decoding.quantization import Compute
 from aiayn.decoding.sampling import Sampling
 from aiayn.errors import InputError
+from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.translation.ctranslate2 import distinct_pieces, write_ctranslate2
 from aiayn.translation.translator import Translator
 
@@ -24,10 +26,11 @@ MAX_SENTENCES = 32  # of a batch; a thread takes one batch
 
 
 class CTranslate2Decoder:
-    """A translator's model in CTranslate2, which searches by its own rule."""
+    """A model in CTranslate2, which searches by its own rule."""
 
-    def __init__(self, translator: Translator) -> None:
-        vocabulary, model = translator.vocabulary, translator.model
+    def __init__(
+        self, model: EncoderDecoder, vocabulary: Vocabulary, compute: Compute
+    ) -> None:
         with TemporaryDirectory() as folder:
             place = Path(folder, "model")
             write_ctranslate2(model, vocabulary, place)
@@ -36,7 +39,7 @@ class CTranslate2Decoder:
             self.program: Any = ctranslate2.Translator(
                 str(place),
                 device=next(model.parameters()).device.type,
-                compute_type=translator.compute,
+                compute_type=compute,
                 inter_threads=torch.get_num_threads(),
                 intra_threads=1,
             )
@@ -91,7 +94,7 @@ class CTranslate2Translator(Translator):
 
     def make_decoder(self) -> BatchDecoder:
         """The model in CTranslate2."""
-        return CTranslate2Decoder(self)
+        return CTranslate2Decoder(self.model, self.vocabulary, self.compute)
 
     def n_best(self, *args: Any, prefix: str = "", **options: Any) -> Any:
         """As `Translator.n_best`, but without a prefix."""
