@@ -1,6 +1,6 @@
 """One sentence at a time by either engine, and write book/runs/engines.json.
 
-python bench/engines.py [--rounds 5]        # minutes; the machine has nothing else to do
+python bench/engines.py [--rounds 5]    # minutes; the machine does nothing else
 
 The translator that ships translates sentences of Tatoeba's `val`, one call for each, as
 a person does who waits for the answer: by this package's search and by CTranslate2's,
@@ -64,9 +64,7 @@ def race(lines: list[str], beam: int, rounds: int) -> dict[str, Any]:
         rows[name] = {
             "median_ms": round(1e3 * median(map(median, passes)), 2),
             "p95_ms": round(1e3 * median(each[-5] for each in passes), 2),
-            "faster": [
-                round(each, 2) for each in (ratios[0], median(ratios), ratios[-1])
-            ],
+            "faster": [round(each, 2) for each in spread],
         }
     return {"beam": beam, "engines": rows}
 
@@ -78,7 +76,10 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     lines = list(aiayn.load_pairs("tatoeba", "en-de", "val").source)[:SENTENCES]
     found = [race(lines, beam, rounds) for beam in BEAMS]
-    record = {"threads": torch.get_num_threads(), "sentences": SENTENCES}
+    record: dict[str, Any] = {
+        "threads": torch.get_num_threads(),
+        "sentences": SENTENCES,
+    }
     record |= {"rounds": rounds, "found": found}
     print(json.dumps(record, indent=1))
     records.write("engines", record)
