@@ -37,7 +37,7 @@ from aiayn.translation import Translator
 RECIPE, PART = "the recipe", 6
 VARIANTS: dict[str, dict[str, Any]] = {  # the fields that a variant changes
     RECIPE: {},
-    "one direction": {"batches.bidirectional": 0},
+    "both directions": {"batches.bidirectional": 2500 // PART},
     "no BPE-dropout": {"batches.bpe_dropout": 0.0},
     "no dropout": {"model.dropout": 0.0},
     "Adam": {"optimizer.muon": False, "optimizer.weight_decay": 0.0},
