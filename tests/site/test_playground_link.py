@@ -31,6 +31,7 @@ def test_restores_what_was_set_up(
     reader.get_by_role("checkbox", name="1: encoder, layer 1, head 1 is on").uncheck()
     expect(reader.locator(".pg-before")).to_contain_text("encoder, layer 1")
     reader.get_by_role("option").nth(1).focus()
+    expect(said).to_contain_text("“kann” looks")
     before = german.inner_text(), said.inner_text()
     reader.get_by_role("button", name="Copy link").press("Enter")
     expect(reader.locator(".pg-copied")).to_contain_text("Cop")
