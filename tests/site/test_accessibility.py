@@ -34,10 +34,12 @@ STILL = """
 () => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))
 """
-# The theme makes what scrolls a stop of the Tab key, a moment after the window changed.
+# What scrolls is made a stop of the Tab key a moment after the window changed; in a
+# closed fold, once that is open.
 REACHED = """
 () => [...document.querySelectorAll("main pre")].every((code) =>
-  code.scrollWidth <= code.clientWidth || code.tabIndex === 0)
+  !code.checkVisibility() || code.scrollWidth <= code.clientWidth
+    || code.tabIndex === 0)
 """
 
 # Words (4.5) and marks (3) of charts against what is behind them. Marks that show a
