@@ -101,7 +101,7 @@ class TranslateOptions(ModelOptions):
     input: Path | None = None  # a file, plain or packed; standard input unless given
     # a file, which is there once it is whole; standard output unless given
     output: Path | None = None
-    # what searches; ctranslate2 is sooner done with single sentences
+    # what searches; ctranslate2 is faster for single sentences
     engine: Engine = "aiayn"
     # print so many translations, with sentence number and score, tabs between them
     n_best: int | None = None
