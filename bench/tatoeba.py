@@ -81,13 +81,13 @@ def train_seed(config: TrainingConfig, pair: str, run: Path) -> dict[str, Any]:
     }
 
 
-def pace(config: TrainingConfig, pair: str) -> dict[str, Any]:
+def pace(config: TrainingConfig, pair: str, data: str = "tatoeba") -> dict[str, Any]:
     """The median time of a step, and the minutes that the recipe's steps take so."""
     times = list[float]()
     hook = register_optimizer_step_post_hook(lambda *_: times.append(perf_counter()))
     few = replace(config, steps=PACE_STEPS)
     with TemporaryDirectory() as folder:
-        train_model(few, "tatoeba", pair, Path(folder, "run"), progress=Progress())
+        train_model(few, data, pair, Path(folder, "run"), progress=Progress())
     hook.remove()
     later = times[FIRST:]
     seconds = median(b - a for a, b in pairwise(later))

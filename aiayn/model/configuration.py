@@ -103,6 +103,7 @@ PRESETS = {
     "tatoeba": TransformerConfig(8000, 256, N=3, d_ff=512, h=4),
     "synthetic": TransformerConfig(2000, 64, 0.0, N=2, d_ff=256, h=4),
     "parser": TransformerConfig(1500, 64, 0.0, N=2, d_ff=256, h=4),
+    "craft": TransformerConfig(6000, 256, 0.3, N=3, d_ff=512, h=4),
 }
 # Dropout as in Tensor2Tensor, for attention too. The paper chose its own on section 22
 # and gives no value: the same for wsj, and 0.1 for wsj-semi, which has more text.

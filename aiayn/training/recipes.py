@@ -216,9 +216,9 @@ RECIPES |= {
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell parser-recipes
-_RIVALS = {**RECURRENT, **CONVOLUTIONAL}
 RECIPES |= {
-    name: replace(RECIPES["synthetic"], model=shape) for name, shape in _RIVALS.items()
+    name: replace(RECIPES["synthetic"], model=shape)
+    for name, shape in (RECURRENT | CONVOLUTIONAL).items()
 }
 _WSJ = TrainingConfig(
     config("wsj"),
@@ -234,6 +234,13 @@ RECIPES |= {
         optimizer=OptimizerConfig(warmup=400),
         checkpoints=CheckpointConfig(steps=100),
         steps=3000,
+    ),
+    "craft": replace(
+        RECIPES["small"],
+        model=config("craft"),
+        batches=BatchConfig(tokens=2000, max_length=1000),
+        checkpoints=CheckpointConfig(steps=300, keep=5),
+        steps=6000,
     ),
     "wsj": _WSJ,
     "wsj-semi": TrainingConfig(
