@@ -225,11 +225,11 @@ def test_tensorboard_and_compile_are_passed_on(
     [
         (
             ["--model.vocabulary-size", 61],
-            "--model.vocabulary_size 61: the model of --init has 60, which is kept",
+            "model.vocabulary_size=61: the model to begin with (init) has 60, which is",
         ),
         (
             ["--vocabulary.byte-fallback"],
-            "--vocabulary.byte_fallback True: the model of --init has False",
+            "vocabulary.byte_fallback=True: the model to begin with (init) has False",
         ),
     ],
 )
