@@ -39,7 +39,10 @@ from aiayn.translation.api import example, hold_out, initial
 
 # book/5-launch/1-launch.ipynb, cell train-options
 LOG = logging.getLogger(__name__)
-NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
+NAMES = (
+    f"{', '.join(RECIPES)}; or the config.json of a checkpoint. The defaults shown here"
+    " are base's; with `--recipe NAME`, --help shows those of NAME"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,7 @@ class RecipeOptions:
     # languages, source first; of a corpus en-de unless given, of files what they say
     pair: str | None = None
     # its peak, for a new model; what the recipe has unless given
-    learning_rate: float | None = None
+    learning_rate: Annotated[float | None, tyro.conf.arg(aliases=["--lr"])] = None
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     def __post_init__(self) -> None:

@@ -55,19 +55,6 @@ class InitialModel:
         return adapt_config(config, self.model.config, self.steps, kind)
 
 
-def check_kept(asked: TrainingConfig, kept: TrainingConfig) -> None:
-    """Refuse a shape or a vocabulary that somebody chose if the model has another.
-
-    Chosen is what the recipe does not have from the named one that is most like it.
-    """
-    base = min(RECIPES.values(), key=lambda each: len(differences(each, asked)))
-    chosen = differences(base, asked)
-    for name, (wanted, has) in differences(asked, kept).items():
-        if name in chosen:
-            fault = f"the model to begin with (init) has {has}, which is kept"
-            raise InputError(f"{name}={wanted}: {fault}; give that, or leave it out")
-
-
 def adapt_config(
     config: TrainingConfig,
     shape: ModelConfig,
@@ -89,6 +76,20 @@ def adapt_config(
     return replace(
         config, optimizer=replace(optimizer, steps_before=steps, rate_factor=rate)
     )
+
+
+# book/3-workshop/05-distributed-training.ipynb, cell check-kept
+def check_kept(asked: TrainingConfig, kept: TrainingConfig) -> None:
+    """Refuse a shape or a vocabulary that somebody chose if the model has another.
+
+    Chosen is what the recipe does not have from the named one that is most like it.
+    """
+    base = min(RECIPES.values(), key=lambda each: len(differences(each, asked)))
+    chosen = differences(base, asked)
+    for name, (wanted, has) in differences(asked, kept).items():
+        if name in chosen:
+            fault = f"the model to begin with (init) has {has}, which is kept"
+            raise InputError(f"{name}={wanted}: {fault}; give that, or leave it out")
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell starting-point

@@ -307,7 +307,7 @@ def test_a_translator_is_saved_and_loaded_elsewhere(
     assert said.stdout == translator(pairs[0][0]) + "\n", said.stderr
     again = Translator.load(tmp_path / "mine")
     assert again.steps == 12 and learn(SHORT, pairs, init=tmp_path / "mine").steps == 24
-    with pytest.raises(InputError, match="name a new folder, or give overwrite=True"):
+    with pytest.raises(InputError, match="name a new folder, or overwrite=True"):
         translator.save(tmp_path / "mine")
 
 
