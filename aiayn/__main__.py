@@ -148,8 +148,9 @@ def estimate(
     """Print hours and energy of the runs of Table 2, or of recipes.
 
     They are bounds from below: validation, checkpoints, and what GPUs lose by sharing a
-    batch come on top. Steps much smaller than those of base do not fill a GPU, and are
-    refused: FLOPs say nothing of their time.
+    batch come on top. A recipe with steps much smaller than those of base is refused:
+    they do not fill a GPU, so FLOPs say nothing of their time. For one of these, or on
+    a processor, train for a minute: the bar says how long it will take.
 
     Parameters
     ----------

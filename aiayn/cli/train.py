@@ -40,8 +40,8 @@ from aiayn.translation.api import example, hold_out, initial
 # book/5-launch/1-launch.ipynb, cell train-options
 LOG = logging.getLogger(__name__)
 NAMES = (
-    f"{', '.join(RECIPES)}; or the config.json of a checkpoint. The defaults shown here"
-    " are base's; with `--recipe NAME`, --help shows those of NAME"
+    f"{', '.join(RECIPES)}; or the config.json of a checkpoint. The defaults shown are"
+    " those of base, or with `--recipe NAME --help` those of NAME"
 )
 
 
