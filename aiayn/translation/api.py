@@ -153,8 +153,7 @@ def train(
     bar, `tensorboard` writes its files, `compile` compiles the layers. `callback` gets
     the step, the metrics and the model after `every` so many steps; if it returns True,
     the training ends there. `vocabulary` is a `Vocabulary`, a sentencepiece model, a
-    tokenizer of Hugging Face's, or the file of one; unless given, one is learned. A run
-    that goes on has its own.
+    tokenizer of Hugging Face's or a file of one; unless given, one is learned.
     """
     config, adopted = checked_config(recipe, out, resume), None
     if vocabulary is not None:
