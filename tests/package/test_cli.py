@@ -212,9 +212,10 @@ def test_tensorboard_and_compile_are_passed_on(
 
     monkeypatch.setattr(train_module, "train_model", note)
     told = ["--data", "multi30k", "--recipe", "multi30k", "--out", out, "--minutes", 5]
-    assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
+    assert aiayn("train", *told, "--lr", 0.001, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
-    assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
+    asked = recipe("multi30k", learning_rate=0.001, minutes=5)
+    assert plain == (asked, "multi30k", "en-de", out)
     wanted = {"resume": False, "tensorboard": True, "compile": True, "init": None}
     assert wanted.items() <= named.items()
 
