@@ -17,9 +17,9 @@ from aiayn.ablations.comparison import comparison_table, gains
 from aiayn.ablations.plan import sweep_recipe
 from aiayn.ablations.sweep import run_sweep
 from aiayn.base_config import differences
-from aiayn.cli.inference import convert, evaluate, parse, translate
+from aiayn.cli.inference import evaluate, parse, translate
 from aiayn.cli.launch import launch
-from aiayn.cli.models import info, models
+from aiayn.cli.models import convert, info, models
 from aiayn.cli.parser import (
     flushed_output,
     read_command,
@@ -28,7 +28,12 @@ from aiayn.cli.parser import (
     with_defaults,
 )
 from aiayn.cli.train import prepare, train
-from aiayn.complexity.flops import PAPER_RUNS, PlannedRun, estimate_table
+from aiayn.complexity.flops import (
+    PAPER_RUNS,
+    PlannedRun,
+    estimate_table,
+    step_flops,
+)
 from aiayn.device import check_system
 from aiayn.errors import InputError
 from aiayn.training.recipes import TrainingConfig
@@ -116,6 +121,21 @@ def sweep(options: Annotated[SweepOptions, tyro.conf.arg(name="")]) -> None:
         sys.exit(1)
 
 
+# book/5-launch/1-launch.ipynb, cell planned-run
+SMALL_STEP = 1e12  # FLOPs, a tenth of what a step of base takes
+
+
+def planned_run(name: str, steps: int | None) -> PlannedRun:
+    """The run of a recipe; an InputError if it is too small for an estimate."""
+    its = find_recipe(name, **({} if steps is None else {"steps": steps}))
+    tokens = its.batches.tokens
+    if step_flops(its.model, tokens) < SMALL_STEP:
+        fault = f"a step of {tokens:,} tokens does not fill a GPU"
+        advice = "train for a minute, and the bar says how long it will take"
+        raise InputError(f"--recipe {name}: {fault}; {advice}")
+    return PlannedRun(name, "", its.model, its.steps, tokens)
+
+
 # book/5-launch/1-launch.ipynb, cell estimate-verb
 def estimate(
     gpus: int,
@@ -128,7 +148,9 @@ def estimate(
     """Print hours and energy of the runs of Table 2, or of recipes.
 
     They are bounds from below: validation, checkpoints, and what GPUs lose by sharing a
-    batch come on top.
+    batch come on top. A recipe with steps much smaller than those of base is refused:
+    they do not fill a GPU, so FLOPs say nothing of their time. For one of these, or on
+    a processor, train for a minute: the bar says how long it will take.
 
     Parameters
     ----------
@@ -138,7 +160,7 @@ def estimate(
         Their name, such as H100.
     utilisation : float, optional
         Which share of their peak they reach, as `metrics.jsonl` of a run has it;
-        0.2, 0.3 and 0.4 in turn unless given.
+        0.2, 0.3 and 0.4 in turn unless given. One H100 reached 0.11 with base.
     watts : float, optional
         The power of one, if not that of its data sheet.
     recipe : list of str, optional
@@ -146,12 +168,7 @@ def estimate(
     steps : int, optional
         How many they take, if not the recipe's.
     """
-    changes = {} if steps is None else {"steps": steps}
-    chosen = {name: find_recipe(name, **changes) for name in recipe or ()}
-    runs = [
-        PlannedRun(name, "", its.model, its.steps, its.batches.tokens)
-        for name, its in chosen.items()
-    ]
+    runs = [planned_run(name, steps) for name in recipe or ()]
     if steps is not None and not runs:
         raise InputError("--steps: those of Table 2 are the paper's; add --recipe")
     print(estimate_table(gpus, gpu, utilisation, watts, runs or PAPER_RUNS))

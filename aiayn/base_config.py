@@ -3,6 +3,9 @@
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
 import difflib
+import linecache
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -42,6 +45,37 @@ def within(place: str) -> Iterator[None]:
         raise InputError(f"{place}{error}") from None
 
 
+# book/3-workshop/10-attention-scores.ipynb, cell field-comments
+@cache
+def field_comments(kind: type) -> dict[str, str]:
+    """What comments above and beside the fields of a class say, by the fields."""
+    found, comments = dict[str, str](), list[str]()
+    module = sys.modules.get(kind.__module__)
+    # A notebook has no file. Of a file, inspect would parse the whole for each class.
+    text = "".join(linecache.getlines(getattr(module, "__file__", None) or ""))
+    body = re.search(rf"^class {kind.__name__}\b.*?(?=^\w|\Z)", text, re.M | re.S)
+    for line in map(str.strip, body[0].splitlines() if body else ()):
+        code, _, comment = line.partition("# ")
+        comments += [comment] if comment else []
+        field = re.match(r"(\w+): ", code)
+        if field and field[1] in kind.__annotations__:
+            found.setdefault(field[1], " ".join(comments))
+        comments = [] if code else comments
+    return found
+
+
+def with_attributes(kind: type) -> str | None:
+    """The docstring of a configuration, and below it what its fields are."""
+    found = dict[str, str]()
+    for each in reversed(kind.__mro__[:-1]):
+        found |= field_comments(each)
+    if not (kind.__doc__ and found):
+        return kind.__doc__
+    listed = [f"    {name}\n        {text}" for name, text in found.items()]
+    title = ["", "    Attributes", "    ----------"]
+    return "\n".join([kind.__doc__.rstrip(), *title, *listed])
+
+
 # book/3-workshop/10-attention-scores.ipynb, cell base-config
 @dataclass(frozen=True)
 class BaseConfig:
@@ -50,6 +84,10 @@ class BaseConfig:
     Bounds stand in the `Annotated` of a field; a field may be a configuration, too. An
     `InputError` names the field that is out of them, and its value.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Let `help` show the comments on the fields."""
+        cls.__doc__ = with_attributes(cls)
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -113,22 +151,33 @@ def differences(
 
 
 # book/3-workshop/10-attention-scores.ipynb, cell changed
+def nearest_setting(config: BaseConfig, name: str, value: Any) -> str:
+    """What to say of a setting that is not there: how to write the one most like it."""
+    own = [field.name for field in fields(config)]
+    last = {full.rpartition(".")[2]: full for full in settings(config)}
+    near = difflib.get_close_matches(name, [*last, *last.values()], 1)
+    part, _, field = (last.get(near[0], near[0]) if near else "").rpartition(".")
+    if part:
+        return f'did you mean {part}={{"{field}": {value!r:.60}}}?'
+    near = difflib.get_close_matches(name, own, 1)
+    inner = getattr(config, near[0]) if near else None
+    if isinstance(inner, BaseConfig):
+        return f"{near[0]}={{…}} has {', '.join(inner.to_dict())}"
+    return did_you_mean(name, own)
+
+
 def changed(config: C, **changes: Any) -> C:
     """A copy with other values; a dictionary changes fields of a part.
 
     So does a full name. An `InputError` names a field that is not there, and one that
     is like it.
     """
-    own = [field.name for field in fields(config)]
     for full in [name for name in changes if "." in name]:
         part, _, name = full.partition(".")
         changes[part] = {**changes.get(part, {}), name: changes.pop(full)}
     for name, value in changes.items():
-        if name not in own:
-            last = {full.rpartition(".")[2]: full for full in settings(config)}
-            near = difflib.get_close_matches(name, [*last, *last.values()], 1)
-            like = last.get(near[0], near[0]) if near else name
-            hint = did_you_mean(like, last.values() if near else own)
+        if name not in (field.name for field in fields(config)):
+            hint = nearest_setting(config, name, value)
             raise InputError(f"{name}={value!r:.60}: no such setting; {hint}")
         part = getattr(config, name)
         if isinstance(part, BaseConfig) and isinstance(value, dict):

@@ -117,8 +117,7 @@ def row_config(
     scale : float
         Multiplies d_model, d_ff, d_k and d_v. h and dropout stay.
     form : str
-        `paper`, or `t2t` for what the authors' program had: biases in attention, and
-        40960 embeddings.
+        `paper`, or `t2t` for what the authors' program had; see `FORMS`.
     depth : float
         Multiplies N.
     **changes
@@ -134,8 +133,9 @@ def row_config(
     for name, factor in factors.items():
         size, kind = float(shape[name] * factor), "depth" if name == "N" else "scale"
         if size < 1 or not size.is_integer():
+            fits = [f"{k}" for k in (0.5, 0.25) if (shape[name] * k).is_integer()]
             would = f"{kind}={factor}: row {row.name} would have {name}={size:g}"
-            raise InputError(f"{would}; try 0.5 or 0.25")
+            raise InputError(f"{would}; try {' or '.join(fits)}")
         shape[name] = int(size)
     return config("base", **(FORMS[form] | shape | changes))
 

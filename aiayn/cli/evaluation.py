@@ -162,7 +162,7 @@ def run_record(
         "kind": run.kind,
         "run": str(run.folder),
         "data": data,
-        "pair": pair,
+        "pair": pair or None,
         "beam": search.beam,
         "alpha": search.alpha,
         "compute": compute,
@@ -189,15 +189,15 @@ def score(
 ) -> dict[str, Any]:
     """Translate a test set with the model of a run, and score it (section 6.1).
 
-    Corpus and pair of languages are those of the training, and `split` is what
-    `test_split` says, unless given. Without `bleu_variants` there is sacreBLEU alone;
-    None means the variants that the language has. BLEU and chrF are compared with those
-    of `baseline`, if that is given; see `their_lines`. Pairs in `test` take the place
-    of a test set. A parser is scored by `evaluate_parser`.
+    Corpus and languages are the training's, and `split` is what `test_split` says,
+    unless given. Without `bleu_variants` there is sacreBLEU alone; None means those of
+    the language. BLEU and chrF are compared with those of a `baseline`; see
+    `their_lines`. Pairs in `test` are the test set. `evaluate_parser` scores a parser.
     """
-    if test is not None:
-        data, pair = test.source_name, pair or run.description.pair or "?"
-    data, pair = run.trained_on(data, pair)
+    if test is None:
+        data, pair = run.trained_on(data, pair)
+    else:
+        data, pair = test.source_name, pair or run.description.pair or ""
     search = search or search_for(run)
     if run.kind == "parsing":
         asked = (run, search, data, pair, split or test_split(data))

@@ -28,11 +28,8 @@ from aiayn.device import keep_heap
 from aiayn.errors import InputError
 from aiayn.parsing.parser import Parser
 from aiayn.training.trained_run import CORPORA, TrainedRun
-from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.ctranslate2_translator import CTranslate2Translator
 from aiayn.translation.huggingface import read_run
-from aiayn.translation.huggingface_export import write_huggingface
-from aiayn.translation.torch_export import write_programs
 from aiayn.translation.translator import (
     CutOff,
     Translation,
@@ -103,7 +100,8 @@ class TranslateOptions(ModelOptions):
     output: Path | None = None
     # what searches; ctranslate2 is faster for single sentences
     engine: Engine = "aiayn"
-    # print so many translations, with sentence number and score, tabs between them
+    # print so many translations, with sentence number and score, tabs between them;
+    # fewer where several hypotheses are the same text
     n_best: int | None = None
     scores: bool = False  # print the score before each translation
     json: bool = False  # print a line of JSON for each sentence
@@ -196,36 +194,6 @@ def parse(
                 print((parses and parses[0].tree) or "")
     if left_out:
         sys.exit(1)
-
-
-# book/5-launch/1-launch.ipynb, cell convert-command
-def convert(
-    run: RunArgument,
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
-    to: Literal["ctranslate2", "huggingface", "torch", "onnx"] = "ctranslate2",
-    average: int | None = None,
-) -> None:
-    """Write a model for another program, to a new folder.
-
-    Parameters
-    ----------
-    run : Path
-        A folder that `aiayn train` left.
-    out : Path
-        The new folder.
-    to : str
-        CTranslate2, transformers of Hugging Face, programs of torch.export, or ONNX.
-    average : int, optional
-        How many of the last checkpoints; the recipe's number unless given.
-    """
-    trained = read_run(run, average)
-    model, vocabulary = trained.load("cpu")
-    if to == "huggingface":
-        write_huggingface(model, vocabulary, out, trained.description)
-    elif to == "ctranslate2":
-        write_ctranslate2(model, vocabulary, out)
-    else:
-        write_programs(model, vocabulary, out, to)
 
 
 # book/5-launch/1-launch.ipynb, cell evaluate-options

@@ -1,12 +1,15 @@
 # Made by `make export` from book/5-launch/1-launch.ipynb
-"""The verbs info and models: what a run is, and what ships."""
+"""The verbs info, models and convert: what a run is, and what ships."""
 
 # book/5-launch/1-launch.ipynb, cell models-imports
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
 
 import torch
+import tyro
 
 from aiayn.base_config import settings
 from aiayn.cli.inference import RunArgument
@@ -15,7 +18,10 @@ from aiayn.model.registry import build
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.recipes import read_json
 from aiayn.training.trained_run import SHIPPED, TrainedRun, shipped_models
+from aiayn.translation.ctranslate2 import write_ctranslate2
 from aiayn.translation.huggingface import read_run
+from aiayn.translation.huggingface_export import write_huggingface
+from aiayn.translation.torch_export import write_programs
 
 
 # book/5-launch/1-launch.ipynb, cell models-verbs
@@ -30,7 +36,8 @@ def run_scores(run: TrainedRun) -> Iterator[str]:
     """What is known of how good a run is."""
     if run.description.score is not None:
         metric = "F1" if run.kind == "parsing" else "BLEU"
-        yield f"{metric} {run.description.score:.1f} ({run.description.scored_on})"
+        on = f" ({run.description.scored_on})" if run.description.scored_on else ""
+        yield f"{metric} {run.description.score:.1f}{on}"
     with suppress(InputError, OSError):  # a model alone has none
         for step, perplexity in [*Metrics(run.folder).validations().items()][-1:]:
             yield f"validation perplexity {perplexity:.2f} at step {step:,}"
@@ -82,3 +89,42 @@ def models() -> None:
         facts = f"{parameter_count(run):,} parameters, {size:.1f} MB"
         languages, scores = run.description.pair or "", "; ".join(run_scores(run))
         print(f"{name:20} {languages:10} {facts:32} {scores}")
+
+
+# book/5-launch/1-launch.ipynb, cell convert-command
+LOADED_BY = {
+    "ctranslate2": "ctranslate2.Translator({!r})",
+    "huggingface": "transformers.AutoModelForSeq2SeqLM.from_pretrained({!r})",
+    "torch": "torch.export.load({!r} + '/encoder.pt2'), and the decoder",
+    "onnx": "onnxruntime.InferenceSession({!r} + '/encoder.onnx'), and the decoder",
+}
+
+
+def convert(
+    run: RunArgument,
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")],
+    to: Literal["ctranslate2", "huggingface", "torch", "onnx"] = "ctranslate2",
+    average: int | None = None,
+) -> None:
+    """Write a model for another program, to a new folder.
+
+    Parameters
+    ----------
+    run : Path
+        A folder that `aiayn train` left.
+    out : Path
+        The new folder.
+    to : str
+        CTranslate2, transformers of Hugging Face, programs of torch.export, or ONNX.
+    average : int, optional
+        How many of the last checkpoints; the recipe's number unless given.
+    """
+    trained = read_run(run, average)
+    model, vocabulary = trained.load("cpu")
+    if to == "huggingface":
+        write_huggingface(model, vocabulary, out, trained.description)
+    elif to == "ctranslate2":
+        write_ctranslate2(model, vocabulary, out)
+    else:
+        write_programs(model, vocabulary, out, to)
+    print(f"{out}: written; Python loads it by {LOADED_BY[to].format(str(out))}")

@@ -201,5 +201,7 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
         _, *text = (
             complaint.getvalue().translate(box).strip().splitlines()
         )  # with a title
-        raise InputError(" ".join(" ".join(text).split())[:500]) from None
+        said = " ".join(" ".join(text).split())
+        said = said.replace(" For full help", "; for full help")
+        raise InputError(said[:500]) from None
     return call

@@ -66,28 +66,31 @@ def load_test(data: str, pair: str, split: str | None) -> dict[str, Pairs]:
 
 # book/5-launch/1-launch.ipynb, cell reporting
 @contextmanager
-def collected_warnings(name: str) -> Iterator[list[TooLong]]:
+def collected_warnings(name: str) -> Iterator[dict[int, int]]:
     """Within it, warnings are collected; at its end, each is a line on standard error.
 
-    All letters that are unknown are one line, as are all translations without an end.
-    `name` is that of the text. Gives the warnings of sentences that were left out.
+    All letters that are unknown are one line, as are all translations without an end
+    and all sentences that are too long. `name` is that of the text. Gives the numbers
+    of those sentences, with their tokens.
     """
-    left_out, letters, ends = list[TooLong](), dict[int, str](), list[int]()
+    too_long, letters = dict[int, int](), dict[int, str]()
+    most, ends = 0, list[int]()
     always: Any = {"action": "always", "category": UserWarning}
     with warnings.catch_warnings(record=True, **always) as caught:
         try:
-            yield left_out
+            yield too_long
         finally:
             for message in (each.message for each in caught or ()):
                 if isinstance(message, TooLong):
-                    left_out.append(message)
+                    too_long |= message.tokens
+                    most = message.most
                 elif isinstance(message, UnknownLetters):
                     letters |= message.letters
                 elif isinstance(message, CutOff):
                     ends += message.sentences
                 else:
                     print("aiayn:", " ".join(str(message).split()), file=sys.stderr)
-            messages: list[Warning] = [*left_out]
+            messages: list[Warning] = [TooLong(too_long, most)] if too_long else []
             messages += [UnknownLetters(letters)] if letters else []
             messages += [CutOff(ends)] if ends else []
             for message in messages:

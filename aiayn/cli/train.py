@@ -14,7 +14,7 @@ from typing import Annotated
 
 import tyro
 
-from aiayn.base_config import differences, settings
+from aiayn.base_config import differences
 from aiayn.cli.parser import split_imports, value_of, with_defaults
 from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import EXIT_WORKER_LOST
@@ -39,7 +39,10 @@ from aiayn.translation.api import example, hold_out, initial
 
 # book/5-launch/1-launch.ipynb, cell train-options
 LOG = logging.getLogger(__name__)
-NAMES = f"{', '.join(RECIPES)}; or the config.json of a checkpoint"
+NAMES = (
+    f"{', '.join(RECIPES)}; or the config.json of a checkpoint. The defaults shown are"
+    " those of base, or with `--recipe NAME --help` those of NAME"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,7 @@ class RecipeOptions:
     # languages, source first; of a corpus en-de unless given, of files what they say
     pair: str | None = None
     # its peak, for a new model; what the recipe has unless given
-    learning_rate: float | None = None
+    learning_rate: Annotated[float | None, tyro.conf.arg(aliases=["--lr"])] = None
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
 
     def __post_init__(self) -> None:
@@ -153,40 +156,23 @@ def suggesting_prepare(options: TrainOptions) -> Iterator[None]:
 
 
 # book/5-launch/1-launch.ipynb, cell begin-with
-def check_against_kept(options: TrainOptions, kept: TrainingConfig) -> None:
-    """Refuse flags for a shape or a vocabulary that is kept, and not chosen."""
-    kept_settings = settings(kept)
-    for name, (_, asked) in differences(
-        find_recipe(options.recipe), options.config
-    ).items():
-        chosen = name.startswith(("model.", "vocabulary.")) and name != "model.dropout"
-        if chosen and kept_settings.get(name) != asked:
-            fault = f"the model of --init has {kept_settings.get(name)}, which is kept"
-            raise InputError(f"--{name} {asked}: {fault}; leave it out")
-
-
 def initial_model(
     options: TrainOptions, progress: Progress
 ) -> Callable[[], InitialModel] | None:
     """What gives the model that a run begins with; it says what is kept of it."""
     last = newest_checkpoint(options.out) if options.resume else None
     was = resumable_description(last) if last else None
-    if was and was.init and was.training:
-        check_against_kept(options, was.training)
-        if options.init and str(options.init) != was.init:
-            fault = f"{options.out} began with {was.init}; leave it out"
-            raise InputError(f"--init {options.init}: {fault}")
+    if was and was.init and options.init and str(options.init) != was.init:
+        fault = f"{options.out} began with {was.init}; leave it out"
+        raise InputError(f"--init {options.init}: {fault}")
     if options.init is None:
         return None
 
     def begin() -> InitialModel:
         start, message = initial(options.init or "", options.config)
-        adapted = start.adapt(options.config)
-        check_against_kept(options, adapted)
         progress.say(message)
-        if (
-            lowercase := adapted.vocabulary.lowercase
-        ) != options.config.vocabulary.lowercase:
+        lowercase = start.adapt(options.config).vocabulary.lowercase
+        if lowercase != options.config.vocabulary.lowercase:
             letters = "small letters only" if lowercase else "capitals, too"
             progress.say(f"the vocabulary of {options.init} is kept: {letters}")
         return start

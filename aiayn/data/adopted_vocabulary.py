@@ -49,7 +49,8 @@ def adopt_vocabulary(model: Any) -> Vocabulary:
     ----------
     model : Vocabulary, str, Path, SentencePieceProcessor or Tokenizer
         One of ours, which stays as it is, a sentencepiece model or a tokenizer of
-        Hugging Face's, or the file of either; or a fast tokenizer of transformers.
+        Hugging Face's, or the file of either; or a fast tokenizer of transformers; or
+        the folder of a model of ours.
 
     Raises
     ------
@@ -64,9 +65,10 @@ def adopt_vocabulary(model: Any) -> Vocabulary:
     elif hasattr(tokenizer, "to_str"):
         content = tokenizer.to_str().encode()
     elif isinstance(model, str | Path):
-        name = str(model)
+        path = Path(model)
+        name = str(path / "vocabulary.model" if path.is_dir() else path)
         try:
-            content = Path(model).read_bytes()
+            content = Path(name).read_bytes()
         except OSError as error:
             raise InputError(f"{name}: no vocabulary ({error})") from None
     else:

@@ -27,11 +27,20 @@ from aiayn.model.encoder_decoder import EncoderDecoder, IncrementalDecoder
 
 # book/3-workshop/07-beam-search-and-bleu.ipynb, cell warnings
 class TooLong(UserWarning):
-    """A sentence was left out because it has too many tokens; `fault` says how many."""
+    """Sentences have too many tokens, `most` at most, and are not translated.
 
-    def __init__(self, sentence: int, tokens: int, most: int) -> None:
-        self.fault = f"sentence {sentence} has {tokens:,} tokens, more than {most:,}"
-        super().__init__(f"{self.fault}: it is left out; split it")
+    `tokens` has the number of each such sentence with that of its tokens.
+    """
+
+    def __init__(self, tokens: dict[int, int], most: int) -> None:
+        self.tokens, self.most = tokens, most
+        (sentence, count), *more = tokens.items()
+        self.fault = f"sentence {sentence} has {count:,} tokens, more than {most:,}"
+        rows = ", ".join(str(number) for number, _ in more[:3])
+        rows += ", …" * (len(more) > 3)
+        others = f"; so have {len(more):,} others ({rows})" if more else ""
+        place = "an empty text takes the place of each; split it"
+        super().__init__(f"{self.fault}{others}: {place}")
 
 
 class CutOff(UserWarning):
@@ -127,9 +136,9 @@ def batched_beam_search(
     searched: the model itself, unless a fast one is given. The kind of `search` says by
     which rule: the paper's, or Hugging Face's; or to draw.
     """
-    for number, source in enumerate(sources, start=before + 1):
-        if len(source) > longest:
-            warnings.warn(TooLong(number, len(source), longest), stacklevel=3)
+    counts = {row: len(source) for row, source in enumerate(sources, start=before + 1)}
+    if too_long := {row: count for row, count in counts.items() if count > longest}:
+        warnings.warn(TooLong(too_long, longest), stacklevel=3)
     searched = [row for row, source in enumerate(sources) if 1 < len(source) <= longest]
     lengths = lengths_of([(sources[row], []) for row in searched])  # no target yet
     results: list[list[Hypothesis]] = [[] for _ in sources]

@@ -44,9 +44,8 @@ class SearchConfig(BaseConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.n_best > self.beam:
-            raise InputError(
-                f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam"
-            )
+            fault = f"n_best={self.n_best}, beam={self.beam}: wanted is n_best <= beam"
+            raise InputError(f"{fault}; raise beam (--beam {self.n_best})")
 
     def score(self, log_probability: float, length: int) -> float:
         """The log probability of so many tokens, divided by the length penalty."""

@@ -105,9 +105,9 @@ def save_checkpoint(
     folder = Path(folder)
     another = (folder / "config.json").is_file()
     if not folder.name or (folder.exists() and not (another and overwrite)):
-        advice = "name a new folder, or "
-        advice += "give overwrite=True" if another else "remove this one"
-        raise InputError(f"{folder}: cannot become a checkpoint; {advice}")
+        fault = "holds a model already" if another else "is there already"
+        advice = "overwrite=True replaces it" if another else "remove this one"
+        raise InputError(f"{folder}: {fault}; name a new folder, or {advice}")
     check_roundtrip(model)
     size = model.config.vocabulary_size
     if vocabulary is not None and len(vocabulary) != size:
@@ -122,6 +122,15 @@ def save_checkpoint(
     if optimizer is not None:
         tensors["optimizer"] = adam_tensors(model, optimizer)
     write_checkpoint(folder, metadata, vocabulary, tensors)
+
+
+# book/3-workshop/04-checkpoints-and-resuming.ipynb, cell converted
+# What `aiayn convert` writes, by a file that is in it, and a flag to do without it.
+CONVERTED = {
+    "model.bin": ("CTranslate2", ", perhaps with --engine ctranslate2"),
+    "encoder.pt2": ("torch.export", ""),
+    "encoder.onnx": ("ONNX", ""),
+}
 
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell list-checkpoints
@@ -153,6 +162,10 @@ def list_checkpoints(folder: Path) -> list[Path]:
     InputError
         If there are none.
     """
+    for name, (program, flag) in CONVERTED.items():
+        if (folder / name).is_file():
+            fault = f"converted for {program}, and not for aiayn to read"
+            raise InputError(f"{folder}: {fault}; give the run's folder{flag}")
     if (folder / "config.json").is_file():
         return [folder]
     checkpoints = list(saved_steps(folder).values())

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from aiayn.base_config import changed, settings
+from aiayn.base_config import changed, differences, settings
 from aiayn.data.corpora import Pairs
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.errors import InputError
@@ -21,7 +21,12 @@ from aiayn.training.checkpoint_metadata import Description
 from aiayn.training.muon import Muon
 from aiayn.training.optimizer import make_optimizer
 from aiayn.training.preprocess import Corpus, prepare_corpus, vocabulary_config
-from aiayn.training.recipes import OptimizerConfig, TrainingConfig, VocabularyConfig
+from aiayn.training.recipes import (
+    RECIPES,
+    OptimizerConfig,
+    TrainingConfig,
+    VocabularyConfig,
+)
 from aiayn.training.resume import (
     check_same_training,
     newest_checkpoint,
@@ -59,10 +64,11 @@ def adapt_config(
     """A recipe with another shape, but its own dropout, and the kind of a vocabulary.
 
     Its rate falls on from so many steps, at a tenth, unless `steps_before` says how it
-    goes on.
+    goes on. Errors are `check_kept`'s.
     """
-    shape = replace(shape, dropout=config.model.dropout)
-    config = replace(config, model=shape, vocabulary=kind or config.vocabulary)
+    asked, shape = config, replace(shape, dropout=config.model.dropout)
+    config = replace(asked, model=shape, vocabulary=kind or asked.vocabulary)
+    check_kept(asked, config)
     optimizer = config.optimizer
     if optimizer.steps_before or not steps:
         return config
@@ -70,6 +76,20 @@ def adapt_config(
     return replace(
         config, optimizer=replace(optimizer, steps_before=steps, rate_factor=rate)
     )
+
+
+# book/3-workshop/05-distributed-training.ipynb, cell check-kept
+def check_kept(asked: TrainingConfig, kept: TrainingConfig) -> None:
+    """Refuse a shape or a vocabulary that somebody chose if the model has another.
+
+    Chosen is what the recipe does not have from the named one that is most like it.
+    """
+    base = min(RECIPES.values(), key=lambda each: len(differences(each, asked)))
+    chosen = differences(base, asked)
+    for name, (wanted, has) in differences(asked, kept).items():
+        if name in chosen:
+            fault = f"the model to begin with (init) has {has}, which is kept"
+            raise InputError(f"{name}={wanted}: {fault}; give that, or leave it out")
 
 
 # book/3-workshop/05-distributed-training.ipynb, cell starting-point

@@ -106,8 +106,8 @@ class CheckpointConfig(BaseConfig):
 class TrainingConfig(BaseConfig):
     """All that fixes a run but its data; by default the paper's base run (section 5).
 
-    `aiayn train --help` says what each field is. An `InputError` names a setting that
-    is of another type, or makes no sense.
+    `help` explains a part, too, such as `help(config.batches)`. An `InputError` names a
+    setting that is of another type, or makes no sense.
     """
 
     model: ModelConfig = TransformerConfig()  # the shape of the model

@@ -97,6 +97,7 @@ class TrainedRun:
         """
         data, pair = data or self.description.data, pair or self.description.pair
         if not (data and pair):
-            fault = "does not say on what it was trained; give data and pair, or files"
-            raise InputError(f"{self.folder}: {fault}")
+            fault = "names no test set to score it on"
+            advice = "give --source and --reference, two files, or --data and --pair"
+            raise InputError(f"{self.folder}: {fault}; {advice}")
         return data, pair

@@ -143,16 +143,17 @@ def train(
 ) -> Translator:
     """Train a model to translate (section 5); if interrupted, give what it has by then.
 
-    `recipe` says how. `pairs` are what `pairs_of` or `read_pairs` takes, or a corpus or
-    folder by name; its languages are `pair`, source first, a table's columns `columns`.
-    `valid` are pairs to validate on, or else the corpus's own `val`, or a twentieth.
-    The run is in `out`, or a temporary folder; `resume` goes on with it. `init` is what
-    to begin with: a run's folder, a `Translator`, a model, or a model with its
-    vocabulary; these are kept. `device` is a GPU, if any. `progress` shows a bar,
-    `tensorboard` writes its files, and `compile` compiles the layers, which pays for
-    wide models on a GPU. `callback` gets the step, the metrics and the model after
-    `every` so many steps; if it returns True, the training ends there. `vocabulary` is
-    what `adopt_vocabulary` takes; else one is learned. A run that goes on has its own.
+    `recipe` says how. `pairs` are a list of (sentence, translation), a data frame, a
+    `datasets.Dataset`, a file as for `read_pairs`, or a corpus or folder by name; their
+    languages are `pair`, source first, a table's columns `columns`. `valid` are pairs
+    to validate on, or else the corpus's own `val`, or a twentieth. The run is in `out`,
+    or a temporary folder; `resume` goes on with it. `init` is what to begin with: a
+    run's folder, a `Translator`, a model, or a model with its vocabulary; these stay,
+    and a recipe for others is refused. `device` is a GPU, if any. `progress` shows a
+    bar, `tensorboard` writes its files, `compile` compiles the layers. `callback` gets
+    the step, the metrics and the model after `every` so many steps; if it returns True,
+    the training ends there. `vocabulary` is a `Vocabulary`, a sentencepiece model, a
+    tokenizer of Hugging Face's or a file of one; unless given, one is learned.
     """
     config, adopted = checked_config(recipe, out, resume), None
     if vocabulary is not None:

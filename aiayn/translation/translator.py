@@ -91,15 +91,15 @@ class Translator:
     def __init__(
         self,
         model: EncoderDecoder,
-        vocabulary: Vocabulary,
+        vocabulary: Vocabulary = None,  # type: ignore[assignment]  # refused below
         search: SearchConfig | None = None,
         description: Description | None = None,
         compute: Compute = "float32",
     ) -> None:
-        for part, wanted in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
-            if not isinstance(part, wanted):
-                kind = type(part).__name__
-                raise InputError(f"a Translator needs {wanted.__name__}, not {kind}")
+        for part, kind in ((model, EncoderDecoder), (vocabulary, Vocabulary)):
+            if not isinstance(part, kind):
+                fault = f"a Translator needs {kind.__name__}, not {type(part).__name__}"
+                raise InputError(f"{fault}: Translator(*aiayn.pretrained('en-de'))")
         self.model, self.vocabulary = model.eval(), vocabulary
         self.search = search or usual_search(model.config)
         self.compute, self.description = compute, description

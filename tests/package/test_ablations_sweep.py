@@ -124,7 +124,7 @@ def test_the_depth_multiplies_the_layers_and_nothing_else() -> None:
         whole = row_config(ROWS[name], 0.25)
         assert row_config(ROWS[name], 0.25, depth=0.5) == replace(whole, N=N)
     said = complaint(row_config, ROWS["C N=2"], depth=0.25)
-    assert said.startswith("depth=0.25: row C N=2 would have N=0.5")
+    assert said == "depth=0.25: row C N=2 would have N=0.5; try 0.5"
     half = sweep_config(ROWS["C N=2"], sweep_recipe("synthetic"), 1, depth=0.5)
     assert half.model.N == 1  # type: ignore[attr-defined]
 

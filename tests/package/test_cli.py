@@ -212,9 +212,10 @@ def test_tensorboard_and_compile_are_passed_on(
 
     monkeypatch.setattr(train_module, "train_model", note)
     told = ["--data", "multi30k", "--recipe", "multi30k", "--out", out, "--minutes", 5]
-    assert aiayn("train", *told, "--tensorboard", "--compile")[0] == 0
+    assert aiayn("train", *told, "--lr", 0.001, "--tensorboard", "--compile")[0] == 0
     ((plain, named),) = called
-    assert plain == (recipe("multi30k", minutes=5), "multi30k", "en-de", out)
+    asked = recipe("multi30k", learning_rate=0.001, minutes=5)
+    assert plain == (asked, "multi30k", "en-de", out)
     wanted = {"resume": False, "tensorboard": True, "compile": True, "init": None}
     assert wanted.items() <= named.items()
 
@@ -225,11 +226,11 @@ def test_tensorboard_and_compile_are_passed_on(
     [
         (
             ["--model.vocabulary-size", 61],
-            "--model.vocabulary_size 61: the model of --init has 60, which is kept",
+            "model.vocabulary_size=61: the model to begin with (init) has 60, which is",
         ),
         (
             ["--vocabulary.byte-fallback"],
-            "--vocabulary.byte_fallback True: the model of --init has False",
+            "vocabulary.byte_fallback=True: the model to begin with (init) has False",
         ),
     ],
 )
@@ -342,7 +343,11 @@ def test_a_sentence_beyond_the_learned_positions(
     # The second is translated.
     assert code == 1 and output.startswith("\n") and output.count("\n") == 2
     said = "sentence 1 has 321 tokens, more than 80"
-    assert f"standard input: {said}: it is left out" in errors
+    assert f"standard input: {said}: an empty text takes the place of each" in errors
+    code, output, errors = aiayn("translate", out, text="\n" + f"{long}\n" * 1200)
+    (line,) = errors.splitlines()
+    assert "sentence 2 has" in line and "1,199 others (3, 4, 5, …): an empty" in line
+    assert (code, output) == (1, "\n" * 1201)
     (tmp_path / "test.en").write_text(f"{long}\n")
     (tmp_path / "test.de").write_text("Der Hund ist alt.\n")
     answer = aiayn("evaluate", out, "--data", tmp_path)
@@ -422,9 +427,9 @@ def test_estimate(aiayn: Command) -> None:
     assert aiayn("estimate", *flags) == (0, wanted, "")
     gpu = "estimate", "--gpus", 1, "--gpu", "T4"
     assert aiayn(*gpu) == (0, estimate_table(1, "T4") + "\n", "")
-    code, output, _ = aiayn(*gpu, "--recipe", "small", "rnn", "--steps", 70)
+    code, output, _ = aiayn(*gpu, "--recipe", "big", "wsj", "--steps", 70)
     rows = [line.split()[:2] for line in output.splitlines()[2::3]]
-    assert code == 0 and rows == [["small", "70"], ["rnn", "70"]]
+    assert code == 0 and rows == [["big", "70"], ["wsj", "70"]]
 
 
 @pytest.mark.parametrize(
@@ -434,6 +439,8 @@ def test_estimate(aiayn: Command) -> None:
         (["--gpu", "T4", "--utilisation", 40], "a share of the peak"),
         (["--gpu", "T4", "--recipe", "smal"], "smal"),
         (["--gpu", "T4", "--steps", 5], "add --recipe"),
+        (["--gpu", "T4", "--recipe", "small"], "2,000 tokens does not fill a GPU"),
+        ([], "(required); for full helptext, run: aiayn estimate --help"),
     ],
 )
 def test_an_estimate_that_cannot_be_made(
@@ -972,13 +979,14 @@ def test_a_warning_is_one_line(
     def warn(*_: Any, **__: Any) -> None:
         warnings.warn("of two\n lines", stacklevel=2)
 
-    monkeypatch.setattr("aiayn.cli.inference.write_ctranslate2", warn)
-    assert aiayn("convert", run, "out") == (0, "", "aiayn: warning: of two lines\n")
+    monkeypatch.setattr("aiayn.cli.models.write_ctranslate2", warn)
+    said = "out: written; Python loads it by ctranslate2.Translator('out')\n"
+    assert aiayn("convert", run, "out") == (0, said, "aiayn: warning: of two lines\n")
     monkeypatch.setattr(Translator, "n_best", lambda *_, **__: warn() or [[]])
     code, _, errors = aiayn("translate", run, text="x\n")
     assert code == 0 and errors.endswith("of two lines\n") and errors.count("\n") == 1
     monkeypatch.setenv("RANK", "1")
-    assert aiayn("convert", run, "out") == (0, "", "")
+    assert aiayn("convert", run, "out") == (0, said, "")
 
 
 def test_where_the_heads_looked(aiayn: Command, run: Path, tmp_path: Path) -> None:
@@ -1020,8 +1028,11 @@ def test_a_run_that_does_not_say_how_it_was_trained(
         path.write_text(json.dumps({"model": model, **known}), encoding="utf-8")
         assert aiayn("translate", run, text=b"The dog.\n")[0] == 0
         said = complaint(aiayn("evaluate", run))
-        assert "does not say on what it was trained" in said
+        assert "no test set to score it on; give --source and --reference" in said
         assert aiayn("evaluate", run, "--data", sentences, "--pair", "en-de")[0] == 0
+        files = ["--source", sentences / "val.en", "--reference", sentences / "val.de"]
+        output = aiayn("evaluate", run, *files, "--json", "-")[1]
+        assert json.loads(output)["pair"] is None
 
 
 def test_generate_corpus_shows_the_synthetic_corpus(aiayn: Command) -> None:

@@ -151,7 +151,7 @@ def test_what_a_folder_of_hugging_faces_lacks_is_said(
     assert aiayn("convert", SHIPPED, folder, "--to", "huggingface")[0] == 0
     assert "languages    en-de" in aiayn("info", folder)[1]
     for words, says in (
-        (["evaluate", folder], "does not say on what it was trained"),
+        (["evaluate", folder], "no test set to score it on"),
         (["evaluate", folder, "--average", 2], "nothing to average"),
         (["convert", folder, tmp_path / "x", "--to", "onnx"], "more than one"),
     ):

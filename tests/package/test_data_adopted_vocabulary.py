@@ -101,6 +101,7 @@ def test_a_training_takes_one_and_its_run_keeps_it(tmp_path: Path) -> None:
     longer = changed(small, steps=5)
     again = aiayn.train(longer, PAIRS, vocabulary=vocabulary, resume=True, **how)
     assert again.steps == 5 and again.vocabulary.model == expected.model
+    assert adopt_vocabulary(tmp_path / "run").model == expected.model
     with pytest.raises(InputError, match="init has one already"):
         aiayn.train(small, PAIRS, init=again, vocabulary=vocabulary, progress=False)
 

@@ -16,6 +16,7 @@ import train_pretrained
 import aiayn.shipped as module
 from aiayn import synthetic
 from aiayn.base_config import changed
+from aiayn.cli.models import run_scores
 from aiayn.data import corpora as data
 from aiayn.errors import InputError
 from aiayn.shipped import cached_model, pretrained
@@ -169,6 +170,22 @@ def test_a_model_that_is_not_there_is_refused_with_the_names_of_those_that_are()
     names = "choose one of en-de, synthetic-en-de, synthetic-en-trees"
     with pytest.raises(InputError, match=f"^model 'en-xx': {names}, name a folder,"):
         pretrained("en-xx")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_name_is_no_model() -> None:
+    with pytest.raises(InputError, match=r"not str: Translator\(\*aiayn\.pretrained"):
+        Translator("en-de")  # type: ignore[arg-type]
+
+
+def test_a_score_is_shown_without_what_it_was_measured_on_if_that_is_not_known() -> (
+    None
+):
+    run = TrainedRun.read("en-de")
+    (score,) = run_scores(run)
+    assert score.endswith(f" ({run.description.scored_on})")
+    unknown = replace(run, description=replace(run.description, scored_on=None))
+    assert [*run_scores(unknown)] == [score.partition(" (")[0]]
 
 
 def test_a_run_has_the_name_of_a_model_of_the_package_unless_there_is_such_a_folder(

@@ -32,6 +32,7 @@ import aiayn.training.checkpoint
 from aiayn.data import Batch, Batches, Vocabulary, make_batch, train_vocabulary
 from aiayn.data.batching import lengths_of
 from aiayn.data.vocabulary import EOS_ID
+from aiayn.errors import InputError
 from aiayn.model import Transformer
 from aiayn.training import load_checkpoint
 from aiayn.training.checkpoint import (
@@ -372,17 +373,36 @@ def test_a_folder_without_models(tmp_path: Path) -> None:
         assert "train one first" in complaint(Translator.load, folder)
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (
+            "model.bin",
+            "CTranslate2.* the run's folder, perhaps with --engine ctranslate2$",
+        ),
+        ("encoder.pt2", "torch.export.* give the run's folder$"),
+        ("encoder.onnx", "ONNX.* give the run's folder$"),
+    ],
+)
+def test_a_folder_for_another_program(tmp_path: Path, file: str, said: str) -> None:
+    (tmp_path / file).touch()
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=f"converted for {said}"):
+        Translator.load(tmp_path)
+
+
 def test_nothing_is_overwritten(
     saved: tuple[Path, Transformer], vocabulary: Vocabulary
 ) -> None:
     folder, model = saved
     message = complaint(save_checkpoint, folder, Transformer(TINY), vocabulary)
-    wanted = "cannot become a checkpoint; name a new folder, or"
-    assert message == f"{folder}: {wanted} give overwrite=True"
+    wanted = "name a new folder, or"
+    replaced = f"{wanted} overwrite=True replaces it"
+    assert message == f"{folder}: holds a model already; {replaced}"
     assert same(tensors(folder), dict(model.named_parameters()))
     assert os.listdir(folder.parent) == ["saved"]
     message = complaint(save_checkpoint, Path("/"), Transformer(TINY), vocabulary)
-    assert message == f"/: {wanted} remove this one"
+    assert message == f"/: is there already; {wanted} remove this one"
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Configurations: what they refuse, how they change, what JSON gives back."""
 
+import inspect
 import json
 import math
 from dataclasses import fields, replace
@@ -14,11 +15,17 @@ from small_runs import QUICK, complaint
 
 from aiayn import InputError
 from aiayn.base_config import MAY_CHANGE, BaseConfig, changed, differences, settings
+from aiayn.decoding.beam_search import SearchConfig
 from aiayn.model import TransformerConfig, config
 from aiayn.model.configuration import PRESETS
 from aiayn.training import TrainingConfig, recipe
 from aiayn.training.initialization import short_run
-from aiayn.training.recipes import RECIPES, with_learning_rate
+from aiayn.training.recipes import (
+    RECIPES,
+    BatchConfig,
+    OptimizerConfig,
+    with_learning_rate,
+)
 
 
 def values(hint: Any, bounds: dict[str, Any] | None = None) -> st.SearchStrategy[Any]:
@@ -115,9 +122,19 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
         ({"batches": {"bpe_dropout": 1.0}}, "batches.bpe_dropout=1.0: should be less"),
         ({"model": {"h": 3}}, "model.d_model=128 does not divide into h=3 heads"),
         ({"optimizer.rate_factor": math.inf}, "optimizer.rate_factor=inf: should be"),
-        ({"warmup": 5}, "warmup=5: no such setting; did you mean 'optimizer.warmup'?"),
-        ({"batch_tokens": 5}, "batch_tokens=5: no such setting; did you mean 'batc"),
-        ({"N": 2}, "N=2: no such setting; did you mean 'model.N'?"),
+        (
+            {"warmup": 5},
+            'warmup=5: no such setting; did you mean optimizer={"warmup": 5',
+        ),
+        (
+            {"batch_tokens": 5},
+            "batch_tokens=5: no such setting; did you mean batches={",
+        ),
+        (
+            {"batch_size": 5},
+            "batch_size=5: no such setting; batches={…} has tokens, mic",
+        ),
+        ({"N": 2}, 'N=2: no such setting; did you mean model={"N": 2}?'),
         ({"optimizer": {"warmpu": 5}}, "optimizer.warmpu=5: no such setting; did you"),
     ],
     ids=str,
@@ -195,6 +212,19 @@ def test_a_recipe_from_a_file(tmp_path: Path) -> None:
         "unknown recipe 'smal': did you mean 'small'?; or give a run's config.json"
     )
     assert "there are base, big" in complaint(recipe, "xyz")
+
+
+def test_help_has_the_comments_on_the_fields() -> None:
+    said = inspect.getdoc(BatchConfig) or ""
+    assert said.startswith("What a step reads (section 5.1).\n\nAttributes\n------")
+    assert "\nskip_long\n    leave out pairs of which a side is longer\n" in said
+    assert "in tokens; any where None" in said  # of two lines
+    inherited = "\nvocabulary_size\n    tokens, of both languages together\n"
+    assert inherited in (inspect.getdoc(TransformerConfig) or "")
+    for kind in (TrainingConfig, SearchConfig, TransformerConfig, OptimizerConfig):
+        assert kind.__doc__ and all(
+            f"\n    {field.name}\n" in kind.__doc__ for field in fields(kind)
+        )
 
 
 def test_fields_say_whether_they_may_change() -> None:

@@ -209,6 +209,29 @@ def test_going_on_with_a_translator(pairs: Rows, tmp_path: Path) -> None:
         learn(more, pairs, init=tmp_path / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"model": {"d_model": 96}}, r"model\.d_model=96: .* \(init\) has 16, which"),
+        ({"vocabulary": {"lowercase": True}}, r"lowercase=True: .* has False, which"),
+        ({"model": {"N": 1, "h": 2}}, ""),  # as it is
+        ({"model": {"dropout": 0.3}, "optimizer": {"warmup": 9}}, ""),
+    ],
+)
+def test_a_recipe_for_another_model_than_init_is_refused(
+    pairs: Rows, chosen: dict[str, Any], said: str
+) -> None:
+    first = learn(replace(SHORT, steps=1), pairs)
+    for name in ("small", "base"):
+        more = recipe(name, steps=1, **chosen)
+        if said:
+            with pytest.raises(InputError, match=said):
+                learn(more, pairs, init=first)
+        else:
+            kept = learn(more, pairs, init=first).model.config
+            assert replace(kept, dropout=SHAPE.dropout) == SHAPE
+
+
 def test_going_on_with_a_model(pairs: Rows) -> None:
     torch.manual_seed(7)
     model = Transformer(SHAPE)
@@ -284,7 +307,7 @@ def test_a_translator_is_saved_and_loaded_elsewhere(
     assert said.stdout == translator(pairs[0][0]) + "\n", said.stderr
     again = Translator.load(tmp_path / "mine")
     assert again.steps == 12 and learn(SHORT, pairs, init=tmp_path / "mine").steps == 24
-    with pytest.raises(InputError, match="name a new folder, or give overwrite=True"):
+    with pytest.raises(InputError, match="name a new folder, or overwrite=True"):
         translator.save(tmp_path / "mine")
 
 
