@@ -3,11 +3,14 @@
 python bench/offset_heads.py [--seeds 1 2 3 4 5]
 
 Section 3.5 guesses that sinusoids let a model easily learn to attend by relative
-positions, since PE(pos + k) is a linear function of PE(pos). One head of width 32 reads
-rows of n random words (of 16), each the sum of a word's vector and a position's, and
-names at every place the word k places before it, for k = 1, 2, 4, 8. Its values are the
-words themselves, so queries and keys are all that it learns. The heads differ in their
-positions:
+positions, since PE(pos + k) is a linear function of PE(pos). Rows of n random words (of
+16), each the sum of a word's vector and a position's, of width 32, are read by
+
+* a head, whose values are the words themselves, so that queries and keys are all that
+  it learns; it is to attend to the word k places back, k = 1, 2, 4, 8;
+* a whole post-norm layer with one head, which is to name that word, k = 2, 8.
+
+They differ in their positions:
 
 * sinusoidal: the paper's table.
 * random: a fixed table of rows of the same norm, drawn at random.
@@ -16,36 +19,38 @@ positions:
   as the paper's are, but no matrix turns one place into the next.
 * relative: no table, but a learned number for each distance. The upper bound.
 
-Of n independent rows, with n no more than the 32 columns, any table has a matrix that
-turns each into the next. So n = 64 and 128 are judged, and n = 32 is told beside them.
+If n is no more than the 32 columns, any table of independent rows has a matrix that
+turns each into the next. So n = 64 and 128 are judged; n = 32 is told beside them.
 
 To attend by relative position is more than to know by heart, for each place, which one
 is k before it. So a quarter of the places (half of them in one block, half scattered)
 are never asked in training. Their words and positions are met there, as keys. Counted
-are the steps until 90% of a head's largest weights are k back, at the places asked and
-at those held out, and their shares after the last step. A head *carries over* if its
-share at the places held out is more than half of that at the places asked.
+are the steps until 90% are right (a head's largest weight, a layer's answer), at the
+places asked and at those held out, and the shares after the last step. A kind *carries
+over* if its share at the places held out is more than half of that at those asked.
 
 Each kind is tuned by itself, for each n and k, on seed 0: three rates, two lengths of
-warm-up, then a linear decay to zero at step 400. Of the settings that end at 99% or
-more at the places asked, the quickest there to 90% is taken. Then come five seeds. What
-is not reached by the last step counts as 400 steps.
+warm-up, then a linear decay to zero at step 400 (layers: 1500). Of the settings that
+end at 99% or more at the places asked, or else of all, the quickest there to 90% is
+taken. Then come five seeds. What is not reached counts as reached in the last step.
 
-What counts, by 95% intervals over seeds, paired where two are compared:
+What counts, by 95% intervals over seeds, paired where two are compared. A case is a
+head or a layer, an n and a k.
 
-* A pair of n and k is fit if all relative heads reach 90% at the places held out.
-* The claim holds if in all pairs, all fit, sinusoids either take at most half the steps
+* A case is fit if all relative models reach 90% at the places held out.
+* The claim holds if in all cases, all fit, sinusoids either take at most half the steps
   of the random and of the learned table at the places asked, or carry over where those
   two do not; and if they carry over further than the unpaired table (the reason that
   the paper gives).
-* It does not hold here if in all pairs, all fit, sinusoids are not quicker than the
+* It does not hold here if in all cases, all fit, sinusoids are not quicker than the
   random table at the places asked, and do not carry over.
-* Otherwise it is undecided, and the pairs that differ are named.
+* Otherwise it is undecided, and the cases that differ are named.
 
 This was fixed before the runs of the record, but not before any run: a first version,
 with n = 32 and 64 and no decay, was stopped half way through n = 32, as the rates that
 it chose diverged. By then random tables had been seen to learn the places asked in
-fewer steps, and sinusoids alone to reach others, some of n = 32, most of n = 128.
+fewer steps, and sinusoids alone to reach others, some of n = 32, most of n = 128. The
+layers were added while the heads ran.
 
 Told beside it, and no part of the rule: the shares at places n to 1.5 n, of which no
 row in training had a word.
@@ -54,21 +59,28 @@ row in training had a word.
 import argparse
 import json
 import math
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import records
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from aiayn.data.io import write_atomically
 from aiayn.model.positions import sinusoidal_encoding
 
-WIDTH, WORDS, TOKENS, STEPS, EVERY = 32, 16, 512, 400, 2
-LENGTHS, OFFSETS = [64, 128, 32], [1, 2, 4, 8]
+WIDTH, WORDS, TOKENS = 32, 16, 512
+LENGTHS = {"head": [64, 128, 32], "layer": [64, 128]}
+OFFSETS = {"head": [1, 2, 4, 8], "layer": [2, 8]}
+STEPS, EVERY = {"head": 400, "layer": 1500}, {"head": 2, "layer": 10}
 KINDS = ["sinusoidal", "random", "learned", "unpaired", "relative"]
-RATES, WARMUPS = [3e-2, 1e-1, 3e-1], [10, 100]
+RATES = {"head": [3e-2, 1e-1, 3e-1], "layer": [3e-3, 1e-2, 3e-2]}
+WARMUPS = [10, 100]
 TUNING_SEED = 0
+Case = tuple[str, int, int, str]  # form, n, k, positions
+Setting = tuple[float, int]  # rate, steps of warm-up
 WORK = records.RUNS.parent.parent / "runs" / "offset-heads"
 
 
@@ -87,7 +99,7 @@ def table(kind: str, n: int, seed: torch.Generator) -> Tensor:
 
 def held_out(n: int, seed: torch.Generator) -> Tensor:
     """True at places not asked in training: n / 8 in a row, n / 8 scattered."""
-    first, each = max(OFFSETS), n // 8
+    first, each = max(OFFSETS["head"]), n // 8
     start = first + int(torch.randint(n - each - first, (), generator=seed))
     others = [p for p in range(first, n) if not start <= p < start + each]
     alone = torch.randperm(len(others), generator=seed)[:each].tolist()
@@ -97,20 +109,29 @@ def held_out(n: int, seed: torch.Generator) -> Tensor:
     return out
 
 
+def cases() -> Iterator[Case]:
+    """All that are compared."""
+    for form in ("head", "layer"):
+        yield from product([form], LENGTHS[form], OFFSETS[form], KINDS)
+
+
 class Heads:
     """Heads that are trained side by side, each by itself, with a rate of its own."""
 
-    def __init__(self, kind: str, n: int, seeds: list[int]) -> None:
-        self.kind, self.n, longest = kind, n, n * 3 // 2
+    def __init__(self, form: str, kind: str, n: int, seeds: list[int]) -> None:
+        self.form, self.kind, self.n, longest = form, kind, n, n * 3 // 2
         self.batch = TOKENS // n
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.held = torch.stack([held_out(n, each) for each in self.generators])
         self.table = torch.stack([table(kind, longest, g) for g in self.generators])
-        shapes = [(WORDS, WIDTH), (WIDTH, WIDTH), (WIDTH, WIDTH)]
-        scales = [1.0, WIDTH**-0.5, WIDTH**-0.5]
+        square = (WIDTH, WIDTH)
+        shapes = [(WORDS, WIDTH), square, square]  # vectors of words, queries, keys
+        if form == "layer":  # values, what mixes them, and the feed-forward network
+            shapes += [square, square, (WIDTH, 2 * WIDTH), (2 * WIDTH, WIDTH)]
         self.parameters = [
-            torch.stack([s * torch.randn(shape, generator=g) for g in self.generators])
-            for shape, s in zip(shapes, scales, strict=True)
+            torch.stack([torch.randn(shape, generator=g) for g in self.generators])
+            * (shape[0] ** -0.5 if number else 1.0)
+            for number, shape in enumerate(shapes)
         ]
         if kind == "relative":
             self.parameters += [torch.zeros(len(seeds), 2 * longest - 1)]
@@ -122,8 +143,8 @@ class Heads:
             [torch.zeros_like(p) for p in self.parameters] for _ in range(2)
         ]
 
-    def weights(self, words: Tensor) -> Tensor:
-        """The attention weights: head, row, query, key."""
+    def read(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Words with their positions, and the weights: head, row, query, key."""
         vectors, queries, keys, *_ = self.parameters
         heads, rows, n = words.shape
         chosen = words.flatten(1)[..., None].expand(-1, -1, WIDTH)
@@ -133,9 +154,21 @@ class Heads:
         scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
         if self.kind == "relative":
             at = torch.arange(n)
-            numbers = self.parameters[3]
+            numbers = self.parameters[-1]
             scores = scores + numbers[:, None, at - at[:, None] + numbers.shape[1] // 2]
-        return scores.softmax(dim=-1)
+        return x, scores.softmax(dim=-1)
+
+    def answers(self, words: Tensor) -> Tensor:
+        """How likely each word is, by logarithms: head, row, place, word."""
+        x, weights = self.read(words)
+        if self.form == "head":
+            return (weights @ torch.eye(WORDS)[words] + 1e-9).log()
+        vectors, _, _, values, mix, first, second, *_ = self.parameters
+        heads = (weights @ (x @ values).view(*words.shape, WIDTH)).flatten(1, 2)
+        x = F.layer_norm(x + heads @ mix, (WIDTH,))
+        x = F.layer_norm(x + (x @ first).relu() @ second, (WIDTH,))
+        scores = x @ vectors.transpose(-2, -1) / math.sqrt(WIDTH)
+        return scores.view(*words.shape, WORDS).log_softmax(dim=-1)
 
     def draw(self, rows: int, n: int) -> Tensor:
         """Random words: head, row, place."""
@@ -147,14 +180,13 @@ class Heads:
     def step(self, offset: int, step: int, rates: Tensor, warmups: Tensor) -> None:
         """One step of Adam, by the loss of the words named at the places asked."""
         words = self.draw(self.batch, self.n)
-        weights = self.weights(words)
-        named = weights[:, :, offset:] @ torch.eye(WORDS)[words]
-        right = named.gather(-1, words[:, :, : self.n - offset, None])[..., 0]
+        targets = words[:, :, : self.n - offset, None]
+        right = self.answers(words)[:, :, offset:].gather(-1, targets)[..., 0]
         asked = ~self.held[:, None, offset:]
-        loss = -((right + 1e-9).log() * asked).sum() / asked.sum() / self.batch
+        loss = -(right * asked).sum() / asked.sum() / self.batch
         # Each head's loss as if it were alone: they share no parameter.
         gradients = torch.autograd.grad(loss * len(self.held), self.parameters)
-        down = (STEPS - step) / (STEPS - warmups)
+        down = (STEPS[self.form] - step) / (STEPS[self.form] - warmups)
         factor = rates * torch.minimum((step + 1) / warmups, down)
         with torch.no_grad():
             for p, g, m, v in zip(
@@ -168,17 +200,20 @@ class Heads:
 
     @torch.no_grad()
     def shares(self, offset: int, words: Tensor) -> Tensor:
-        """Of each head, how often the largest weight of a place is `offset` back."""
-        largest = self.weights(words)[:, :, offset:].argmax(dim=-1)
-        back = largest == torch.arange(words.shape[-1] - offset)
-        return back.float().mean(dim=1)
+        """By place, how often it attends (a layer: answers) rightly, of each head."""
+        if self.form == "head":
+            found = self.read(words)[1].argmax(dim=-1)[:, :, offset:]
+            right = found == torch.arange(words.shape[-1] - offset)
+        else:
+            found = self.answers(words).argmax(dim=-1)[:, :, offset:]
+            right = found == words[:, :, : words.shape[-1] - offset]
+        return right.float().mean(dim=1)
 
 
-def train(
-    kind: str, n: int, offset: int, seeds: list[int], settings: list[tuple[float, int]]
-) -> list[dict[str, Any]]:
+def train(case: Case, seeds: list[int], settings: list[Setting]) -> list[Any]:
     """Train heads with a rate and warm-up each: steps to 90%, shares at the end."""
-    heads = Heads(kind, n, seeds)
+    form, n, offset, kind = case
+    heads = Heads(form, kind, n, seeds)
     rates = torch.tensor([rate for rate, _ in settings])
     warmups = torch.tensor([float(warmup) for _, warmup in settings])
     same = heads.draw(heads.batch, n)
@@ -188,9 +223,9 @@ def train(
     def share(part: Tensor, shares: Tensor) -> list[float]:
         return ((shares * part).sum(1) / part.sum(1)).tolist()
 
-    for step in range(STEPS):
+    for step in range(STEPS[form]):
         heads.step(offset, step, rates, warmups)
-        if (step + 1) % EVERY:
+        if (step + 1) % EVERY[form]:
             continue
         shares = heads.shares(offset, same)
         for name, part in parts.items():
@@ -208,24 +243,22 @@ def train(
     ]
 
 
-def kept(
-    kind: str, n: int, offset: int, seeds: list[int], settings: list[tuple[float, int]]
-) -> list[dict[str, Any]]:
+def kept(case: Case, seeds: list[int], settings: list[Setting]) -> list[Any]:
     """Runs, or what is on file of them."""
     part = "tuning" if seeds[0] == TUNING_SEED else "-".join(map(str, seeds))
-    path = WORK / f"{kind}-{n}-{offset}-{part}.json"
+    path = WORK / f"{'-'.join(map(str, case))}-{part}.json"
     if not path.exists():
-        found = train(kind, n, offset, seeds, settings)
+        found = train(case, seeds, settings)
         write_atomically(path, json.dumps(found).encode())
         print(path.stem, found, flush=True)
-    content: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    content: list[Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
 
-def tuned(kind: str, n: int, offset: int) -> tuple[tuple[float, int], list[Any]]:
+def tuned(case: Case) -> tuple[Setting, list[Any]]:
     """The best setting; of all, the steps to 90% and the end at the places asked."""
-    settings = list(product(RATES, WARMUPS))
-    found = kept(kind, n, offset, [TUNING_SEED] * len(settings), settings)
+    settings = list(product(RATES[case[0]], WARMUPS))
+    found = kept(case, [TUNING_SEED] * len(settings), settings)
 
     def cost(number: int) -> tuple[bool, float]:
         run = found[number]
@@ -243,12 +276,13 @@ def main() -> None:
     torch.set_num_threads(1)
     WORK.mkdir(parents=True, exist_ok=True)
     runs = []
-    for n, offset, kind in product(LENGTHS, OFFSETS, KINDS):
-        best, tried = tuned(kind, n, offset)
-        found = kept(kind, n, offset, seeds, [best] * len(seeds))
+    for form, n, offset, kind in cases():
+        case = (form, n, offset, kind)
+        best, tried = tuned(case)
+        found = kept(case, seeds, [best] * len(seeds))
         steps = {part: [run[part] for run in found] for part in ("held", "asked")}
         ends = {part: [run["end"][part] for run in found] for part in found[0]["end"]}
-        runs.append({"n": n, "offset": offset, "positions": kind})
+        runs.append({"form": form, "n": n, "offset": offset, "positions": kind})
         runs[-1] |= {"rate": best[0], "warmup": best[1], "tried": json.dumps(tried)}
         runs[-1] |= {"steps": steps, "end": ends}
     grid = {"rates": RATES, "warmups": WARMUPS, "steps": STEPS}
