@@ -30,10 +30,11 @@ places asked and at those held out, and the shares after the last step. A kind *
 over* if its skill at the places held out is more than half of that at those asked; a
 layer's skill is its lead over a guess, 1 in 16.
 
-Each kind is tuned by itself, for each n and k: heads on seed 0, three rates, two lengths
-of warm-up, then a linear decay to zero at step 400; layers on seeds 0 and 6, three rates,
-a decay to step 1500. Of the settings that end at 99% or more at the places asked, or
-else of all, the quickest there to 90% is taken. Then come five seeds. What is not reached counts as reached in the last step.
+Each kind is tuned by itself, for each n and k: heads on seed 0, three rates, two
+lengths of warm-up, then a linear decay to zero at step 400; layers on seeds 0 and 6,
+three rates, a decay to step 1500. Of the settings that end at 99% or more at the places
+asked, or else of all, the quickest there to 90% is taken. Then come five seeds. What is
+not reached counts as reached in the last step.
 
 What counts, by 95% intervals over seeds, paired where two are compared. A case is a
 head or a layer, an n and a k.
