@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 from unittest import mock
 
@@ -206,23 +205,6 @@ def test_heads_are_judged_by_records_fit_to_judge(
     known |= {"disagreement": lambda model: (six if model is trained else low, low)}
     known |= {"one_head": records.get, "one_fails": True, "two_do_not": True}
     assert judged("1-paper/3-2-attention", "claim-heads", known) is holds
-
-
-@pytest.mark.parametrize(
-    ("later", "moved", "holds"),
-    [(0.3, 0.99, None), (0.95, 0.99, None), (0.3, 0.4, False)],
-)
-def test_relative_positions_are_judged_by_what_was_learned(
-    later: float, moved: float, holds: bool | None
-) -> None:
-    shares = {
-        (n, kind, part): [1.0 if part == "within" else beyond] * 5
-        for kind, beyond in (("sinusoidal", later), ("sinusoidal, any start", moved))
-        for n in (16, 32)
-        for part in ("within", "beyond")
-    }
-    known = {"judged": {16: None, 32: None}, "shares": shares, "fmean": fmean}
-    assert judged("1-paper/3-5-positional-encoding", "claim-relative", known) is holds
 
 
 def test_a_run_that_was_added_to_a_record_says_when_and_where() -> None:
