@@ -42,7 +42,7 @@ from aiayn.model.scores import AdditiveScore, unscaled_dot_product
 
 WORDS, PAIRS, D_V, ROUNDS, TESTED = 32, 12, 16, 32, 512
 SCORES, WIDTHS = ["additive", "unscaled", "scaled"], [4, 16, 64, 256]
-BUDGETS, STARTS = [100, 300, 1000, 3000], [0.1, 0.35, 1.0]
+BUDGETS, STARTS = [30, 100, 300, 1000, 3000], [0.1, 0.35, 1.0]
 RATES, TUNING_SEEDS, SEEDS = [3e-3, 1e-2, 3e-2, 1e-1], [101, 102], [1, 2, 3, 4, 5]
 WORK = records.RUNS.parent.parent / "runs" / "scores"
 Setting = tuple[float, float]  # how the tables start, the rate
