@@ -10,9 +10,10 @@ each round takes those that it needs, which is the same and takes less time.
 
 An arm is a score, a d_k and a budget of steps. It is tuned on two other seeds: queries
 and keys that start at 0.1, 0.35 or 1 of a table of variance 1, and four rates, with
-warm-up (a twentieth of the steps) and linear decay to 0. Then come five seeds of the
-best setting, and five of the best that starts at 1, which is the start for which the
-paper's footnote argues. All play 512 new rounds.
+warm-up (a twentieth of the steps) and linear decay to 0; if the best is at the edge of
+the grid and below 99%, the grid grows. Then come five seeds of the best setting, and
+five of the best that starts at 1, which is the start for which the paper's footnote
+argues. All play 512 new rounds.
 
 What counts, fixed before any run. At each budget, each arm at its best setting, the
 difference of right answers, additive less unscaled, by its 95% interval over seeds:
@@ -44,6 +45,7 @@ WORDS, PAIRS, D_V, ROUNDS, TESTED = 32, 12, 16, 32, 512
 SCORES, WIDTHS = ["additive", "unscaled", "scaled"], [4, 16, 64, 256]
 BUDGETS, STARTS = [30, 100, 300, 1000, 3000], [0.1, 0.35, 1.0]
 RATES, TUNING_SEEDS, SEEDS = [3e-3, 1e-2, 3e-2, 1e-1], [101, 102], [1, 2, 3, 4, 5]
+WIDER_STARTS, WIDER_RATES, ENOUGH = [0.03, 3.0], [1e-3, 3e-1], 0.99
 WORK = records.RUNS.parent.parent / "runs" / "scores"
 Setting = tuple[float, float]  # how the tables start, the rate
 
@@ -128,12 +130,11 @@ def train(
 
 
 def kept(
-    arm: tuple[str, int, int], settings: list[Setting], seeds: list[int]
+    arm: tuple[str, int, int], name: str, settings: list[Setting], seeds: list[int]
 ) -> list[float]:
     """Right answers by setting and seed, or what is on file of them."""
     pairs = list(product(settings, seeds))
-    words = [*arm, *(settings[0] if len(settings) == 1 else ["tuning"])]
-    path = WORK / f"{'-'.join(map(str, words))}.json"
+    path = WORK / f"{'-'.join(map(str, arm))}-{name}.json"
     if not path.exists():
         found = train(arm, [one for one, _ in pairs], [seed for _, seed in pairs])
         write_atomically(path, json.dumps(found).encode())
@@ -142,21 +143,38 @@ def kept(
     return content
 
 
+def tuned(arm: tuple[str, int, int], starts: list[float]) -> dict[Setting, float]:
+    """The mean share of right answers on the tuning seeds, by setting."""
+    tried: dict[Setting, float] = {}
+
+    def add(name: str, settings: list[Setting]) -> None:
+        shares, many = kept(arm, name, settings, TUNING_SEEDS), len(TUNING_SEEDS)
+        for k, setting in enumerate(settings):
+            tried[setting] = sum(shares[many * k : many * (k + 1)]) / many
+
+    add("tuning", list(product(STARTS, RATES)))
+    usable = {one: share for one, share in tried.items() if one[0] in starts}
+    best = max(usable, key=lambda one: usable[one])
+    at_edge = best[1] in (RATES[0], RATES[-1])
+    free = len(starts) > 1
+    at_edge |= free and best[0] in (STARTS[0], STARTS[-1])
+    if at_edge and usable[best] < ENOUGH:
+        grown = [*starts, *(WIDER_STARTS if free else ())]
+        both = product(grown, [*RATES, *WIDER_RATES])
+        add(f"wider-{len(starts)}", [one for one in both if one not in usable])
+    return {one: share for one, share in tried.items() if free or one[0] in starts}
+
+
 def judged(arm: tuple[str, int, int]) -> list[dict[str, Any]]:
     """The runs of the best setting, and of the best that starts at 1."""
-    settings = list(product(STARTS, RATES))
-    shares, many = kept(arm, settings, TUNING_SEEDS), len(TUNING_SEEDS)
-    tried = {
-        setting: sum(shares[many * k : many * (k + 1)]) / many
-        for k, setting in enumerate(settings)
-    }
     runs = []
-    for start in ("best", "1"):
-        usable = [one for one in settings if start == "best" or one[0] == STARTS[-1]]
-        best = max(usable, key=lambda one: tried[one])
+    for start, starts in {"best": STARTS, "1": [1.0]}.items():
+        tried = tuned(arm, starts)
+        best = max(tried, key=lambda one: tried[one])
         run = dict(zip(("score", "d_k", "steps"), arm, strict=True)) | {"start": start}
         run |= {"setting": best, "tuning": round(tried[best], 4)}
-        runs.append(run | {"right": kept(arm, [best], SEEDS)})
+        name = "-".join(map(str, best))
+        runs.append(run | {"right": kept(arm, name, [best], SEEDS)})
     return runs
 
 
