@@ -185,7 +185,7 @@ def main() -> None:
     """Tune, train, and write the record."""
     torch.set_num_threads(1)
     WORK.mkdir(parents=True, exist_ok=True)
-    arms = product(WIDTHS, SCORES, ("best", "1"))
+    arms = product(SCORES[::-1], WIDTHS, ("best", "1"))
     runs = [run for arm in arms for run in judged(*arm)]
     settings = {"budgets": BUDGETS, "widths": WIDTHS, "starts": STARTS, "rates": RATES}
     records.write("scores", settings | {"seeds": SEEDS, "runs": runs})
