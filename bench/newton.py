@@ -219,6 +219,17 @@ def ways(
     }
 
 
+def products(run: dict[str, Any], n: int) -> int:
+    """Products in a row by the way that takes fewest; n where none gets there."""
+    a_round = 1 + math.ceil(math.log2(n))
+    cost = {"sweeps": (0, 1), "newton": (0, a_round), "both": (FIRST_SWEEPS, a_round)}
+    taken = [n]
+    for way, (before, each) in cost.items():
+        if (needed := run[way][str(n)]) is not None:
+            taken.append(before + each * (needed + 1))
+    return min(taken)
+
+
 def main() -> None:
     """Train, count, and write the record."""
     torch.set_num_threads(1)
@@ -241,6 +252,7 @@ def main() -> None:
                 for way, by_length in counted.items():
                     lengths = zip(LENGTHS, by_length, strict=True)
                     run[way] = {str(n): each[m] for n, each in lengths}
+                run["products"] = {str(n): products(run, n) for n in LENGTHS}
                 runs.append(run)
     settings = {"width": WIDTH, "lengths": LENGTHS, "points": POINTS, "seeds": SEEDS}
     settings |= {"sequences": SEQUENCES, "tolerance": TOLERANCE}
