@@ -26,9 +26,9 @@ steps at every share. It does not hold here if it does not by points at any of t
 budgets, and in no seed by steps. All else is undecided. A run is good enough if one
 head copies one symbol, and four heads four, 90% right in every seed at 2,000 steps.
 
-One thing was added when the runs were made: a budget is a limit, so an arm that has been
-better after fewer steps counts with those. The arm of one symbol keeps the rate that was
-best for 100 steps, and with it one seed lost what it knew at 10,000.
+One thing was added when the runs were made: a budget is a limit, so an arm that has
+been better after fewer steps counts with those. The arm of one symbol keeps the rate
+that was best for 100 steps, and with it one seed lost what it knew at 10,000.
 """
 
 import json

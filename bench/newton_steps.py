@@ -31,7 +31,12 @@ class Recurrence:
 
     def gates(self, word: Tensor, state: Tensor) -> tuple[Tensor, ...]:
         """The parts of a step, after one product; for one position or for all."""
-        both = (state[..., : self.width] @ self.U + self.c, word)
+        hidden = state[..., : self.width]
+        if state.ndim == 4:  # as one product for each model
+            hidden = torch.einsum("nmrd,mdg->nmrg", hidden, self.U)
+        else:
+            hidden = hidden @ self.U
+        both = (hidden + self.c, word)
         return tuple(gate for part in both for gate in part.split(self.width, dim=-1))
 
     def step(self, word: Tensor, state: Tensor) -> tuple[Tensor, list[Tensor]]:
