@@ -181,8 +181,8 @@ def test_averaging_is_judged_by_the_steps_that_it_costs(
         run["right"] = [1.0 if known else 0.5] * 5
     content["runs"] = [run for run in content["runs"] if run["arm"] in STEPS]
     source = mock.Mock(return_value=0)
-    names = {"alt": mock.MagicMock(), "weights": source, "Copier": source}
-    cells = ["copier-chart", "claim-2-b"]
+    names = {"weights": source, "Copier": source}
+    cells = ["copier-record", "copier-judged", "claim-2-b"]
     chapter = "1-paper/2-background"
     assert judge(chapter, cells, "copier.json", content, **names) is holds
 
