@@ -35,11 +35,14 @@ def judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def claim(identifier: str, holds: bool | None, *rest: Any, **named: Any) -> None:
         found.append(holds)
 
-    def run(chapter: str, cells: list[str], name: str, content: Record) -> bool | None:
+    def run(
+        chapter: str, cells: list[str], name: str, content: Record, **names: Any
+    ) -> bool | None:
         Path("runs").mkdir()
         Path("runs", name).write_text(json.dumps(content), encoding="utf-8")
         known = {"json": json, "math": math, "claim": claim, "Counter": Counter}
         known |= {"all_of": all_of, "paired": paired, "record_path": record_path}
+        known |= names
         sources = {
             cell.id: cell.source
             for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
@@ -134,30 +137,92 @@ def test_the_encoder_s_heads_are_judged(
 
 
 @pytest.mark.parametrize(
-    ("unscaled", "smaller", "longer", "holds"),
+    ("start", "ahead", "budgets", "holds"),
     [
-        (0.6, 1.0, 0.9, None),  # as found: it changes with start and budget
-        (0.6, 0.6, 0.6, True),
-        (1.0, 1.0, 1.0, False),
+        ("best", 0.0, 0, False),  # as recorded
+        ("best", 0.3, 5, True),
+        ("best", 0.3, 1, None),
+        ("1", 0.0, 5, None),  # the control shows nothing
     ],
 )
-def test_additive_scores_are_judged_at_more_than_one_budget(
-    unscaled: float, smaller: float, longer: float, holds: bool | None
+def test_additive_scores_are_judged_at_every_budget(
+    judge: Any, start: str, ahead: float, budgets: int, holds: bool | None
 ) -> None:
-    recall = {(name, k): [1.0] * 5 for name in ("scaled", "additive") for k in (4, 64)}
-    recall |= {("unscaled", 4): [1.0] * 5, ("unscaled", 64): [unscaled] * 5}
-    others = {"smaller": [smaller] * 5, "longer": [longer] * 5}
-    path = BOOK / "3-workshop/10-attention-scores.ipynb"
-    (cell,) = (
-        cell.source
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.id == "claim-additive-beats"
-    )
-    found: list[bool | None] = []
-    known = {"recall": recall, "others": others}
-    known |= {"claim": lambda identifier, holds, **named: found.append(holds)}
-    exec(compile(cell, path.name, "exec"), known)
-    assert found == [holds]
+    content = record("scores.json")
+    for run in content["runs"]:
+        if run["start"] == start and run["steps"] in content["budgets"][:budgets]:
+            better = run["score"] == "additive" and run["d_k"] > 4
+            run["right"] = [0.5 + ahead * better] * 5
+    chapter, cells = "3-workshop/10-attention-scores", ["scores-record"]
+    cells.append("claim-additive-beats")
+    assert judge(chapter, cells, "scores.json", content) is holds
+
+
+STEPS = {"one symbol": 100, "one head": 10_000, "four heads": 400}
+
+
+@pytest.mark.parametrize(
+    ("steps", "holds"),
+    [
+        ({}, True),
+        ({"one head": 400}, None),  # four times one symbol's, but not the four heads'
+        ({"one head": 200}, False),
+        ({"four heads": 4000}, None),  # not good enough
+    ],
+)
+def test_averaging_is_judged_by_the_steps_that_it_costs(
+    judge: Any, steps: dict[str, int], holds: bool | None
+) -> None:
+    """Arms that know half before so many steps, and all from then on."""
+    content = record("copier.json")
+    for run in content["runs"]:
+        known = run["steps"] >= (STEPS | steps)[run["arm"]]
+        run["right"] = [1.0 if known else 0.5] * 5
+    content["runs"] = [run for run in content["runs"] if run["arm"] in STEPS]
+    source = mock.Mock(return_value=0)
+    names = {"weights": source, "Copier": source}
+    cells = ["copier-record", "copier-judged", "claim-2-b"]
+    chapter = "1-paper/2-background"
+    assert judge(chapter, cells, "copier.json", content, **names) is holds
+
+
+@pytest.mark.parametrize(
+    ("chapter", "names"),
+    [
+        (
+            "1-paper/1-introduction",
+            {"counted": {"GRU": {1024: 1025}, "self-attention": {1024: 4}}},
+        ),
+        (
+            "1-paper/4-why-self-attention",
+            {"chains": {"recurrent": [1], "other": [2]}, "tried": (1,)},
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("products", "loss", "holds"),
+    [
+        ({}, 0.0, False),  # as recorded
+        ({"GRU": 600}, 0.0, None),
+        ({"GRU": 1024}, 0.0, None),
+        ({"GRU": 1024, "LSTM": 1024, "tanh": 1024}, 0.0, True),
+        ({}, 3.0, None),  # not trained well enough
+    ],
+)
+def test_recurrences_are_judged_by_what_the_best_way_takes(
+    judge: Any,
+    chapter: str,
+    names: Record,
+    products: dict[str, int],
+    loss: float,
+    holds: bool | None,
+) -> None:
+    content = record("newton.json")
+    for run in content["runs"]:
+        run["loss"] += loss
+        run["products"]["1024"] = products.get(run["layer"], run["products"]["1024"])
+    cell = "claim-sequential" if "intro" in chapter else "claim-steps"
+    assert judge(chapter, [cell], "newton.json", content, **names) is holds
 
 
 def judged(chapter: str, name: str, known: Record) -> bool | None:
