@@ -872,7 +872,7 @@ DOG, HUND = "The dog sleeps.", "Der Hund schläft."
         *((sign, "", "") for sign in "\u200b\ufeff\u2060\xad\u200e\u3164\u2800\xa0▁"),
         ("你好", None, "sentence 3 has a letter unknown to the model, '你' (U+4F60)"),
         ("12345", None, "the translation of sentence 3 is cut off at its limit of to"),
-        ("dog " * 1001, "", "sentence 3 has 1,002 tokens, more than 1,000: it is left"),
+        ("dog " * 1001, "", "sentence 3 has 1,002 tokens, more than 1,000: an empty"),
     ],
     ids=lambda text: ascii(text)[:20],
 )
@@ -887,7 +887,7 @@ def test_what_a_model_cannot_read_is_said(
         assert (code, errors) == (0, "")
     else:
         assert errors.startswith(f"aiayn: standard input: {said}")
-        assert (code, errors.count("\n")) == (int("left" in said), 1)
+        assert (code, errors.count("\n")) == (int("empty" in said), 1)
 
 
 def test_lines_are_translated_as_they_arrive_and_an_interrupt_loses_none() -> None:

@@ -611,7 +611,7 @@ def test_another_device_needs_another_decoder(translator: Translator):
 def test_a_model_is_replaced_only_if_asked(translator: Translator, tmp_path: Path):
     translator.save(folder := tmp_path / "mine")
     translator.search = SearchConfig(beam=2)
-    with pytest.raises(InputError, match="name a new folder, or give overwrite=True"):
+    with pytest.raises(InputError, match="name a new folder, or overwrite=True"):
         translator.save(folder)
     translator.save(folder, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
