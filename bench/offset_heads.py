@@ -56,8 +56,7 @@ layers were added while the heads ran. Their first tuning, on one seed, was give
 two of five sinusoidal ones of n = 128 learned nothing (nor did any random one); since
 then n is 64, and a layer's skill counts from a guess.
 
-Told beside it, and no part of the rule: the shares at places n to 1.5 n, of which no
-row in training had a word.
+Told beside it, and no part of the rule: the shares at places n to 1.5 n, never met.
 """
 
 import argparse
