@@ -52,11 +52,11 @@ This was fixed before the runs of the record, but not before any run: a first ve
 with n = 32 and 64 and no decay, was stopped half way through n = 32, as the rates that
 it chose diverged. By then random tables had been seen to learn the places asked in
 fewer steps, and sinusoids alone to reach others, some of n = 32, most of n = 128. The
-layers were added while the heads ran, and tuned anew, with n = 64 alone, when a rate
-chosen on one seed let some sinusoidal ones learn nothing.
+layers were added while the heads ran. Their first tuning, on one seed, was given up, as
+two of five sinusoidal ones of n = 128 learned nothing (nor did any random one); since
+then n is 64, and a layer's skill counts from a guess.
 
-Told beside it, and no part of the rule: the shares at places n to 1.5 n, of which no
-row in training had a word.
+Told beside it, and no part of the rule: the shares at places n to 1.5 n, never met.
 """
 
 import argparse

@@ -295,7 +295,7 @@ def offsets(**changes: dict[str, Any]) -> Any:
 def test_verdicts_on_longer_sequences(
     record: Any, verdict: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cells = ["longer-record", "claim-longer"]
+    cells = ["longer-record", "longer-judge", "claim-longer"]
     assert judged(cells, "extrapolation", record, tmp_path, monkeypatch) is verdict
 
 
@@ -318,7 +318,7 @@ NOWHERE = {"held": 0.0, "reached": None}
 def test_verdicts_on_offsets(
     record: Any, verdict: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cells = ["longer-record", "offset-record", "claim-relative"]
+    cells = ["longer-record", "offset-record", "offset-judge", "claim-relative"]
     assert judged(cells, "offset-heads", record, tmp_path, monkeypatch) is verdict
 
 
