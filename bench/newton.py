@@ -60,7 +60,11 @@ WIDTH, EMBEDDED, LENGTH, BATCH, RATE = 64, 32, 256, 32, 3e-3
 POINTS, SEEDS = [0, 100, 500, 1500], [1, 2, 3, 4, 5]
 LENGTHS, SEQUENCES, TOLERANCE = [64, 256, 1024], 4, 1e-6
 MOST_SWEEPS, LOOK, MOST_ROUNDS, FIRST_SWEEPS = 511, 8, 45, 32
-KINDS: dict[str, Callable[..., nn.RNNBase]] = {"GRU": nn.GRU, "LSTM": nn.LSTM, "tanh": nn.RNN}
+KINDS: dict[str, Callable[..., nn.RNNBase]] = {
+    "GRU": nn.GRU,
+    "LSTM": nn.LSTM,
+    "tanh": nn.RNN,
+}
 WORK = records.RUNS.parent.parent / "runs" / "newton"
 
 
