@@ -1,6 +1,6 @@
 """Copy symbols with one head and with four: book/runs/copier.json.
 
-python bench/copier.py        # half an hour on one thread; goes on where it stopped
+python bench/copier.py        # fifteen minutes on one thread; goes on where it stopped
 
 Chapter 2's copier (its own cell) reads a ring of random symbols. Three arms: one head
 copies one symbol, one head copies four, four heads copy four. The last two have the

@@ -1,6 +1,6 @@
 """Play chapter "Attention scores"'s game with three scores: book/runs/scores.json.
 
-python bench/scores.py        # fifteen minutes on one thread; goes on where it stopped
+python bench/scores.py        # ten minutes on one thread; goes on where it stopped
 
 Claim 3.2.1-e: for small d_k additive attention and the dot product without scaling do
 equally well; for larger d_k additive attention is better. The game is the chapter's:
