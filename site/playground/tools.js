@@ -8,7 +8,7 @@
       this.pairs = new Playground.Pairs(panel, {
         first: () => page.answer.sentence,
         silent: () => [...page.heads.silent],
-        choose: (sentence) => page.ask(sentence),
+        choose: (sentence, ready) => page.ask(sentence, ready),
         load: () => page.load(),
         ask: (request, hear) => this.ask(request, hear),
         keep: () => this.keep(),
@@ -43,12 +43,14 @@
         head: heads.chosen,
         row: heads.row,
         layer: this.depth.layer,
+        place: heads.looksFromGerman ? null : this.depth.at,
+        step: this.page.beam.step,
         ...this.pairs.state(),
       };
     }
 
     // Show what a link holds.
-    restore({ model, text, off, head, row, layer, ...pair }) {
+    restore({ model, text, off, head, row, layer, place, step, ...pair }) {
       const { page } = this;
       page.choice.mark(model);
       page.choose(model);
@@ -56,8 +58,11 @@
       page.heads.silence(off);
       page.heads.chosen = head ?? model.opens;
       this.depth.layer = layer ?? model.N;
+      this.depth.at = place ?? 0;
       this.pairs.restore(pair);
       page.translate(false, row ?? "");
+      page.beam.step = step ?? null;
+      page.place.scrollIntoView();
     }
 
     // Take a model.
