@@ -1,12 +1,22 @@
 """The contents of a page in the left sidebar, under the page's own entry: margin.css
 shows them on a wide screen, where the paper stands on the right. reach.js marks the
-section that one reads.
+section that one reads. In headings, here and there, √d_k gets its subscript.
 """
 
+import re
 from typing import Any
 
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
+
+
+def with_subscripts(text: str, heading: str) -> str:
+    """HTML in which √d_k has a subscript, within what `heading` matches."""
+    return re.sub(
+        heading,
+        lambda found: re.sub(r"√d_(k|model)", r"√<i>d</i><sub>\1</sub>", found.group()),
+        text,
+    )
 
 
 def add_contents(
@@ -14,6 +24,9 @@ def add_contents(
 ) -> None:
     """Have the theme's sidebar list the page's sections."""
     tree = context.get("generate_toctree_html")
+    if "√d_" in context.get("body", ""):
+        context["body"] = with_subscripts(context["body"], r"<h[23]>[^\n]*")
+        context["toc"] = with_subscripts(context["toc"], r">[^<]*√d_[^<]*<")
     toc = BeautifulSoup(context.get("toc", ""), "html.parser")
     sections = toc.select_one("ul > li > ul")
     for below in sections.select("ul") if sections else ():

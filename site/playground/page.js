@@ -5,12 +5,6 @@
   const { make, button } = aiayn;
   // Milliseconds between two steps, so that one can see the German grow.
   const PAUSE = 140;
-  const TOOLS = [
-    ["pg-heads", "Where the heads look"],
-    ["pg-pairs", "Two sentences side by side"],
-    ["pg-depth", "Layer by layer"],
-    ["pg-search", "The search"],
-  ];
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
 
   class Page {
@@ -45,8 +39,7 @@
       this.german = new Playground.German(left);
       this.cut = make(left, "p", { class: "pg-cut" });
       this.form.exemplify(left);
-      const contents = make(left, "nav", { class: "pg-contents", "aria-label": "Tools" });
-      for (const [id, name] of TOOLS) make(contents, "a", { href: `#${id}` }, name);
+      Playground.listTools(left);
       const right = make(desk, "div", { class: "pg-right" });
       this.right = right;
       make(right, "h2", { id: "pg-heads" }, "Where the heads look");

@@ -2,6 +2,28 @@
 // layer by layer.
 "use strict";
 {
+  const { make } = aiayn;
+  const TOOLS = [
+    ["pg-heads", "Where the heads look"],
+    ["pg-pairs", "Two sentences side by side"],
+    ["pg-depth", "Layer by layer"],
+    ["pg-search", "The search"],
+  ];
+
+  // Links to the tools: here, and in the page's contents at the side.
+  Playground.listTools = (place) => {
+    const here = make(place, "nav", { class: "pg-contents", "aria-label": "Tools" });
+    const side = document.querySelector(".aiayn-contents");
+    const first = side?.firstChild;
+    for (const [id, name] of TOOLS) {
+      make(here, "a", { href: `#${id}` }, name);
+      if (!side) continue;
+      const item = make(side, "li");
+      make(item, "a", { href: `#${id}` }, name);
+      first.before(item);
+    }
+  };
+
   Playground.Tools = class Tools {
     constructor(page, panel) {
       this.page = page;
