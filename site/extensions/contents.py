@@ -10,13 +10,20 @@ from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 
 
-def with_subscripts(text: str, heading: str) -> str:
-    """HTML in which √d_k has a subscript, within what `heading` matches."""
-    return re.sub(
-        heading,
-        lambda found: re.sub(r"√d_(k|model)", r"√<i>d</i><sub>\1</sub>", found.group()),
-        text,
-    )
+def set_subscripts(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give √d_k its subscript, where HTML has it in a heading or in the contents."""
+    places = {"body": r"<h[23]>[^\n]*", "toc": r">[^<]*√d_[^<]*<"}
+    if "√d_" not in context.get("toc", ""):
+        return
+    for name, heading in places.items():
+        context[name] = re.sub(heading, subscripts, context[name])
+
+
+def subscripts(heading: re.Match[str]) -> str:
+    """A heading with them."""
+    return re.sub(r"√d_(k|model)", r"√<i>d</i><sub>\1</sub>", heading[0])
 
 
 def add_contents(
@@ -24,9 +31,6 @@ def add_contents(
 ) -> None:
     """Have the theme's sidebar list the page's sections."""
     tree = context.get("generate_toctree_html")
-    if "√d_" in context.get("body", ""):
-        context["body"] = with_subscripts(context["body"], r"<h[23]>[^\n]*")
-        context["toc"] = with_subscripts(context["toc"], r">[^<]*√d_[^<]*<")
     toc = BeautifulSoup(context.get("toc", ""), "html.parser")
     sections = toc.select_one("ul > li > ul")
     for below in sections.select("ul") if sections else ():
@@ -46,5 +50,6 @@ def add_contents(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entrance."""
+    app.connect("html-page-context", set_subscripts, priority=100)  # before the theme
     app.connect("html-page-context", add_contents, priority=950)  # after accessibility
     return {"parallel_read_safe": True, "parallel_write_safe": True}
