@@ -288,6 +288,9 @@
     const models = JSON.parse(place.querySelector("script").textContent);
     place.replaceChildren();
     const { form } = new Page(place, models);
-    if (location.hash === `#${form.input.id}`) form.input.focus();
+    // What a link leads to was not there when the browser looked for it.
+    const target = document.getElementById(location.hash.slice(1));
+    if (place.contains(target)) target.scrollIntoView();
+    if (target === form.input) form.input.focus({ preventScroll: true });
   }
 }

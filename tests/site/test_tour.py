@@ -142,6 +142,8 @@ def test_try_your_own_leads_to_the_box(page: Page) -> None:
     box = page.get_by_label("An English sentence")
     expect(box).to_be_focused()
     expect(box).to_be_in_viewport()
+    place = box.bounding_box()
+    assert place and place["y"] > 64  # below the bar on top
 
 
 def test_what_is_seen_and_heard(page: Page) -> None:
