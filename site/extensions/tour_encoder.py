@@ -144,5 +144,6 @@ class EncoderDrawings:
             y = TOP + STEP * place
             drawn += rect(282, y - 11, 40 * share, 12, "grow red", place)
             strong = "strong" if self.source[place] in ("it", self.word) else ""
-            drawn += words(WIDTH, y, percent(share), f"end {strong}")
+            shown = f"{share:.0%}" if share >= 0.005 else percent(share)
+            drawn += words(WIDTH, y, shown, f"end {strong}")
         return drawn + legend(324, "violet")
