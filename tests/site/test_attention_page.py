@@ -237,6 +237,7 @@ def test_a_number_in_a_sentence_drags(window: Page, browser: Browser) -> None:
     buttons.and_(window.locator("[value='64']")).check()
     assert numbers() == written
     number = window.locator("[data-dial]")
+    number.scroll_into_view_if_needed()
     box = number.bounding_box()
     assert box and box["height"] < 40  # it never breaks
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
