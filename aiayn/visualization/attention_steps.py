@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from aiayn.analysis.attention_maps import TrainedModel
+from aiayn.analysis.attention_maps import END, TrainedModel
 from aiayn.errors import InputError
 from aiayn.model.layers import EncoderLayer
 from aiayn.model.transformer import Transformer
@@ -124,5 +124,6 @@ def trace_attention(model: TrainedModel, source: str, layer: int) -> SentenceVec
     # Not every device has numbers of 64 bits, which end after two decimals.
     heads = (each[0].cpu().numpy().astype(float) for each in vectors)
     Q, K, V = (each.round(2).tolist() for each in heads)
-    words = [piece.removeprefix("▁") for piece in vocabulary.pieces(tokens[0].tolist())]
+    pieces = vocabulary.pieces(tokens[0, :-1].tolist())
+    words = [*(piece.removeprefix("▁") for piece in pieces), END]
     return SentenceVectors(words, Q, K, V)

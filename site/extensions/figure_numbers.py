@@ -19,8 +19,8 @@ from aiayn.model.transformer import Transformer
 
 SIZES = ("base", "big", "synthetic")
 # What the model reads: the source with its end mark, the target after a start mark.
-SOURCE = "The cake was sour . </s>".split()
-TARGET = "<s> Der Kuchen war sauer .".split()
+SOURCE = "The cake was sour . ‹end›".split()
+TARGET = "‹start› Der Kuchen war sauer .".split()
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,8 @@ from page_files import load_where
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tour_drawings import Drawings
-from tour_numbers import WORDS, Tour, tour
+from tour_numbers import WORDS, Tour, named, tour
 from tour_svg import WIDTH, figure_map, percent
-
-from aiayn.analysis.attention_maps import Head
 
 CARDS = "book/data/tour.yml"
 HEIGHT = 340
@@ -109,11 +107,6 @@ def figures(tour: Tour) -> dict[str, Any]:
             f"{word}_noun": percent(float(tour.weights(word, noun)[place].max())),
         }
     return found
-
-
-def named(head: Head) -> str:
-    """A head of the cross-attention, as the texts name it."""
-    return f"cross-attention, layer {head.layer + 1}, head {head.head + 1}"
 
 
 def marked(text: str, address: Any) -> str:

@@ -1,7 +1,7 @@
 """The pictures of the tour's cards, a method each, drawn from the tour's numbers."""
 
 from tour_encoder import EDGE, LEFT, NOUNS, STEP, TOP, EncoderDrawings
-from tour_numbers import PRONOUNS, WORDS
+from tour_numbers import PRONOUNS, WORDS, named
 from tour_svg import WIDTH, bars, curve, figure_map, path, percent, rect, words
 
 from aiayn.analysis.attention_maps import Head
@@ -45,7 +45,7 @@ class Drawings(EncoderDrawings):
         drawn += path("M110 18H115V294H110", "line muted", 1.2)
         arrow = f"M115 {y}H130M124 {y - 5}L130 {y}L124 {y + 5}"
         drawn += path(arrow, "line muted", 1.6)
-        drawn += rect(136, y - 13, 40, 26, "frame ochre pulse")
+        drawn += rect(136, y - 13, 40, 26, "frame ochre")
         drawn += self.written(136, 28)
         return drawn + words(156, y + 6, "?", "large strong middle")
 
@@ -54,7 +54,7 @@ class Drawings(EncoderDrawings):
         begin, end = self.halves()
         drawn = words(14, 34, f"{begin},", "german large", "de")
         drawn += words(14, 62, end, "german large", "de")
-        drawn += rect(54, 42, 52, 28, "frame ochre pulse")
+        drawn += rect(54, 42, 52, 28, "frame ochre")
         drawn += words(80, 62, "?", "large strong middle tour-open")
         gloss = "the animal crossed the street not, because it …"
         drawn += words(14, 88, gloss, "small")
@@ -144,7 +144,11 @@ class Drawings(EncoderDrawings):
         """The translation with the head and without it."""
         off = self.tour.off[self.word][self.tour.decider.head]
         with_all = (self.tour.german[self.word].text, self.tour.chances(self.word))
-        without = f"without {self.tour.decider.head}", off["text"], off["chances"]
+        without = (
+            f"without {named(self.tour.decider.head)}",
+            off["text"],
+            off["chances"],
+        )
         on = self.state("on", "with all heads", *with_all)
         return on + self.state("off", *without)
 

@@ -79,7 +79,7 @@ class EncoderDrawings:
         columns = (
             ("embedding", "word", "ochre", 2.4),
             ("positions", "+ position", "violet", 1),
-            ("sum", "= sum", "ink", 2.4),
+            ("sum", "= sum", "blue", 2.4),
         )
         drawn = self.rows()
         for number, (rows, name, colour, full) in enumerate(columns):
@@ -121,9 +121,9 @@ class EncoderDrawings:
         it = self.source.index("it")
         collected = f"+ what the heads of layer {LAYER + 1} collect for it"
         names = (
-            ("before", "“it”, before", "ink", 2.4),
+            ("before", "“it”, before", "blue", 2.4),
             ("added", collected, "output", 1),
-            ("after", "= the sum, normalised", "ink", 2.4),
+            ("after", "= the sum, normalised", "blue", 2.4),
         )
         drawn = path("M24 57H14V277H20", "line muted draw", 1.6, 4)
         drawn += path("M15 272L22 277L15 282", "line muted", 1.6)
@@ -143,7 +143,7 @@ class EncoderDrawings:
         for place, share in enumerate(self.tour.differences()):
             y = TOP + STEP * place
             drawn += rect(282, y - 11, 40 * share, 12, "grow red", place)
-            if share >= 0.005:
-                strong = "strong" if self.source[place] in ("it", self.word) else ""
-                drawn += words(WIDTH, y, f"{share:.0%}", f"end {strong}")
+            strong = "strong" if self.source[place] in ("it", self.word) else ""
+            shown = f"{share:.0%}" if share >= 0.005 else percent(share)
+            drawn += words(WIDTH, y, shown, f"end {strong}")
         return drawn + legend(324, "violet")

@@ -50,6 +50,11 @@ class Vectors:
     memory: Tensor  # the encoder's output
 
 
+def named(head: Head) -> str:
+    """A head of the cross-attention, as cards and pictures name it."""
+    return f"cross-attention, layer {head.layer + 1}, head {head.head + 1}"
+
+
 class Tour:
     """The model, and all that the tour says of it.
 

@@ -157,9 +157,12 @@ def figure_map(
         colour = KINDS[name] if name in KINDS else KINDS[name.split("-", 1)[1]]
         on = name in lit or "all" in lit
         left, top = x * across, (y - 34) * down
+        wide = w * across
+        if numbers and name == "memory":  # its words need room
+            left, wide = left - 18, wide + 18
         drawn += (
             f'<rect class="block {colour if on else "quiet"}" x="{left:.1f}"'
-            f' y="{top:.1f}" width="{w * across:.1f}" height="{h * down:.1f}" rx="2"/>'
+            f' y="{top:.1f}" width="{wide:.1f}" height="{h * down:.1f}" rx="2"/>'
         )
         if numbers:
             middle = top + h * down / 2 + 4
@@ -167,7 +170,7 @@ def figure_map(
             if name in numbers and name not in numbered:
                 numbered.add(name)
                 memory = name == "memory"  # an arrow leaves on its right
-                beside = left - 5 if memory else left + w * across + 5
+                beside = left - 5 if memory else left + wide + 5
                 end = " end" if memory else ""
                 drawn += words(beside, middle, numbers[name], f"small strong ink{end}")
     return drawn

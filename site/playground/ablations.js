@@ -4,9 +4,29 @@
   const { make, button } = aiayn;
 
   Playground.Ablations = class Ablations {
-    constructor(place) {
+    constructor(place, page) {
+      this.page = page;
       this.place = make(place, "div", { class: "pg-found", role: "status" });
       this.trial = null; // the one that is going on
+    }
+
+    // Try each head of the page's model on its sentence.
+    async run() {
+      const { page } = this;
+      page.forget();
+      const trial = this.begin(Playground.allHeads(page.model).length);
+      await page.translating;
+      if (!(await page.load()) || trial !== this.trial) return;
+      const request = { task: "in turn", sentence: page.answer.sentence };
+      page.model.engine.ask(request, ({ head, text, whole }) => {
+        if (text === whole) return this.tell(head);
+        const word = Playground.changed(text, whole);
+        page.heads.tell(head, word);
+        this.tell(head, [text, whole], () => {
+          page.heads.choose(head);
+          page.silence([head], word);
+        });
+      });
     }
 
     // Begin to try so many heads.
@@ -27,9 +47,10 @@
         const item = make(list, "li");
         button(item, Playground.nameOf(head), choose);
         item.append(" ");
-        Playground.writeMarked(make(item, "span", { lang: "de" }), ...translations);
+        const german = make(item, "span", { lang: "de" });
+        Playground.writeMarked(german, ...translations);
         const word = Playground.changed(...translations);
-        if (word.startsWith("−")) item.append(" ", make(item, "mark", { lang: "de" }, word));
+        if (word.startsWith("−")) german.append(" ", make(german, "mark", {}, word));
       }
       count.textContent = `${tried} of ${all}`;
       if (tried < all) return;
@@ -44,10 +65,11 @@
   };
 
   function conclusion(all, some) {
-    if (!some) return `Any one of the ${all} heads can be missed here.`;
+    if (!some) return `Without any one of the ${all} heads, the translation stays the same.`;
     return (
       `Of ${all} heads, ${some} ${some > 1 ? "change" : "changes"} the translation by ` +
-      `being off; any one of the other ${all - some} can be missed here.`
+      `being off. Without any one of the other ${all - some}, it stays the same. Press a ` +
+      "head to switch it off and see where it looks."
     );
   }
 }

@@ -5,6 +5,7 @@ Playground.part((Playground) => {
   const { EOS, UNK } = Playground;
   const MOST = 60; // pieces: a picture of more cannot be read
   const KINDS = ["encoder", "decoder", "cross"];
+  const PRONOUNS = ["er", "sie", "es", "ihn", "ihm"];
 
   // Every head of a model, as "cross 1 2".
   Playground.allHeads = ({ N, h }) =>
@@ -90,7 +91,9 @@ Playground.part((Playground) => {
       const [sources, targets] = ["source", "tokens"].map((key) =>
         sides.map((side) => side[key]),
       );
-      const pair = new Playground.Pair(this.model, sources, targets);
+      const { pieces } = this.vocabulary;
+      const pronouns = new Set(PRONOUNS.map((word) => pieces.indexOf(`▁${word}`)));
+      const pair = new Playground.Pair(this.model, sources, targets, pronouns);
       Object.assign(this, { pair, pairSilent: silent });
       const answers = sides.map(({ answer }) => answer);
       if (!pair.parts) return { answers };

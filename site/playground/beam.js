@@ -11,21 +11,32 @@ globalThis.Playground ??= {};
   const figure = (number) => number.toFixed(2).replace("-", "−");
 
   Playground.Beam = class Beam {
-    constructor(place) {
+    // `onChoose` is called when a reader takes another step.
+    constructor(place, onChoose) {
+      make(place, "h2", { id: "pg-search" }, "The search");
       make(place, "p", {}, EXPLANATION);
+      const nothing = "Translate a sentence, and the steps of its search stand here.";
+      make(place, "p", { class: "pg-nothing" }, nothing);
+      this.place = place = make(place, "div", { class: "pg-search", hidden: "" });
+      this.step = null; // the one that a reader has chosen
       const row = make(place, "p", { class: "pg-row" });
       this.label = make(row, "label", { for: "pg-step" });
       const range = { type: "range", id: "pg-step", min: 1, step: 1 };
       this.slider = make(row, "input", range);
-      this.slider.oninput = () => this.show(this.steps, Number(this.slider.value));
+      this.slider.oninput = () => {
+        this.step = Number(this.slider.value);
+        this.show(this.steps);
+        onChoose();
+      };
       this.live = table(place, "In the beam", ["prefix", "log probability"]);
       const columns = ["translation", "log probability", "score"];
       this.finished = table(place, "Finished", columns);
     }
 
-    // Show one step of a search, counted from 1; the last one unless it is named.
-    show(steps, step = steps.length) {
+    // Show a step of a search, counted from 1: the one that is chosen, or the last.
+    show(steps) {
       this.steps = steps;
+      const step = Math.min(Math.max(this.step ?? steps.length, 1), steps.length);
       this.slider.max = steps.length;
       const { beam, finished } = steps[step - 1];
       this.slider.value = step;

@@ -29,6 +29,7 @@
     offer(words) {
       this.known = new Set(words);
       this.words = Playground.plainWords(words);
+      this.list.classList.toggle("pg-any", words.length > 0);
       this.close();
     }
 

@@ -3,10 +3,10 @@
 "use strict";
 {
   const { make, button } = aiayn;
-  const { nameOf, labelOf, forPeople, allHeads } = Playground;
+  const { nameOf, labelOf, forPeople, allHeads, KIND_NAMES } = Playground;
   const ABOUT =
-    "In B's run, what one head puts out is replaced by what the same head puts out in " +
-    "A's run, and all that comes after is computed anew: if B's word becomes A's, this " +
+    "In B’s run, what one head puts out is replaced by what the same head puts out in " +
+    "A’s run, and all that comes after is computed anew: if B’s word becomes A’s, this " +
     "head carries what decides between them.";
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
   const points = (share) =>
@@ -18,7 +18,7 @@
       const box = { class: "pg-scroll", tabindex: 0, role: "group" };
       this.scroll = make(place, "div", { ...box, "aria-label": "Probabilities" });
       this.block = make(place, "div", { class: "pg-copying" });
-      make(this.block, "h3", {}, "Copy a head's output from A into B");
+      make(this.block, "h3", {}, "Copy a head’s output from A into B");
       make(this.block, "p", {}, ABOUT);
       const row = make(this.block, "p", { class: "pg-row" });
       this.heads = chooser(row, "pg-copy-head", "Head", () => {
@@ -73,7 +73,7 @@
       for (const head of allHeads(this.model)) {
         const [kind] = head.split(" ");
         if (kind === "encoder" && !alike) continue;
-        if (!groups.has(kind)) groups.set(kind, make(this.heads, "optgroup", { label: kind }));
+        if (!groups.has(kind)) groups.set(kind, make(this.heads, "optgroup", { label: KIND_NAMES[kind] }));
         make(groups.get(kind), "option", { value: head }, nameOf(head));
       }
     }
@@ -119,7 +119,7 @@
     conclude(place, before, after) {
       const [from, to] = [before, after].map(({ likeliest }) => this.wordOf(likeliest));
       const german = (word) => make(place, "strong", { lang: "de" }, word);
-      place.append(from === to ? "B's word stays " : "B's word changes from ");
+      place.append(from === to ? "B’s word stays " : "B’s word changes from ");
       german(from);
       if (from !== to) {
         place.append(" to ");
@@ -153,9 +153,9 @@
         some++;
         const item = make(list, "li");
         button(item, nameOf(head), () => this.choose(head));
-        item.append(" ");
-        make(item, "mark", { lang: "de" }, this.wordOf(run.likeliest));
-        item.append(` ${percent(run.probability)}`);
+        const word = make(item, "span");
+        make(word, "mark", { lang: "de" }, this.wordOf(run.likeliest));
+        word.append(` ${percent(run.probability)}`);
       });
     }
   };
@@ -168,7 +168,7 @@
   }
 
   function conclusion(all, some) {
-    if (!some) return `None of the ${all} heads changes B's word by itself.`;
-    return `Of ${all} heads, ${some} ${some > 1 ? "change" : "changes"} B's word:`;
+    if (!some) return `None of the ${all} heads changes B’s word by itself.`;
+    return `Of ${all} heads, ${some} ${some > 1 ? "change" : "changes"} B’s word:`;
   }
 }

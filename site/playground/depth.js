@@ -5,7 +5,7 @@
   const { forPeople } = Playground;
   const ABOUT =
     "What would the model write if its decoder stopped here? The matrix that turns the " +
-    "last layer's states into words is applied to the states after another layer (the " +
+    "last layer’s states into words is applied to the states after another layer (the " +
     "logit lens). Only the last layer was trained for this; what stands before it may " +
     "be noise.";
   const percent = (share) => {
@@ -18,9 +18,12 @@
     // layer.
     constructor(place, choose) {
       this.onChoose = choose;
-      this.place = make(place, "div", { class: "pg-depth", hidden: "" });
-      make(this.place, "h2", {}, "Layer by layer");
-      make(this.place, "p", {}, ABOUT);
+      const block = make(place, "div", { class: "pg-depth" });
+      make(block, "h2", { id: "pg-depth" }, "Layer by layer");
+      make(block, "p", {}, ABOUT);
+      const nothing = "Translate a sentence, and its words stand here after each layer.";
+      make(block, "p", { class: "pg-nothing" }, nothing);
+      this.place = make(block, "div", { hidden: "" });
       const row = make(this.place, "p", { class: "pg-row" });
       this.label = make(row, "label", { for: "pg-layer" });
       const range = { type: "range", id: "pg-layer", min: 1, step: 1 };

@@ -52,8 +52,11 @@
     offer(model) {
       this.examples.replaceChildren();
       this.examples.append("Or choose: ");
-      for (const [label, sentence] of model.examples)
-        button(this.examples, label, () => this.example(sentence));
+      this.buttons = model.examples.map(([label, sentence]) => [
+        button(this.examples, label, () => this.example(sentence)),
+        () => sentence === this.input.value,
+      ]);
+      this.mark();
       this.completion.offer(model.words);
       this.words.offer(model.words);
       this.load.replaceChildren();
@@ -61,6 +64,11 @@
         this.load.append(
           `The model is fetched when you type or choose an example: ${model.size}.`,
         );
+    }
+
+    // Mark the example that is in the box.
+    mark() {
+      aiayn.press(this.buttons);
     }
 
     // Show which share of the model has come; nothing more when all has.

@@ -9,9 +9,12 @@
   };
   const PRONOUNS = ["er", "sie", "es", "ihn", "ihm"];
 
+  const NAMES = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
+
+  Playground.KIND_NAMES = NAMES;
   Playground.nameOf = (head) => {
     const [kind, layer, number] = head.split(" ");
-    return `${kind}, layer ${Number(layer) + 1}, head ${Number(number) + 1}`;
+    return `${NAMES[kind]}, layer ${Number(layer) + 1}, head ${Number(number) + 1}`;
   };
 
   Playground.Heads = class Heads {
@@ -24,9 +27,9 @@
       const grid = make(place, "div", { class: "pg-heads" });
       grid.onkeydown = (event) => this.move(event);
       for (const kind of Object.keys(KINDS)) {
-        const name = `${kind}: ${KINDS[kind]}`;
+        const name = `${NAMES[kind]}: ${KINDS[kind]}`;
         const group = make(grid, "div", { role: "group", "aria-label": name });
-        make(group, "p", { class: "pg-caption" }, kind);
+        make(group, "p", { class: "pg-caption" }, NAMES[kind]);
         make(group, "p", { class: "pg-who" }, KINDS[kind]);
         for (let layer = 0; layer < N; layer++) this.layer(group, kind, layer, h);
       }
@@ -169,7 +172,7 @@
       }
       const on = !this.silent.has(this.chosen);
       this.large.checked = on;
-      this.state.textContent = `this head is ${on ? "on" : "off"}`;
+      this.state.textContent = `this head is ${on ? "on" : "switched off"}`;
       this.picture.svg.classList.toggle("pg-off", !on);
     }
 
@@ -179,8 +182,12 @@
       const rows = this.rows(this.chosen);
       this.picture.draw([{ rows }], 0.25);
       if (this.picture.over === null) this.onChoose();
-      const told = largest(rows[active], keys, 4);
-      this.said.textContent = `“${queries[active]}” looks at ${told}.`;
+      const quoted = (word) => `“${word}”`;
+      const told = largest(rows[active], keys.map(quoted), 4);
+      const off = this.silent.has(this.chosen)
+        ? " The head is switched off: what it collects is not passed on."
+        : "";
+      this.said.textContent = `${quoted(queries[active])} looks at ${told}.${off}`;
     }
   };
 

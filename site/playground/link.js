@@ -39,6 +39,8 @@
       row: number(fields.row),
       at: number(fields.at),
       layer: number(fields.layer),
+      place: number(fields.place),
+      step: number(fields.step),
     };
   }
 

@@ -7,7 +7,7 @@ globalThis.Playground ??= {};
   // The words of a sentence, each with whether it is among those of another: what both
   // have in the same order is the longest common sequence, and the rest is what differs.
   function compare(sentence, other) {
-    const [a, b] = [sentence.split(" "), other.split(" ")];
+    const [a, b] = [wordsOf(sentence), wordsOf(other)];
     const zeros = () => Array.from({ length: b.length + 1 }, () => 0);
     const common = Array.from({ length: a.length + 1 }, zeros);
     for (let i = a.length - 1; i >= 0; i--)
@@ -25,10 +25,15 @@ globalThis.Playground ??= {};
     });
   }
 
+  // Words, and what stands between them: marks that end a word are none of it.
+  const MARKS = /([.,!?;:]+)(?=\s|$)/;
+  const wordsOf = (sentence) =>
+    sentence.split(" ").flatMap((word) => word.split(MARKS).filter(Boolean));
+
   // Append a sentence, its words marked where another has not the same.
   Playground.writeMarked = (parent, sentence, other) => {
     compare(sentence, other).forEach(([word, same], i) => {
-      if (i) parent.append(" ");
+      if (i && !MARKS.test(word)) parent.append(" ");
       if (same) parent.append(word);
       else make(parent, "mark", {}, word);
     });
@@ -38,7 +43,6 @@ globalThis.Playground ??= {};
   // else what it lacks, with a minus sign.
   Playground.changed = (sentence, other) => {
     const first = (one, two) => compare(one, two).find(([, same]) => !same)?.[0];
-    const word = first(sentence, other) ?? `−${first(other, sentence)}`;
-    return word.replace(/[.,!?]+$/, "");
+    return first(sentence, other) ?? `−${first(other, sentence)}`;
   };
 }

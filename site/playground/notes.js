@@ -9,6 +9,15 @@
     "The search was stopped at its limit, the length of the sentence plus 50: " +
     "this is no whole translation.";
 
+  Playground.ABOUT_HEADS = [
+    "Press a picture to see it large; the arrow keys go to the next. Take the tick " +
+      "away to switch the head off.",
+    "The pictures of the decoder’s own attention stay within a triangle, because a " +
+      "German word sees only the words before it: the causal mask hides the rest. " +
+      "Their columns are shifted by one against the rows, because the decoder reads a " +
+      "start token first, and then the words that it has written.",
+  ];
+
   Playground.notesOn = ({ refused, unknownWords, unknownCharacters, ...answer }) => {
     if (refused) return [REFUSALS[refused]];
     const notes = [];

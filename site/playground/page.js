@@ -3,7 +3,6 @@
 "use strict";
 {
   const { make, button } = aiayn;
-  const { changed, allHeads } = Playground;
   // Milliseconds between two steps, so that one can see the German grow.
   const PAUSE = 140;
   const quick = matchMedia("(prefers-reduced-motion: reduce)");
@@ -40,33 +39,24 @@
       this.german = new Playground.German(left);
       this.cut = make(left, "p", { class: "pg-cut" });
       this.form.exemplify(left);
+      Playground.listTools(left);
       const right = make(desk, "div", { class: "pg-right" });
       this.right = right;
-      make(right, "h2", {}, "Where the heads look");
-      const how =
-        "Press a picture to see it large; the arrow keys go to the next. Take the tick " +
-        "away to switch the head off.";
-      make(right, "p", {}, how);
-      const triangle =
-        "The pictures of the decoder’s own attention stay within a triangle, because a " +
-        "German word sees only the words before it: the causal mask hides the rest. " +
-        "Their columns are shifted by one against the rows, because the decoder reads a " +
-        "start token first, and then the words that it has written.";
-      make(right, "p", {}, triangle);
+      make(right, "h2", { id: "pg-heads" }, "Where the heads look");
+      for (const text of Playground.ABOUT_HEADS) make(right, "p", {}, text);
       const row = make(right, "p", { class: "pg-row" });
       this.allOn = button(row, "Switch all heads on", () => this.silence([]));
-      button(row, "Switch off each head in turn", () => this.tryAll());
-      this.ablations = new Playground.Ablations(right);
+      button(row, "Switch off each head in turn", () => this.ablations.run());
+      this.ablations = new Playground.Ablations(right, this);
       this.headsPlace = make(right, "div");
       this.tools = new Playground.Tools(this, panel);
-      this.search = make(panel, "div", { class: "pg-search" });
-      make(this.search, "h2", {}, "The search");
-      this.beam = new Playground.Beam(this.search);
+      this.beam = new Playground.Beam(panel, () => this.tools.keep());
     }
 
-    // Translate another sentence.
-    ask(sentence) {
+    // Translate another sentence; with all heads on, if it is a ready one.
+    ask(sentence, ready) {
       this.form.input.value = sentence;
+      if (ready) this.begin();
       this.translate(false, "");
     }
 
@@ -74,7 +64,14 @@
     example(sentence) {
       this.form.input.value = sentence;
       this.tools.pairs.forsake();
+      this.begin();
       this.translate(true);
+    }
+
+    // All heads on. The page says so if some were off, until something else is done.
+    begin() {
+      this.begun = this.heads.silent.size > 0;
+      this.heads.silence([]);
     }
 
     // Translate what is being typed, when no more has come for a moment. Unknown words are
@@ -82,34 +79,47 @@
     type() {
       this.load();
       clearTimeout(this.typing);
-      if (!this.form.input.value.trim()) return;
-      const unknownWords = this.form.unknown();
-      if (String(unknownWords) !== String(this.answer.unknownWords ?? [])) {
-        const rest = { unknownCharacters: [], ended: true, ...this.answer };
-        this.say(Playground.notesOn({ ...rest, refused: "", unknownWords }));
+      this.begun = false;
+      this.form.mark();
+      if (!this.form.input.value.trim()) {
+        this.run++; // nobody waits for the sentence before
+        this.translated();
+        return this.show({ refused: "empty" });
       }
+      this.sayUnknown();
       this.typing = setTimeout(() => this.translate(false, "", true), Playground.REST);
+    }
+
+    // Name the unknown words at once; what was said of the sentence before goes.
+    sayUnknown() {
+      const unknownWords = this.form.unknown();
+      this.say(Playground.notesOn({ unknownWords, unknownCharacters: [], ended: true }));
     }
 
     // Take a model. A sentence of the reader's own is translated anew; of the examples,
     // the same one is shown, or the first.
     choose(model) {
       const sentence = this.form.input.value;
-      const own = this.model && !exampleOf(this.model, sentence);
+      const own = this.model && !isReady(this.model, sentence);
       for (const channel of ["sentence", "pair"]) this.model?.engine.cancel(channel);
       this.model = model;
       this.form.offer(model);
       this.tools.offer(model);
       this.headsPlace.replaceChildren();
       this.heads = new Playground.Heads(this.headsPlace, model, {
-        onSwitch: () => this.translate(false),
+        onSwitch: () => {
+          this.begun = false;
+          this.translate(false);
+        },
         onChoose: () => this.tools.follow(),
       });
       this.forget();
       this.translated();
       this.run++;
       const stored = exampleOf(model, sentence) ?? model.answers[0];
-      if (!own && stored.sentence !== sentence) this.tools.pairs.forsake();
+      this.begun = false;
+      this.beam.step = null;
+      this.tools.pairs.forsake();
       this.form.input.value = own ? sentence : stored.sentence;
       this.show(stored);
       if (own || model.engine.ready) this.translate(own);
@@ -129,7 +139,10 @@
         await loading;
         return true;
       } catch (error) {
-        if (model === this.model) this.form.fail(error.message);
+        if (model === this.model) {
+          this.form.fail(error.message);
+          this.german.stop();
+        }
         this.translated();
         return false;
       }
@@ -148,9 +161,16 @@
       });
       model.engine.cancel("pair");
       const silent = [...this.heads.silent];
-      if (growing || this.ablations.trial || sentence !== this.answer.sentence) this.forget();
+      const another = sentence !== this.answer.sentence;
+      if (growing || this.ablations.trial || another) this.forget();
+      if (another) {
+        this.beam.step = null;
+        this.sayUnknown();
+      }
       const stored = exampleOf(model, sentence);
       this.panel.classList.add("pg-waiting"); // what stands there is of another sentence
+      this.german.wait();
+      this.form.mark();
       if (stored && !silent.length && !model.engine.ready) {
         this.show(stored, word);
         [growing, word] = [false, null];
@@ -198,7 +218,7 @@
     reveal(all, search) {
       this.panel.classList.remove("pg-waiting");
       for (const node of [this.german.bar, this.cut, this.right]) node.hidden = !all;
-      this.search.hidden = !search;
+      this.beam.place.hidden = !search;
       if (!search) this.tools.depth.place.hidden = true;
     }
 
@@ -207,12 +227,14 @@
     show(answer, word, steps = [], typing = false) {
       const { refused, text } = answer;
       this.answer = answer;
-      this.say(Playground.notesOn(answer), typing ? "" : text);
+      this.form.mark();
+      const begun = this.begun ? ["All heads are on again."] : [];
+      this.say([...begun, ...Playground.notesOn(answer)], typing ? "" : text);
       this.reveal(!refused, steps.length > 0);
       if (refused) return this.tools.answered(answer);
       if (steps.length) this.beam.show(steps);
       this.look(answer, word);
-      this.allOn.disabled = !this.heads.silent.size;
+      this.allOn.setAttribute("aria-disabled", !this.heads.silent.size); // keeps the focus
       this.german.show(answer, this.heads.silent);
       this.tools.answered(answer);
     }
@@ -234,31 +256,16 @@
       this.cut.replaceChildren("The model reads ");
       for (const piece of sides.source.slice(0, -1))
         make(this.cut, "span", { class: "pg-piece" }, piece);
+      if (sides.source.some((piece) => piece.startsWith("·")))
+        this.cut.append(" (a dot marks a piece that continues a word)");
       this.heads.show(answer.looks, sides, word);
     }
 
     // Leave only these heads off.
     silence(heads, word = null) {
+      this.begun = false;
       this.heads.silence(heads);
       this.translate(false, word);
-    }
-
-    // Each head off, and it alone: which of them change the translation?
-    async tryAll() {
-      this.forget();
-      const trial = this.ablations.begin(allHeads(this.model).length);
-      await this.translating;
-      if (!(await this.load()) || trial !== this.ablations.trial) return;
-      const request = { task: "in turn", sentence: this.answer.sentence };
-      this.model.engine.ask(request, ({ head, text, whole }) => {
-        if (text === whole) return this.ablations.tell(head);
-        const word = changed(text, whole);
-        this.heads.tell(head, word);
-        this.ablations.tell(head, [text, whole], () => {
-          this.heads.choose(head);
-          this.silence([head], word);
-        });
-      });
     }
 
     // What was said of each head in turn no longer holds.
@@ -274,10 +281,16 @@
   const exampleOf = (model, sentence) =>
     model.answers.find((each) => each.sentence === sentence);
 
+  const isReady = (model, sentence) =>
+    [...model.examples, ...model.pairs].some(([, first]) => first === sentence);
+
   for (const place of document.querySelectorAll(".aiayn-playground")) {
     const models = JSON.parse(place.querySelector("script").textContent);
     place.replaceChildren();
     const { form } = new Page(place, models);
-    if (location.hash === `#${form.input.id}`) form.input.focus();
+    // What a link leads to was not there when the browser looked for it.
+    const target = document.getElementById(location.hash.slice(1));
+    if (place.contains(target)) target.scrollIntoView();
+    if (target === form.input) form.input.focus({ preventScroll: true });
   }
 }

@@ -5,21 +5,25 @@ Playground.part((Playground) => {
   const { softmax, vectors, EOS } = Playground;
 
   Playground.Pair = class Pair {
-    // Sources and translations are tokens with their ends. Up to the place where the
-    // translations part, both runs read the same German.
-    constructor(model, sources, targets) {
+    // Sources and translations are tokens with their ends. They are compared at the first
+    // place where they differ, or where their `pronouns` (a set of tokens) do.
+    constructor(model, sources, targets, pronouns = new Set()) {
       const [first, second] = targets;
-      const at = first.findIndex((token, i) => token !== second[i]);
+      const differs = first.map((token, i) => token !== second[i]);
+      const pronoun = first.findIndex(
+        (token, i) => differs[i] && pronouns.has(token) && pronouns.has(second[i]),
+      );
+      const at = pronoun >= 0 ? pronoun : differs.indexOf(true);
       const parts = at >= 0; // else they are the same: each has its end
-      const prefix = first.slice(0, at);
+      const prefixes = targets.map((target) => target.slice(0, at));
       const words = targets.map((target) => target[at]);
-      Object.assign(this, { model, sources, at, parts, prefix, words });
+      Object.assign(this, { model, sources, at, parts, prefixes, words });
     }
 
     // Run 0 or 1: how probable both words are after the prefix, and which is likeliest.
     run(which, outputs) {
-      const { model, prefix, words } = this;
-      const xs = model.read(this.sources[which], [...prefix, EOS], { outputs });
+      const { model, prefixes, words } = this;
+      const xs = model.read(this.sources[which], [...prefixes[which], EOS], { outputs });
       const [scores] = model.score(vectors(xs, model.d_model).at(-1));
       softmax(scores);
       const likeliest = scores.indexOf(Math.max(...scores));

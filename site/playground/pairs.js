@@ -11,12 +11,12 @@
 
   Playground.Pairs = class Pairs {
     // `first` gives sentence A, `silent` the heads that are off, `choose` puts another
-    // sentence in A's place, and `ask` asks the model. `load` is called when a reader
+    // sentence in A's place, with all heads on if it comes from a pair, and `ask` asks the model. `load` is called when a reader
     // types, `keep` when something has been set up.
     constructor(place, { first, silent, choose, load, ask, keep }) {
       Object.assign(this, { first, silent, choose, load, ask, keep, own: false });
       const block = make(place, "div", { class: "pg-pairs" });
-      make(block, "h2", {}, "Two sentences side by side");
+      make(block, "h2", { id: "pg-pairs" }, "Two sentences side by side");
       make(block, "p", {}, ABOUT);
       const classes = "pg-row pg-examples";
       const group = { class: classes, role: "group", "aria-label": "Pairs" };
@@ -43,21 +43,27 @@
       const row = make(form, "div", { class: "pg-row" });
       const place = make(row, "div", { class: "pg-field" });
       const field = { id: "pg-second", autocomplete: "off", spellcheck: "false", lang: "en" };
-      this.input = make(place, "input", { type: "text", ...field });
+      this.input = make(place, "textarea", { rows: 1, ...field });
       this.completion = new Playground.Completion(place, this.input, type);
       this.input.oninput = type;
       make(row, "button", { type: "submit" }, "Compare");
-      button(row, "Swap A and B", () => this.swap());
-      form.onsubmit = (event) => {
-        event.preventDefault();
+      this.swapButton = button(row, "Swap A and B", () => this.swap());
+      const ask = (event) => {
+        event.preventDefault(); // Enter, too: a sentence has one line
         this.copying.reset();
         this.run();
+      };
+      form.onsubmit = ask;
+      this.input.onkeydown = (event) => {
+        if (event.key === "Enter" && !event.isComposing) ask(event);
       };
     }
 
     // Compare what is being typed, when no more has come for a moment.
     type() {
       this.own = true;
+      this.say([]);
+      this.mark();
       this.load();
       clearTimeout(this.typing);
       this.typing = setTimeout(() => {
@@ -72,6 +78,7 @@
       if (this.own) return;
       this.input.value = "";
       this.copying.reset();
+      this.mark();
       this.forget();
     }
 
@@ -81,13 +88,22 @@
       this.completion.offer(model.words);
       this.forget();
       this.examples.replaceChildren("Or choose: ");
-      for (const [label, first, second] of model.pairs)
+      this.buttons = model.pairs.map(([label, first, second]) => [
         button(this.examples, label, () => {
           this.input.value = second;
           this.own = false;
           this.copying.reset();
-          this.choose(first);
-        });
+          this.choose(first, true);
+        }),
+        () => this.second === second && this.first() === first,
+      ]);
+      this.mark();
+    }
+
+    // Mark the pair that is chosen. Without a B there is nothing to swap.
+    mark() {
+      aiayn.press(this.buttons);
+      this.swapButton.disabled = !this.second;
     }
 
     swap() {
@@ -109,6 +125,7 @@
 
     restore({ with: second = "", copy = null, at = null }) {
       this.input.value = second;
+      this.mark();
       this.own = false;
       Object.assign(this.copying, { head: copy, position: at });
     }
@@ -117,7 +134,8 @@
     async run() {
       clearTimeout(this.typing);
       this.keep();
-      if (!this.second) return this.forget();
+      this.mark();
+      if (!this.second || !this.first()) return this.forget();
       this.results.classList.add("pg-old");
       const sentences = [this.first(), this.second];
       const request = { task: "compare", sentences, silent: this.silent() };
@@ -157,19 +175,22 @@
         return;
       }
       const [one, other] = answers.map((answer) => labelOf(answer, at));
-      const before = answers[0].written.slice(0, at).join("").replaceAll("▁", " ").trim();
+      const [before, beforeB] = answers.map(({ written }) =>
+        written.slice(0, at).join("").replaceAll("▁", " ").trim(),
+      );
       const german = (word, tag = "strong") => {
         this.parted.append("“");
         make(this.parted, tag, { lang: "de" }, word);
         this.parted.append("”");
       };
-      if (before) {
+      if (before !== beforeB) this.parted.append("Of the pronouns, A has ");
+      else if (before) {
         this.parted.append("After ");
         german(before, "span");
         this.parted.append(", A goes on with ");
       } else this.parted.append("A begins with ");
       german(one);
-      this.parted.append(" and B with ");
+      this.parted.append(before === beforeB ? " and B with " : " and B has ");
       german(other);
       this.parted.append(". How probable each of the two is as the next word:");
     }

@@ -2,13 +2,35 @@
 // layer by layer.
 "use strict";
 {
+  const { make } = aiayn;
+  const TOOLS = [
+    ["pg-heads", "Where the heads look"],
+    ["pg-pairs", "Two sentences side by side"],
+    ["pg-depth", "Layer by layer"],
+    ["pg-search", "The search"],
+  ];
+
+  // Links to the tools: here, and in the page's contents at the side.
+  Playground.listTools = (place) => {
+    const here = make(place, "nav", { class: "pg-contents", "aria-label": "Tools" });
+    const side = document.querySelector(".aiayn-contents");
+    const first = side?.firstChild;
+    for (const [id, name] of TOOLS) {
+      make(here, "a", { href: `#${id}` }, name);
+      if (!side) continue;
+      const item = make(side, "li");
+      make(item, "a", { href: `#${id}` }, name);
+      first.before(item);
+    }
+  };
+
   Playground.Tools = class Tools {
     constructor(page, panel) {
       this.page = page;
       this.pairs = new Playground.Pairs(panel, {
         first: () => page.answer.sentence,
         silent: () => [...page.heads.silent],
-        choose: (sentence) => page.ask(sentence),
+        choose: (sentence, ready) => page.ask(sentence, ready),
         load: () => page.load(),
         ask: (request, hear) => this.ask(request, hear),
         keep: () => this.keep(),
@@ -43,12 +65,14 @@
         head: heads.chosen,
         row: heads.row,
         layer: this.depth.layer,
+        place: heads.looksFromGerman ? null : this.depth.at,
+        step: this.page.beam.step,
         ...this.pairs.state(),
       };
     }
 
     // Show what a link holds.
-    restore({ model, text, off, head, row, layer, ...pair }) {
+    restore({ model, text, off, head, row, layer, place, step, ...pair }) {
       const { page } = this;
       page.choice.mark(model);
       page.choose(model);
@@ -56,8 +80,11 @@
       page.heads.silence(off);
       page.heads.chosen = head ?? model.opens;
       this.depth.layer = layer ?? model.N;
+      this.depth.at = place ?? 0;
       this.pairs.restore(pair);
       page.translate(false, row ?? "");
+      page.beam.step = step ?? null;
+      page.place.scrollIntoView();
     }
 
     // Take a model.

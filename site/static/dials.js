@@ -1,6 +1,8 @@
 // Numbers in sentences that drag: see site/extensions/dials.py.
 "use strict";
 {
+  const STEP = 24; // pixels of a drag, from one value to the next
+
   // The next chart, its parameter with radio buttons, and the rows of its data.
   const chartOf = (dial) => {
     const chart = [...document.querySelectorAll(".aiayn-chart")]
@@ -27,11 +29,28 @@
     const about = { type: "range", min: 0, max: options.length - 1, "aria-label": dial };
     for (const key in about) slider.setAttribute(key, about[key]);
     slider.value = options.indexOf(Number(number.textContent));
-    number.after(slider);
+    const text = document.createElement("span");
+    number.replaceChildren(text, slider);
+
+    // A pointer drags the number; the slider, which is not seen, has the keys.
+    let begin = null;
+    number.addEventListener("pointerdown", (event) => {
+      event.preventDefault(); // no text is selected
+      slider.focus();
+      number.setPointerCapture(event.pointerId);
+      begin = [event.clientX, Number(slider.value)];
+    });
+    number.addEventListener("pointermove", ({ clientX }) => {
+      if (!begin) return;
+      const before = slider.value;
+      slider.value = begin[1] + Math.round((clientX - begin[0]) / STEP);
+      if (slider.value !== before) slider.dispatchEvent(new Event("input"));
+    });
+    number.addEventListener("lostpointercapture", () => (begin = null));
 
     const show = () => {
       const value = options[slider.value];
-      number.textContent = value;
+      text.textContent = value;
       slider.setAttribute("aria-valuetext", value);
       for (const each of followers)
         each.textContent = shown(each.dataset, dial, value, rows);

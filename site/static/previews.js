@@ -5,8 +5,11 @@
   const SOON = 350; // ms; whoever only passes sees nothing
   const LATER = 200; // to get from the link into the box
   const BLOCKS = 3; // of a section
-  // Links with a note of their own, those to what stands beside them, and downloads.
-  const PLAIN = ".headerlink, .aiayn-term, .aiayn-origin, .aiayn-badge [href^='#'], [download]";
+  // Links with a note of their own, those to what stands beside them, downloads, and those
+  // among buttons.
+  const PLAIN =
+    ".headerlink, .aiayn-term, .aiayn-origin, .aiayn-badge [href^='#'], [download], " +
+    ".aiayn-tour a, .pg-contents a"; // a box would cover what one presses next
   const site = new URL(document.documentElement.dataset.content_root, document.baseURI).href;
   const box = document.createElement("div");
   box.id = "aiayn-preview";

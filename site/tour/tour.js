@@ -13,6 +13,8 @@
   const said = tour.querySelector(".tour-said");
   const headSwitch = tour.querySelector('[role="switch"]');
   const [back, next] = all("[data-go]");
+  // What “it” is, in German and in English.
+  const MEANT = { tired: ["es", "animal"], wide: ["sie", "street"] };
   const SWIPE = 40; // pixels that a finger moves at least
   let place = 0;
 
@@ -61,8 +63,13 @@
     };
     const { pronoun: model, chances } = sentence();
     const right = pronoun === model ? ". So does the model: " : ". The model says ";
-    const tail = `, with a probability of ${percent(chances[model])}.`;
+    const { word } = tour.dataset;
+    const [meant, noun] = MEANT[word];
+    const who = pronoun === model ? "Both are" : pronoun === meant ? "You are" : "The model is";
+    const is = [pronoun, model].includes(meant) ? who : "Neither is";
+    const tail = `, with a probability of ${percent(chances[model])}. `;
     said.append("You say ", german(pronoun), right, german(model), tail);
+    said.append(`${is} right: it is the ${noun} that was too ${word}.`);
     live.textContent = said.textContent;
   }
 

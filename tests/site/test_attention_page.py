@@ -236,6 +236,18 @@ def test_a_number_in_a_sentence_drags(window: Page, browser: Browser) -> None:
     expect(buttons.and_(window.locator("[value='256']"))).to_be_checked()
     buttons.and_(window.locator("[value='64']")).check()
     assert numbers() == written
+    number = window.locator("[data-dial]")
+    number.scroll_into_view_if_needed()
+    box = number.bounding_box()
+    assert box and box["height"] < 40  # it never breaks
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    window.mouse.move(x, y)
+    window.mouse.down()
+    window.mouse.move(x - 55, y, steps=4)
+    window.mouse.up()
+    window.mouse.move(x + 200, y)
+    assert numbers()[:2] == ["4", "2"]
+    expect(dial).to_be_focused()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

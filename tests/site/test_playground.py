@@ -59,8 +59,10 @@ def test_opens_on_the_head_that_looks_at_the_noun(browser: Browser) -> None:
     page.route(re.compile("/models/"), lambda route: None)  # it never comes
     page.goto(PAGE.as_uri())
     expect(page.locator(".pg-german")).to_have_text(GERMAN)
-    expect(page.locator(".pg-title")).to_contain_text("cross, layer 2, head 3")
-    expect(page.locator(".pg-said")).to_have_text("“es” looks at animal 100%.")
+    expect(page.locator(".pg-title")).to_contain_text(
+        "cross-attention, layer 2, head 3"
+    )
+    expect(page.locator(".pg-said")).to_have_text("“es” looks at “animal” 100%.")
     expect(page.locator(".pg-load")).to_contain_text("The model is fetched when")
     for label, german in [("too wide", "weil sie zu breit war."), ("a name", "Clara")]:
         page.get_by_role("button", name=label).click()
@@ -136,7 +138,7 @@ def test_everyday_english(reader: Page) -> None:
     asked = "He couldn't answer the question because he hadn't read the text."
     expect(reader.locator(".pg-german")).to_have_text(package(asked))
     expect(reader.locator(".pg-head")).to_have_count(36)
-    expect(reader.locator(".pg-said")).to_contain_text("“er” looks at he 9")
+    expect(reader.locator(".pg-said")).to_contain_text("“er” looks at “he” 9")
     translate(reader, strange := "Where did you buy this zebra 日?")
     status = reader.get_by_role("status").first
     expect(status).to_contain_text("The vocabulary does not have: 日.")
@@ -178,12 +180,18 @@ def test_a_result_is_seen_where_it_is_pressed(reader: Page) -> None:
     reader.get_by_role("button", name="too wide").click()
     expect(reader.locator(".pg-german")).to_contain_text("weil sie zu breit war.")
     reader.get_by_role("button", name="Switch off each head in turn").click()
-    expect(reader.locator(".pg-found p")).to_contain_text("can be missed here")
+    expect(reader.locator(".pg-found p")).to_contain_text("it stays the same")
     expect(reader.locator(".pg-changed", has_text="es")).to_have_count(1)
-    reader.locator(".pg-found button", has_text="cross, layer 1, head 2").click()
+    reader.locator(
+        ".pg-found button", has_text="cross-attention, layer 1, head 2"
+    ).click()
     expect(reader.locator(".pg-german mark")).to_have_text("es")
-    expect(reader.locator(".pg-title")).to_contain_text("cross, layer 1, head 2")
-    expect(reader.locator(".pg-said")).to_contain_text("“es” looks at wide")
+    expect(reader.locator(".pg-title")).to_contain_text(
+        "cross-attention, layer 1, head 2"
+    )
+    expect(reader.locator(".pg-said")).to_contain_text(
+        "“es” looks at “wide” 100%. The head is switched off"
+    )
     expect(reader.locator(".pg-before")).to_contain_text("weil sie zu breit war.")
     assert in_window(reader.locator(".pg-german"))
     reader.locator(".pg-said").scroll_into_view_if_needed()
@@ -195,12 +203,12 @@ def test_a_result_is_seen_where_it_is_pressed(reader: Page) -> None:
 def test_arrow_keys_move_in_the_grid(reader: Page) -> None:
     """The grid is one stop of the Tab key; arrow keys go from picture to picture."""
     title = reader.locator(".pg-title .pg-caption")
-    reader.get_by_role("button", name="cross, layer 2, head 3").focus()
+    reader.get_by_role("button", name="cross-attention, layer 2, head 3").focus()
     for key, head in [
-        ("ArrowLeft", "cross, layer 2, head 2"),
-        ("ArrowUp", "cross, layer 1, head 2"),
-        ("ArrowRight", "cross, layer 1, head 3"),
-        ("ArrowDown", "cross, layer 2, head 3"),
+        ("ArrowLeft", "cross-attention, layer 2, head 2"),
+        ("ArrowUp", "cross-attention, layer 1, head 2"),
+        ("ArrowRight", "cross-attention, layer 1, head 3"),
+        ("ArrowDown", "cross-attention, layer 2, head 3"),
     ]:
         reader.keyboard.press(key)
         expect(title).to_have_text(head)
@@ -210,7 +218,9 @@ def test_arrow_keys_move_in_the_grid(reader: Page) -> None:
     reader.keyboard.press("Tab")
     reader.keyboard.press("Space")  # the switch beside the large picture
     expect(reader.locator(".pg-german")).to_contain_text("Die Tier")
-    box = reader.get_by_role("checkbox", name="3: cross, layer 2, head 3 is on")
+    box = reader.get_by_role(
+        "checkbox", name="3: cross-attention, layer 2, head 3 is on"
+    )
     expect(box).not_to_be_checked()
 
 
@@ -264,9 +274,9 @@ def test_heads_by_keyboard(reader: Page) -> None:
     change the German.
     """
     load(reader)
-    reader.get_by_role("button", name="cross, layer 1, head 2").press("Enter")
+    reader.get_by_role("button", name="cross-attention, layer 1, head 2").press("Enter")
     expect(reader.locator(".pg-title .pg-caption")).to_have_text(
-        "cross, layer 1, head 2"
+        "cross-attention, layer 1, head 2"
     )
     reader.get_by_role("option").first.focus()
     reader.keyboard.press("ArrowDown")
@@ -275,7 +285,9 @@ def test_heads_by_keyboard(reader: Page) -> None:
     assert isinstance(network, Transformer)
     heads = [head for head in all_heads(network) if head.kind == "cross"]
     for head in heads:
-        reader.get_by_role("checkbox", name=f"{head} is on").press("Space")
+        reader.get_by_role(
+            "checkbox", name=f"{head} is on".replace("cross", "cross-attention")
+        ).press("Space")
     with zero_ablation(network, heads):
         expected = translator()(TIRED)
     expect(reader.locator(".pg-german")).to_have_text(expected)
@@ -283,8 +295,10 @@ def test_heads_by_keyboard(reader: Page) -> None:
         "Without 8 heads. With all heads: Das Tier"
     )
     assert reader.locator(".pg-german mark").count()
-    reader.get_by_role("button", name="Switch all heads on").press("Enter")
+    on = reader.get_by_role("button", name="Switch all heads on")
+    on.press("Enter")
     expect(reader.locator(".pg-german")).to_have_text(translator()(TIRED))
+    expect(on).to_be_focused()
     assert reader.locator("mark").count() == 0
 
 
@@ -296,9 +310,10 @@ def test_each_head_in_turn(reader: Page) -> None:
     for head in all_heads(network):
         with zero_ablation(network, [head]):
             text = translator()(TIRED)
-        expected += [f"{head} {text}"] if text != whole else []
+        name = str(head).replace("cross", "cross-attention")
+        expected += [f"{name} {text}"] if text != whole else []
     reader.get_by_role("button", name="Switch off each head in turn").click()
-    expect(reader.locator(".pg-found")).to_contain_text("can be missed here")
+    expect(reader.locator(".pg-found")).to_contain_text("it stays the same")
     found = reader.locator(".pg-found li").all_inner_texts()
     assert [" ".join(each.split()) for each in found] == expected
 
@@ -315,9 +330,14 @@ def test_steps_of_the_search(reader: Page) -> None:
     expect(finished.first).to_contain_text(GERMAN)
     slider.press("Home")
     expect(finished.filter(has_text="Tier")).to_have_count(0)
-    expect(reader.locator(".pg-beam").first.locator("tbody tr").first).to_contain_text(
-        "Das"
-    )
+    first = reader.locator(".pg-beam").first.locator("tbody tr").first
+    expect(first).to_contain_text("Das")
+    reader.get_by_role("checkbox", name="this head is on", exact=True).uncheck()
+    expect(reader.locator(".pg-german")).to_contain_text("Die Tier")
+    expect(slider).to_have_value("1")
+    reader.get_by_role("button", name="too wide").click()
+    expect(reader.locator(".pg-german")).to_contain_text("sie zu breit")
+    expect(slider).to_have_value(str(slider.get_attribute("max")))
 
 
 def test_german_grows(browser: Browser) -> None:
@@ -347,7 +367,7 @@ def test_accessible(reader: Page, theme: str) -> None:
     load(reader)
     reader.get_by_role("checkbox", name="1: encoder, layer 1, head 1 is on").uncheck()
     reader.get_by_role("button", name="Switch off each head in turn").click()
-    expect(reader.locator(".pg-found")).to_contain_text("can be missed here")
+    expect(reader.locator(".pg-found")).to_contain_text("it stays the same")
     expect(reader.locator(".pg-before")).to_contain_text("Without encoder, layer 1")
     no_fault(reader)
 

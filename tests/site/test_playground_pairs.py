@@ -26,7 +26,7 @@ def test_a_head_that_decides(reader: Page, open_link: Callable[[str], None]) -> 
     """
     reader.get_by_role("button", name="tired or wide").click()
     b = reader.get_by_role("group", name="Sentence B")
-    expect(b.locator("mark")).to_have_text(["wide.", "sie", "breit"])
+    expect(b.locator("mark")).to_have_text(["wide", "sie", "breit"])
     first, second = cells(reader)
     assert first == ["es", "91.3%", "0.2%", "−91.1"]
     assert second == ["sie", "0.1%", "90.8%", "+90.7"]
@@ -34,22 +34,22 @@ def test_a_head_that_decides(reader: Page, open_link: Callable[[str], None]) -> 
         reader.locator(".pg-copy-said"),
         reader.get_by_role("combobox", name="Head"),
     )
-    head.select_option("cross, layer 1, head 3")
-    expect(said).to_have_text("B's word stays sie.")
+    head.select_option("cross-attention, layer 1, head 3")
+    expect(said).to_have_text("B’s word stays sie.")
     reader.get_by_role("button", name="Copy each head in turn").press("Enter")
     found = reader.locator(".pg-copy-found")
-    expect(found).to_contain_text("Of 24 heads, 3 change B's word")
-    found.get_by_role("button", name="cross, layer 2, head 3").press("Enter")
-    expect(said).to_have_text("B's word changes from sie to es.")
+    expect(found).to_contain_text("Of 24 heads, 3 change B’s word")
+    found.get_by_role("button", name="cross-attention, layer 2, head 3").press("Enter")
+    expect(said).to_have_text("B’s word changes from sie to es.")
     where = reader.get_by_role("combobox", name="Where")
     where.select_option("only where it writes weil")
-    expect(said).to_have_text("B's word stays sie.")
+    expect(said).to_have_text("B’s word stays sie.")
     where.select_option("only where it writes es / sie")
-    expect(said).to_have_text("B's word changes from sie to es.")
+    expect(said).to_have_text("B’s word changes from sie to es.")
     assert [row[-1] for row in cells(reader)] == ["90.3%", "0.3%"]
     check_page(reader)
     open_link(reader.url)
-    expect(said).to_have_text("B's word changes from sie to es.")
+    expect(said).to_have_text("B’s word changes from sie to es.")
     expect(where).to_have_value("8")
 
 
@@ -70,8 +70,34 @@ def test_another_example_takes_away_what_it_was_compared_with(reader: Page) -> N
     expect(a).to_contain_text("Clara gave")
     expect(second).to_have_value("He could swim.")
     reader.get_by_role("button", name="tired or wide").click()
-    reader.get_by_role("radio", name="everyday English").check()
+    radio = reader.get_by_role("radio")
+    radio.and_(reader.get_by_label("everyday English")).check()
     expect(second).to_have_value("")
+    reader.get_by_role("button", name="him or her").click()
+    expect(second).to_have_value("I know her.")
+    radio.and_(reader.get_by_label("the synthetic corpus")).check()
+    expect(second).to_have_value("")
+    expect(reader.get_by_label("An English sentence")).to_have_value(TIRED)
+
+
+def test_a_pair_begins_with_all_heads_on(reader: Page) -> None:
+    """What was off before has no part in it, and the page says so; a pronoun is what is
+    compared, where the article differs, too.
+    """
+    status = reader.get_by_role("status").first
+    for label in ("tired or wide", "too tired"):
+        reader.get_by_role("checkbox", name="2: cross-attention, layer 1").uncheck()
+        expect(reader.locator(".pg-before")).to_contain_text("Without cross-attention")
+        button = reader.get_by_role("button", name=label)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(status).to_contain_text("All heads are on again.")
+        expect(reader.locator(".pg-silent")).to_have_count(0)
+    reader.get_by_role("button", name="the bag or the hat").click()
+    expect(status).not_to_contain_text("All heads are on again.")
+    results = reader.locator(".pg-results")
+    expect(results).to_contain_text("Of the pronouns, A has “sie” and B has “er”.")
+    assert [row[0] for row in cells(reader)] == ["sie", "er"]
 
 
 def test_a_sentence_of_ones_own(reader: Page) -> None:
@@ -101,6 +127,8 @@ def test_a_sentence_of_ones_own(reader: Page) -> None:
     expect(reader.get_by_label("An English sentence")).to_have_value("He could swim.")
     options = reader.get_by_role("combobox", name="Head").locator("option")
     expect(options.filter(has_text=re.compile("encoder"))).to_have_count(0)
-    reader.get_by_role("checkbox", name="3: cross, layer 2, head 3 is on").uncheck()
+    reader.get_by_role(
+        "checkbox", name="3: cross-attention, layer 2, head 3 is on"
+    ).uncheck()
     b = reader.get_by_role("group", name="Sentence B")
     expect(b.locator(".pg-side-german")).to_contain_text("Die Tier")

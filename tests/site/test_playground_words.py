@@ -5,6 +5,7 @@ the page lists and completes them, and names those that are not among them.
 import pytest
 from playground_page import (
     NAMES,
+    PAGE,
     TIRED,
     WATCH,
     WINDOWS,
@@ -12,7 +13,7 @@ from playground_page import (
     translator,
     with_site,
 )
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 expect.set_options(timeout=60_000)  # the machine may be busy
 pytestmark = [pytest.mark.browser, with_site]
@@ -110,9 +111,32 @@ def test_translates_what_is_typed(reader: Page, name: str) -> None:
     expect(field).to_be_focused()
     assert translator(name)(TIRED) not in reader.evaluate("window.seen")
     field.fill("")
-    expect(german).to_have_text(translator(name)("The boy slept."))
-    reader.wait_for_timeout(400)
-    expect(german).to_be_visible()
+    expect(german).to_be_hidden()
+    expect(reader.get_by_role("status").first).to_contain_text("no sentence yet")
+
+
+def test_what_is_old_goes_at_once(browser: Browser) -> None:
+    """While a model is fetched, the page says that it works and names nothing of the
+    sentence before; the list of words does not cover the German.
+    """
+    page = browser.new_page(reduced_motion="reduce")
+    page.route("**/models/**", lambda route: None)  # it never comes
+    page.goto(PAGE.as_uri())
+    field, bar = page.get_by_label("An English sentence"), page.locator(".pg-bar")
+    expect(bar.locator(".pg-of")).to_contain_text("German for: The animal did not")
+    field.fill("The zebra")
+    status = page.get_by_role("status").first
+    expect(status).to_contain_text("The model has never seen: zebra.")
+    field.fill("The dog sl")
+    expect(status).to_be_empty()
+    expect(bar).to_have_attribute("aria-busy", "true")
+    expect(bar.locator(".pg-of")).to_have_text("translating …")
+    words, below = (
+        page.locator(".pg-completion").first.bounding_box(),
+        bar.bounding_box(),
+    )
+    assert words and below and words["y"] + words["height"] <= below["y"]
+    page.close()
 
 
 @pytest.mark.parametrize("reader", WINDOWS, indirect=True)

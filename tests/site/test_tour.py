@@ -96,10 +96,12 @@ def test_a_guess_is_answered(page: Page) -> None:
     expect(guess.locator("svg:visible .tour-open")).to_be_hidden()
     expect(bars.locator("text").first).to_have_text("sie")
     expect(guess).to_contain_text("You say sie. So does the model: sie, with a prob")
+    expect(guess).to_contain_text("Both are right: it is the street that was too wide.")
     page.get_by_role("button", name="tired", exact=True).click()
     expect(bars).to_be_hidden()
     guess.get_by_role("button", name="sie").click()
     expect(guess).to_contain_text("You say sie. The model says es, with a probability")
+    expect(guess).to_contain_text("The model is right: it is the animal")
     expect(page.locator(".aiayn-tour [aria-live]")).to_contain_text("The model says es")
 
 
@@ -122,12 +124,26 @@ def test_the_switch_changes_the_pronoun(page: Page) -> None:
     expect(german).to_have_text("es")
 
 
+def test_all_of_a_card_fits_the_window(page: Page) -> None:
+    """Also the outline of the button that leads on; dots of a phone stand in a row."""
+    for number in range(1, CARDS + 1):
+        turn_to(page, number)
+        box = page.locator("[data-go='1']").bounding_box()
+        assert box and box["y"] + box["height"] + 8 < 900
+    assert page.evaluate("scrollY") == 0
+    page.set_viewport_size({"width": 390, "height": 844})
+    dots = [dot.bounding_box() for dot in page.locator(".tour-dots button").all()]
+    assert len({dot["y"] for dot in dots if dot}) == 1
+
+
 def test_try_your_own_leads_to_the_box(page: Page) -> None:
     turn_to(page, CARDS)
     card(page, "map").get_by_role("link", name="Try your own").click()
     box = page.get_by_label("An English sentence")
     expect(box).to_be_focused()
     expect(box).to_be_in_viewport()
+    place = box.bounding_box()
+    assert place and place["y"] > 64  # below the bar on top
 
 
 def test_what_is_seen_and_heard(page: Page) -> None:
@@ -188,7 +204,8 @@ def test_on_a_phone(browser: Browser) -> None:
         assert not page.evaluate(SIDEWAYS)
         for button in page.locator(".aiayn-tour button:visible").all():
             box = button.bounding_box()
-            assert box and min(box["width"], box["height"]) >= 44
+            dot = button.get_attribute("aria-label") not in (None, "Back")
+            assert box and box["height"] >= 44 and box["width"] >= (24 if dot else 44)
         if number < CARDS:
             swipe(300, 100)
             expect(page.locator(".tour-card[data-current]")).to_contain_text(
