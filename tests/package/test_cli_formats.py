@@ -247,4 +247,4 @@ def test_what_ships_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == ["en-de", SHIPPED, "synthetic-en-trees"]
     assert all("parameters," in row and {*row} & {"BLEU", "F1"} for row in rows)
-    assert " ".join(rows[0]).endswith(" (tatoeba val, first 200 pairs, cased)")
+    assert " ".join(rows[0]).endswith(" (tatoeba val, 200 pairs, one in 12, cased)")
