@@ -93,10 +93,10 @@ def models() -> None:
 
 # book/5-launch/1-launch.ipynb, cell convert-command
 LOADED_BY = {
-    "ctranslate2": "ctranslate2.Translator({!r})",
-    "huggingface": "transformers.AutoModelForSeq2SeqLM.from_pretrained({!r})",
-    "torch": "torch.export.load({!r} + '/encoder.pt2'), and the decoder",
-    "onnx": "onnxruntime.InferenceSession({!r} + '/encoder.onnx'), and the decoder",
+    "ctranslate2": "ctranslate2.Translator('{}')",
+    "huggingface": "transformers.AutoModelForSeq2SeqLM.from_pretrained('{}')",
+    "torch": "torch.export.load('{}/encoder.pt2'), and the decoder",
+    "onnx": "onnxruntime.InferenceSession('{}/encoder.onnx'), and the decoder",
 }
 
 
@@ -127,4 +127,4 @@ def convert(
         write_ctranslate2(model, vocabulary, out)
     else:
         write_programs(model, vocabulary, out, to)
-    print(f"{out}: written; Python loads it by {LOADED_BY[to].format(str(out))}")
+    print(f"{out}: written; Python loads it by {LOADED_BY[to].format(out)}")

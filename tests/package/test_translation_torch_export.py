@@ -119,7 +119,8 @@ def test_files_translate_without_the_package(
 ) -> None:
     """Of the translator that ships; as ONNX nightly, since PyTorch takes its time."""
     folder = tmp_path / "programs"
-    assert aiayn("convert", "en-de", folder, "--to", to) == (0, "", "")
+    status, said, _ = aiayn("convert", "en-de", folder, "--to", to)
+    assert status == 0 and said.startswith(f"{folder}: written; Python loads it by ")
     ending = "pt2" if to == "torch" else "onnx"
     names = {f"encoder.{ending}", f"decoder.{ending}", "vocabulary.model"}
     assert {path.name for path in folder.iterdir()} == names
