@@ -379,11 +379,15 @@ class OnApple(TorchFunctionMode):
         self, function: Any, types: Any, arguments: Any = (), named: Any = None
     ) -> Any:
         asked = [*arguments, *(named or {}).values()]
-        here = any(str(each).startswith("mps") for each in asked)
-        here = here and function is not torch.device
+
+        def of_apple(each: Any) -> bool:
+            named_so = isinstance(each, str | torch.device)
+            return named_so and str(each).startswith("mps")
+
+        here = any(map(of_apple, asked)) and function is not torch.device
 
         def moved(each: Any) -> Any:
-            return torch.device("cpu") if str(each).startswith("mps") else each
+            return torch.device("cpu") if of_apple(each) else each
 
         if not here:
             return function(*arguments, **(named or {}))
