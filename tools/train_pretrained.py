@@ -92,7 +92,9 @@ def ship(model: EncoderDecoder, vocabulary: Vocabulary, name: str) -> None:
     """
     known, folder = MODELS[name], SHIPPED / name
     config, int8 = recipe(known.recipe), known.data != "synthetic"
-    about = Description(config.model, config, data=known.data, pair=known.pair)
+    about = Description(
+        config.model, config, data=known.data, pair=known.pair, step=config.steps
+    )
     with tempfile.TemporaryDirectory() as scratch:
         part = Path(scratch, "part")
         save_checkpoint(part, model if int8 else model.half(), vocabulary, int8=int8)

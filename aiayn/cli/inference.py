@@ -46,7 +46,8 @@ RunArgument = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")
 class ModelOptions:
     """Which model, and how it searches."""
 
-    run: RunArgument  # a folder that `aiayn train` left, or of a Marian model
+    # a folder that `aiayn train` left, or of a Marian model; or one of `aiayn models`
+    run: RunArgument
     # prefixes kept at each step: 4, of a parser 21, of Marian its own, unless given
     beam: int | None = None
     # strength of the length penalty: 0.6, of a parser 0.3, of Marian its own

@@ -86,6 +86,9 @@ class Parser:
     """
 
     def __init__(self, translator: Translator, constrained: bool = True) -> None:
+        if not isinstance(translator, Translator):
+            fault = f"a Parser needs a Translator, not {type(translator).__name__}"
+            raise InputError(f"{fault}: Parser.load('synthetic-en-trees')")
         if constrained and translator.search.extra_length < 3:
             raise InputError(
                 "a tree has at least 3 tokens more than its sentence:"

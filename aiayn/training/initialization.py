@@ -87,7 +87,7 @@ def check_kept(asked: TrainingConfig, kept: TrainingConfig) -> None:
     base = min(RECIPES.values(), key=lambda each: len(differences(each, asked)))
     chosen = differences(base, asked)
     for name, (wanted, has) in differences(asked, kept).items():
-        if name in chosen:
+        if name in chosen or name == "model.architecture":
             fault = f"the model to begin with (init) has {has}, which is kept"
             raise InputError(f"{name}={wanted}: {fault}; give that, or leave it out")
 

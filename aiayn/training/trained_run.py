@@ -2,6 +2,7 @@
 """A finished run as those who use it read it: model, vocabulary and settings."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-sets
+import difflib
 import logging
 from dataclasses import dataclass
 from importlib.resources import files
@@ -69,6 +70,9 @@ class TrainedRun:
         folder = Path(folder)
         if not folder.exists() and str(folder) in shipped_models():
             folder = SHIPPED / folder
+        near = difflib.get_close_matches(str(folder), shipped_models(), 1)
+        if near and not folder.exists():
+            raise InputError(f"{folder}: no such folder; did you mean {near[0]!r}?")
         return cls(folder, *select_checkpoints(folder, average))
 
     @property

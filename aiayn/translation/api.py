@@ -96,13 +96,15 @@ def initial(init: Start, config: TrainingConfig) -> tuple[InitialModel, str]:
             "init: give a run's folder, a Translator, a model, or (model, vocabulary)"
         )
     start = InitialModel(model, vocabulary, name, steps)
-    config = start.adapt(config)
+    asked, config = config.model, start.adapt(config)
     rate, later = (config.rate(step) for step in (1, 2))
     way = "falls on" if later < rate else "rises" if later > rate else "goes on"
     message = (
         f"begins with {name}, trained for {config.optimizer.steps_before:,} steps:"
         f" the learning rate {way} from {rate:.1e}; Adam begins anew"
     )
+    if asked != config.model:
+        message += "; its own shape is kept, not the recipe's"
     return start, message
 
 
