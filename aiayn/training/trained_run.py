@@ -64,8 +64,7 @@ class TrainedRun:
         Raises
         ------
         InputError
-            If there is no model, or its description is damaged, or there are fewer than
-            `average`.
+            If there is no model, a damaged one, or fewer checkpoints than `average`.
         """
         folder = Path(folder)
         if not folder.exists() and str(folder) in shipped_models():
