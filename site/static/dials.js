@@ -40,11 +40,19 @@
       number.setPointerCapture(event.pointerId);
       begin = [event.clientX, Number(slider.value)];
     });
-    number.addEventListener("pointermove", ({ clientX }) => {
-      if (!begin) return;
+    const move = (place) => {
       const before = slider.value;
-      slider.value = begin[1] + Math.round((clientX - begin[0]) / STEP);
+      slider.value = place;
       if (slider.value !== before) slider.dispatchEvent(new Event("input"));
+    };
+    number.addEventListener("pointermove", ({ clientX }) => {
+      if (begin) move(begin[1] + Math.round((clientX - begin[0]) / STEP));
+    });
+    // One press on either side, where the arrows are, is one value less or more.
+    number.addEventListener("pointerup", ({ clientX }) => {
+      if (!begin || Math.abs(clientX - begin[0]) >= STEP / 2) return;
+      const { left, width } = number.getBoundingClientRect();
+      move(begin[1] + (clientX < left + width / 2 ? -1 : 1));
     });
     number.addEventListener("lostpointercapture", () => (begin = null));
 

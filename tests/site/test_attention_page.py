@@ -248,6 +248,11 @@ def test_a_number_in_a_sentence_drags(window: Page, browser: Browser) -> None:
     window.mouse.move(x + 200, y)
     assert numbers()[:2] == ["4", "2"]
     expect(dial).to_be_focused()
+    for side, value in ((0.9, "16"), (0.9, "64"), (0.1, "16")):  # a press on an arrow
+        box = number.bounding_box()
+        assert box
+        window.mouse.click(box["x"] + side * box["width"], y)
+        assert numbers()[0] == value
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
