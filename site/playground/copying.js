@@ -5,7 +5,7 @@
   const { make, button } = aiayn;
   const { nameOf, labelOf, forPeople, allHeads, KIND_NAMES } = Playground;
   const ABOUT =
-    "In B’s run, what one head puts out is replaced by what the same head puts out in " +
+    "In B’s run, one head’s output is replaced by the same head’s output in " +
     "A’s run, and all that comes after is computed anew: if B’s word becomes A’s, this " +
     "head carries what decides between them.";
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
