@@ -247,6 +247,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.site.is_dir():
         sys.exit(f"no site in {arguments.site}: run `make book`")
+    for name in arguments.pages:
+        if not (arguments.site / name).is_file():
+            sys.exit(f"no page {name} in {arguments.site}: give it as book/index.html")
     before = os.getloadavg()[0]
     try:
         pages = measure(arguments.site, arguments.pages)

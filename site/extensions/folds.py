@@ -9,6 +9,7 @@
   no script runs, and on paper, there is none, and the folds are closed.
 """
 
+import ast
 from typing import Any
 
 from docutils import nodes
@@ -30,13 +31,23 @@ DEPTHS = {
 PICTURES = ("application/vnd.vegalite", "image/", "text/html")
 
 
+def defined(source: str) -> list[str]:
+    """The functions and classes of a cell, by name."""
+    return [
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+
+
 def summary(cell: dict[str, Any]) -> str:
     """What is in the fold of a cell's code."""
     tags = cell["metadata"].get("tags", [])
     if "solution" in tags:
         return "Solution in code"
     if any(tag.partition(":")[0] == "export" for tag in tags):
-        return "The package's code"
+        names = defined("".join(cell["source"]))
+        return "The package's code" + (": " + ", ".join(names) if names else "")
     if "check" in tags or any(tag.startswith("claim") for tag in tags):
         return "Code of this check"
     kinds = {kind for each in cell["outputs"] for kind in each.get("data", {})}

@@ -112,20 +112,25 @@
       stack(spec, chart.clientWidth);
       Object.assign(options.config.legend, { orient: "bottom", columns: 2 });
     }
-    chart.drawn?.finalize();
-    let drawn = await window.vegaEmbed(view, spec, options);
     const size = () => view.querySelector("svg").width.baseVal.value;
-    const excess = size() - chart.clientWidth;
-    if (narrow && excess > 0 && "plot" in chart.dataset) {
+    const excess = () => size() - chart.clientWidth;
+    const redraw = async () => {
+      chart.drawn?.finalize();
+      chart.drawn = await window.vegaEmbed(view, spec, options);
+    };
+    await redraw();
+    if (narrow && excess() > 0 && view.querySelector(".role-legend-entry")) {
+      options.config.legend.columns = 1;
+      await redraw();
+    }
+    if (narrow && excess() > 0 && "plot" in chart.dataset) {
       // Take the missing width from the plots rather than scale their words down to
       // what nobody can read.
-      drawn.finalize();
       for (const plot of [spec, spec.spec, ...(spec.vconcat ?? [])])
-        if (plot?.width) plot.width = Math.max(120, plot.width - excess);
-      drawn = await window.vegaEmbed(view, spec, options);
+        if (plot?.width) plot.width = Math.max(120, plot.width - excess());
+      await redraw();
     }
     if (narrow) fit(view, size());
-    chart.drawn = drawn;
   }
 
   const charts = [...document.querySelectorAll(".aiayn-chart")];

@@ -64,6 +64,10 @@ def test_a_chapter_weighs_what_is_open() -> None:
         (cell("x = 1", "hide-input", "solution"), "Solution in code"),
         (cell("x = 1", "hide-input"), "Show the code"),
         (cell("x = 1", "hide-input", "export:data.io"), "The package's code"),
+        (
+            cell("def f():\n    pass\n\nclass A:\n    x = 1", "hide-input", "export"),
+            "The package's code: f, A",
+        ),
     ],
 )
 def test_a_fold_says_what_is_in_it(made: dict[str, Any], words: str) -> None:
