@@ -59,11 +59,12 @@ class Vocabulary:
             return self.encode([sentences])[0]
         lines = sentence_list(sentences, "sentence")
         texts = [normalize_spaces(each, self.processor) for each in lines]
-        return list(self.processor.Encode(texts, add_eos=True))  # on all threads
+        # One by one: to start threads for a list takes longer than to cut a sentence.
+        return [self.processor.Encode(text, add_eos=True) for text in texts]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Plain text again, a line for each sequence; PAD, BOS, EOS vanish."""
-        texts = self.processor.Decode(token_lists(sequences))
+        texts = [self.processor.Decode(tokens) for tokens in token_lists(sequences)]
         # A model from elsewhere may have rules that turn letters into line feeds.
         return [str(text).replace("\n", " ") for text in texts]
 
