@@ -59,7 +59,6 @@ class Vocabulary:
             return self.encode([sentences])[0]
         lines = sentence_list(sentences, "sentence")
         texts = [normalize_spaces(each, self.processor) for each in lines]
-        # One by one: to start threads for a list takes longer than to cut a sentence.
         return [self.processor.Encode(text, add_eos=True) for text in texts]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
