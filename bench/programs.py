@@ -72,3 +72,15 @@ def take_turns(
             time.sleep(PAUSE)
             answers[name].append(programs[name].ask(request))
     return answers
+
+
+def timed(
+    translate: Callable[[list[str]], Any], lines: list[str], calls: int
+) -> list[float]:
+    """The seconds of each call with so many lines."""
+    seconds = []
+    for at in range(0, len(lines), calls):
+        start = time.perf_counter()
+        translate(lines[at : at + calls])
+        seconds.append(time.perf_counter() - start)
+    return seconds

@@ -50,6 +50,7 @@ def read_examples(model: TrainedModel, pairs: Iterable[Pair]) -> list[AttentionE
 
 # book/1-paper/8-attention-visualizations.ipynb, cell cases
 Relation = Callable[[Pair], Iterable[tuple[int, int]]]  # who ought to look at what
+Phrase = Callable[[Pair], Iterable[tuple[int, tuple[int, ...]]]]  # at any word of it
 Candidates = Callable[[Pair], Sequence[int]]
 
 
@@ -59,7 +60,7 @@ class Case:
 
     weights: Float[Tensor, "layers h keys"]  # given by the word that looks
     query: int  # the word that looks
-    right: int  # the one that it ought to look at
+    right: tuple[int, ...]  # the one that it ought to look at, or any of several
     candidates: Sequence[int]  # those that it may choose from
 
 
@@ -70,7 +71,7 @@ def all_words(pair: Pair) -> Sequence[int]:
 
 def relation_cases(
     examples: Iterable[AttentionExample],
-    relation: Relation,
+    relation: Relation | Phrase,
     kind: AttentionKind = "encoder",
     candidates: Candidates = all_words,
 ) -> list[Case]:
@@ -78,8 +79,9 @@ def relation_cases(
     return [
         Case(example.words[kind][:, :, query], query, right, candidates(example.pair))
         for example in examples
-        for query, right in relation(example.pair)
-        if right in candidates(example.pair)
+        for query, place in relation(example.pair)
+        for right in [place if isinstance(place, tuple) else (place,)]
+        if set(right) <= set(candidates(example.pair))
     ]
 
 
@@ -97,7 +99,8 @@ def head_accuracy(cases: Sequence[Case]) -> Float[Tensor, "layers h"]:
     right = []
     for case in cases:
         chosen = case.weights[..., case.candidates].argmax(dim=-1)
-        right.append(torch.tensor(case.candidates)[chosen] == case.right)
+        places = torch.tensor(case.candidates)[chosen]
+        right.append(torch.isin(places, torch.tensor(case.right)))
     return torch.stack(right).float().mean(dim=0)
 
 
@@ -152,7 +155,7 @@ def nearest_baseline(cases: Sequence[Case]) -> float:
         for case in cases
     ]
     pairs = zip(before, cases, strict=True)
-    return sum(guess == case.right for guess, case in pairs) / len(cases)
+    return sum(guess in case.right for guess, case in pairs) / len(cases)
 
 
 def entropy(weights: Float[Tensor, "*rows keys"]) -> Float[Tensor, "*rows"]:
@@ -226,23 +229,23 @@ DISTANT_RELATIONS = {
 }
 
 
-def distant_dependency(name: str, span: int, to_head: bool = False) -> Relation:
-    """From the verb to where its far end begins, `span` words on; or the other way."""
+def distant_dependency(name: str, span: int, to_head: bool = False) -> Phrase:
+    """From the verb to any word of its far end, `span` words on; or back from there."""
 
-    def relation(pair: Pair) -> Iterable[tuple[int, int]]:
+    def relation(pair: Pair) -> Iterable[tuple[int, tuple[int, ...]]]:
         for each, verb, end in pair.relations:
             # its head is the first word, as in easier, or the second: more expensive
             if each == name and end - verb in (span + 1, span + 2):
-                two = verb, verb + span + 1
-                yield two[::-1] if to_head else two
+                first = verb + span + 1
+                yield (first, (verb,)) if to_head else (verb, (*range(first, end + 1),))
 
     return relation
 
 
-def from_other_words(relation: Relation) -> Relation:
+def from_other_words(relation: Phrase) -> Phrase:
     """All other words before the right one, as a control: none is the verb."""
     return lambda pair: [
-        (i, right) for who, right in relation(pair) for i in range(right) if i != who
+        (i, right) for who, right in relation(pair) for i in range(right[0]) if i != who
     ]
 
 
