@@ -145,9 +145,9 @@ def test_the_right_links_have_no_error() -> None:
 def test_a_share_worked_by_hand() -> None:
     weights = torch.tensor([[[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]]])  # a layer of two heads
     cases = [
-        Case(weights, 0, 1, range(3)),
-        Case(weights, 2, 0, [0, 2]),
-        Case(weights, 2, 2, [0, 2]),
+        Case(weights, 0, (1,), range(3)),
+        Case(weights, 2, (0,), [0, 2]),
+        Case(weights, 2, (2,), [0, 2]),
     ]
     assert head_accuracy(cases).tolist() == [
         [pytest.approx(2 / 3), pytest.approx(1 / 3)]
@@ -291,9 +291,9 @@ def test_who_looks_at_the_far_end_from_everywhere_does_not_follow_the_verb() -> 
             for pair in sample(12, seed=1, span=span):
                 cases = [*distant_dependency("particle", span)(pair)]
                 ends = {
-                    q: right
+                    q: right[0]
                     for verb, right in cases
-                    for q in (range(right) if everywhere else [verb])
+                    for q in (range(right[0]) if everywhere else [verb])
                 }
                 found[span].append(choosing(pair, ends))
         return found
@@ -310,14 +310,31 @@ def test_who_looks_at_the_far_end_from_everywhere_does_not_follow_the_verb() -> 
     assert attending(by_verb, by_verb, "particle", untrained=0.95).attend == 0
     relation = from_other_words(distant_dependency("particle", 2))
     assert all(
-        query < right for pair in sample(5, span=2) for query, right in relation(pair)
+        query < right[0]
+        for pair in sample(5, span=2)
+        for query, right in relation(pair)
     )
+
+
+def test_any_word_of_the_far_end_will_do() -> None:
+    pairs, sizes = sample(60, seed=1, span=3), set[int]()
+    for pair in pairs:
+        for verb, far_end in distant_dependency("complement", 3)(pair):
+            words = pair.source_tokens[far_end[0] : far_end[-1] + 1]
+            sizes.add(len(words))
+            assert (words[0] == "more") == (len(words) == 2)
+            weights = torch.zeros(1, len(far_end), len(pair.source_tokens))
+            for head, place in enumerate(far_end):
+                weights[0, head, place] = 1
+            case = Case(weights, verb, far_end, range(len(pair.source_tokens)))
+            assert head_accuracy([case]).eq(1).all()
+    assert sizes == {1, 2}
 
 
 def test_the_nearest_candidate_before() -> None:
     weights = torch.ones(1, 1, 5)
-    cases = [Case(weights, 3, right, [0, 2, 4]) for right in (0, 2, 4)] + [
-        Case(weights, 0, 2, [2, 4])
+    cases = [Case(weights, 3, (right,), [0, 2, 4]) for right in (0, 2, 4)] + [
+        Case(weights, 0, (2,), [2, 4])
     ]
     assert nearest_baseline(cases) == 0.5
 

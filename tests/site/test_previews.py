@@ -76,7 +76,7 @@ def test_touch_opens_no_preview(browser: Browser) -> None:
     page = context.new_page()
     visit(page, CHAPTER)
     page.evaluate("addEventListener('click', (event) => event.preventDefault(), true)")
-    page.locator(".bd-article p:not(.aiayn-badge) > a[href$='.causal_mask']").first.tap()
+    page.locator("p:not(.aiayn-badge) > a[href$='.causal_mask']").first.tap()
     page.wait_for_timeout(600)
     expect(page.locator("#aiayn-preview")).not_to_be_visible()
     context.close()
