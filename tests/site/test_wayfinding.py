@@ -165,7 +165,10 @@ def test_axe_finds_nothing_in_results_and_previews(desktop: Page, theme: str) ->
     found = Axe().run(desktop, context="#pst-search-dialog")
     assert not found.response["violations"], found.generate_report()
     desktop.keyboard.press("Escape")
-    desktop.locator("p:not(.aiayn-badge) > a[href$='.causal_mask']").first.hover()
+    desktop.evaluate(
+        "document.querySelectorAll('details').forEach((d) => d.open = true)"
+    )
+    desktop.locator(".bd-article a[href$='.causal_mask']").first.hover()
     expect(desktop.locator("#aiayn-preview")).to_be_visible()
     for part in ("#aiayn-preview", ".aiayn-depth"):
         found = Axe().run(desktop, context=part)
