@@ -89,13 +89,17 @@ aiayn generate-corpus --n 2000 --span 8 --with-alignment > far.tsv
 
 # book/5-launch/1-launch.ipynb, cell help-pages
 def value_of(flag: str, words: list[str]) -> str | None:
-    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`."""
+    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`.
+
+    Of a flag that is given twice the last counts.
+    """
+    value = None
     for word, following in pairwise([*words, ""]):
         if word == flag:
-            return following
+            value = following
         if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
+            value = word.partition("=")[2]
+    return value
 
 
 def with_defaults(options: type, **defaults: Any) -> type:
@@ -121,11 +125,15 @@ def defer_call(
     def prepare_call(*arguments: Any, **named: Any) -> Callable[[], None]:
         return partial(verb, *arguments, **named)
 
-    if options := get_type_hints(verb).get("options"):
-        filled = options.with_recipe_defaults(words)
-        prepare_call.__annotations__["options"] = Annotated[
-            filled, tyro.conf.arg(name="")
-        ]
+    def with_options(options: Any) -> Callable[[], None]:
+        return partial(verb, options)
+
+    if kind := get_type_hints(verb).get("options"):
+        filled = kind.with_recipe_defaults(words)
+        annotated = Annotated[filled, tyro.conf.arg(name="")]
+        with_options.__annotations__["options"] = annotated
+        with_options.__doc__ = verb.__doc__
+        return with_options
     return prepare_call
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -142,6 +142,39 @@ class TrainOptions(RecipeOptions):
     # have torch compile the layers: pays for wide models on a GPU
     compile: bool = False
 
+    @classmethod
+    def with_recipe_defaults(cls, words: list[str]) -> type:
+        """As for any recipe; if none is named and a run goes on, with the run's own."""
+        out = value_of("--out", words)
+        if value_of("--recipe", words) or "--resume" not in words or not out:
+            return super().with_recipe_defaults(words)
+        return with_defaults(cls, **recorded_options(cls, Path(out), words))
+
+
+def recorded_options(
+    kind: type[TrainOptions], out: Path, words: list[str]
+) -> dict[str, Any]:
+    """The options of the run in a folder, except those that the words replace."""
+    last = newest_checkpoint(out)
+    if last is None:
+        raise InputError(f"--resume: {out} holds no run; give --recipe, to begin one")
+    was, config = resumable_description(last), str(last / "config.json")
+    _, recorded = split_imports(shlex.split(was.command or "")[2:])
+    if was.data and not recorded:  # it was begun from Python
+        recorded = ["--data", was.data, "--pair", was.pair or "en-de"]
+    other_text = "--data" in words or "--train" in words
+    if not (recorded or other_text):
+        fault = f"{out}: does not record how its text was read ({was.texts})"
+        advice = "repeat --data, or --train with --valid, --columns and --pair"
+        raise InputError(f"{fault}; {advice}")
+    args = [*recorded, "--out", str(out), "--recipe", config]
+    options = tyro.cli(kind.with_recipe_defaults(args), args=args)
+    values = {each.name: getattr(options, each.name) for each in fields(kind)}
+    for name in ("data", "train", "valid", "columns") if other_text else ():
+        del values[name]
+    values |= {"config": was.training, "learning_rate": None}  # which that has
+    return values | {"recipe": value_of("--recipe", recorded) or config}
+
 
 # book/5-launch/1-launch.ipynb, cell train-command
 @contextmanager
@@ -200,7 +233,10 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
                 init=initial_model(options, progress),
                 device=options.device,
                 progress=progress,
-                command=shlex.join(["aiayn", *sys.argv[1:]]),
+                # A resumed run that records one keeps it.
+                command=shlex.join(["aiayn", *sys.argv[1:]])
+                if value_of("--recipe", sys.argv)
+                else None,
             )
     except WorkerLost as error:
         print(f"aiayn: {error}", file=sys.stderr)

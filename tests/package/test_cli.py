@@ -169,6 +169,41 @@ def test_resume_goes_on_or_begins(
     assert os.listdir(out / "checkpoints") == ["step-0000005"]
 
 
+def test_resume_alone_repeats_what_the_run_records(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    files = ["--train", sentences / "train.en", sentences / "train.de"]
+    files += ["--valid", sentences / "val.en", sentences / "val.de"]
+    told = ["--recipe", "synthetic", "--model.vocabulary-size", 60, "--lr", 0.01]
+    out = tmp_path / "new"
+    assert aiayn("train", *files, *told, "--steps", 1, "--out", out)[0] == 0
+    began = described(out)
+    for steps in (2, 3):  # the second session hands on what the first recorded
+        again = aiayn("train", "--resume", "--out", out, "--steps", steps)
+        assert again[0] == 0, again
+        assert described(out)["step"] == steps
+    assert described(out)["command"] == began["command"]
+    assert aiayn("train", "--resume", "--out", out)[0] == 0  # has three steps now
+    said = complaint(aiayn("train", "--resume", "--out", tmp_path / "other"))
+    assert "other holds no run" in said and "--recipe" in said
+
+
+def test_resume_alone_goes_on_with_what_python_began(
+    aiayn: Command, sentences: Path, out: Path
+) -> None:
+    settings = recipe("synthetic", steps=1, model={"vocabulary_size": 60})
+    train_model(settings, str(sentences), "en-de", out)
+    assert aiayn("train", "--resume", "--out", out, "--steps", 2)[0] == 0
+    path = out / "checkpoints" / "step-0000002" / "config.json"
+    values = json.loads(path.read_text())
+    del values["data"]
+    path.write_text(json.dumps(values | {"texts": "a.en; a.de"}))
+    said = complaint(aiayn("train", "--resume", "--out", out, "--steps", 3))
+    assert "(a.en; a.de); repeat --data, or --train" in said
+    more = ["--data", sentences, "--steps", 3]
+    assert aiayn("train", "--resume", "--out", out, *more)[0] == 0
+
+
 def test_an_interrupted_training_says_so(
     aiayn: Command, sentences: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -741,7 +776,7 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
         (["transalte"], "no verb 'transalte': did you mean 'translate'?"),
         (["--verison"], "did you mean '--version'?"),
         (["fly"], "no verb 'fly': there are prepare, train, "),
-        (["train"], "Missing from aiayn train: --out PATH"),
+        (["train"], "(required) --out PATH"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
         (
             ["translate", "run", "--beam", "many"],
