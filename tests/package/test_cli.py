@@ -32,7 +32,7 @@ from aiayn.cli import train as train_module
 from aiayn.cli.evaluation import score
 from aiayn.cli.parser import read_command, split_imports
 from aiayn.cli.torchrun import paper_run
-from aiayn.cli.train import TrainOptions
+from aiayn.cli.options import TrainOptions
 from aiayn.complexity import estimate_table
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.errors import InputError
@@ -327,7 +327,7 @@ def test_windows_is_refused_in_one_line(
         ("aiayn.decoding.batched.beam_search", "evaluate RUN"),
         ("aiayn.synthetic.sample", "generate-corpus"),
         (
-            "aiayn.cli.train.find_recipe",
+            "aiayn.cli.options.find_recipe",
             "train --data synthetic --recipe base --out new",
         ),
         ("aiayn.__main__.run_sweep", "sweep --data synthetic --out table3.json"),
