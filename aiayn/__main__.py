@@ -22,6 +22,7 @@ from aiayn.cli.launch import launch
 from aiayn.cli.models import convert, info, models
 from aiayn.cli.parser import (
     flushed_output,
+    naming_flags,
     read_command,
     show_progress,
     value_of,
@@ -226,7 +227,7 @@ def main() -> None:
         check_system()
         with warnings.catch_warnings(action="default", category=UserWarning):
             show_progress()
-            with flushed_output():
+            with flushed_output(), naming_flags(verbs):
                 read_command(verbs)()
     except (InputError, OSError) as error:
         print(f"aiayn: {error}", file=sys.stderr)

@@ -12,7 +12,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import make_dataclass
+from dataclasses import is_dataclass, make_dataclass
 from functools import partial, wraps
 from importlib.metadata import version
 from io import StringIO
@@ -22,6 +22,7 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
+from aiayn.base_config import settings
 from aiayn.errors import InputError, did_you_mean
 
 
@@ -171,6 +172,50 @@ def import_modules(modules: list[str]) -> None:
         except ImportError as error:
             fault = f"cannot be imported ({error})"
             raise InputError(f"--import {module}: {fault}") from None
+
+
+# book/5-launch/1-launch.ipynb, cell name-flags
+def flags_of(verb: Callable[..., None]) -> dict[str, str]:
+    """The flags of a verb by their names in Python, alone and in full."""
+    hints = get_type_hints(verb)
+    options = [each for each in hints.values() if is_dataclass(each)]
+    names = [*hints, *(name for each in options for name in get_type_hints(each))]
+    configs = [each.config for each in options if hasattr(each, "config")]
+    full = [*(name for each in configs for name in settings(each)), *names]
+    flags = {name: "--" + name.replace("_", "-") for name in full}
+    return {name.rpartition(".")[2]: flag for name, flag in flags.items()} | flags
+
+
+def in_flags(message: str, flags: dict[str, str]) -> str:
+    """A message of the package with flags in place of the names that Python has."""
+    begins = r"(?<![\w./-])"
+    names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    long = "|".join(re.escape(name) for name in flags if re.search("[_.]", name))
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        part, dot, last = flags[name].removeprefix("--").rpartition(".")
+        if value == "False":
+            return f"--{part}{dot}no-{last}"
+        return flags[name] + " " * (value == "")
+
+    message = re.sub(rf"{begins}({names})=(True\b|False\b|)", flag, message)
+    alone = rf"(?<=\()(?:{names})(?=\))|(?<=as )init\b"
+    alone += rf"|{begins}(?:{long})(?!\w|[.=/-]\w)"
+    return re.sub(alone, lambda found: flags.get(found[0], found[0]), message)
+
+
+@contextmanager
+def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
+    """Within it, an InputError names the flags of the verb on the command line."""
+    try:
+        yield
+    except InputError as error:
+        message, (_, words) = str(error), split_imports(sys.argv[1:])
+        for verb in verbs:
+            if words[:1] == [verb.__name__.replace("_", "-")]:
+                message = in_flags(message, flags_of(verb))
+        raise InputError(message) from None
 
 
 # book/5-launch/1-launch.ipynb, cell read-command

@@ -30,9 +30,9 @@ from aiayn import synthetic
 from aiayn.cli import launch as launch_module
 from aiayn.cli import train as train_module
 from aiayn.cli.evaluation import score
-from aiayn.cli.parser import read_command, split_imports
-from aiayn.cli.torchrun import paper_run
 from aiayn.cli.options import TrainOptions
+from aiayn.cli.parser import flags_of, in_flags, read_command, split_imports
+from aiayn.cli.torchrun import paper_run
 from aiayn.complexity import estimate_table
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.errors import InputError
@@ -261,11 +261,11 @@ def test_tensorboard_and_compile_are_passed_on(
     [
         (
             ["--model.vocabulary-size", 61],
-            "model.vocabulary_size=61: the model to begin with (init) has 60, which is",
+            "--model.vocabulary-size 61: the model to begin with (--init) has 60",
         ),
         (
             ["--vocabulary.byte-fallback"],
-            "vocabulary.byte_fallback=True: the model to begin with (init) has False",
+            "--vocabulary.byte-fallback: the model to begin with (--init) has False",
         ),
     ],
 )
@@ -618,7 +618,9 @@ def test_on_several_machines_it_trains_and_may_go_on(
     (command,) = started
     assert "--resume" in command and "localhost:1" in command
     assert command[command.index("--batches.micro-batches") + 1] == "16"
-    assert "holds a run already; resume it" in complaint(aiayn("launch", *told))
+    assert "holds a run already; resume it (--resume)" in complaint(
+        aiayn("launch", *told)
+    )
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, out: Path) -> None:
@@ -664,16 +666,16 @@ SYNTHETIC = ["--recipe", "synthetic"]
     ("told", "says"),
     [
         (["--recipe", "smal"], "did you mean 'small'?"),
-        ([*SYNTHETIC, "--steps", 0], "steps=0"),
+        ([*SYNTHETIC, "--steps", 0], "--steps 0"),
         ([*SYNTHETIC, "--data", "nowhere"], "a folder with train.en"),
-        (SYNTHETIC, "a vocabulary_size of 2000 cannot be learned"),
+        (SYNTHETIC, "a --model.vocabulary-size of 2000 cannot be learned"),
         ([*SYNTHETIC, "--device", "cuda:77"], "device 'cuda:77' is not to be had"),
         ([*SYNTHETIC, "--machines", 2], "give the address"),
         (
             [*SYNTHETIC, "--workers", 3, "--batches.micro-batches", 8],
             "3 workers cannot share 8",
         ),
-        ([*SYNTHETIC, "--workers", -1], "workers=-1"),
+        ([*SYNTHETIC, "--workers", -1], "--workers -1"),
         ([*SYNTHETIC, "--hours", 12], "--hours: is for the batch file of --slurm"),
         ([*SYNTHETIC, "--address", "node1"], "--address node1: one machine needs none"),
         (
@@ -682,7 +684,7 @@ SYNTHETIC = ["--recipe", "synthetic"]
         ),
         (
             ["--recipe", "small", "--checkpoints.sparse"],
-            "sparse=True: leaves some of every `steps` out",
+            "--checkpoints.sparse: leaves some of every `steps` out",
         ),
     ],
 )
@@ -703,7 +705,7 @@ def test_what_launch_refuses_before_it_starts_anything(
     ("flags", "says"),
     [
         ([], "holds a run already"),
-        (["--resume", "--seed", 8], "trained with seed=1, not 8"),
+        (["--resume", "--seed", 8], "trained with --seed 1, not 8"),
     ],
 )
 def test_launch_looks_at_a_run_before_it_starts_anything(
@@ -847,6 +849,30 @@ def test_the_verbs_have_a_line_each(
         assert (code, errors) == (0, "")
         assert re.findall(r"^  ([\w-]+) +\S", output, re.MULTILINE) == VERBS
     assert "of the last checkpoints." in output
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("t.tsv, line 2: bad; skip_bad_lines leaves such lines out", "; --skip-bad-l"),
+        ("more than max_length=256; or skip such pairs (skip_long)", "(--batches.ski"),
+        ("more than max_length=256; split it", "more than --batches.max-length 256; "),
+        ("checkpoints.sparse=True, not False", "--checkpoints.sparse, not False"),
+        ("bfloat16=False, not True", "--no-bfloat16, not True"),
+        ("optimizer.warmup shortens that", "--optimizer.warmup shortens that"),
+        (
+            "another folder (out), with a/b as init",
+            "another folder (--out), with a/b as",
+        ),
+        ("resume it (resume=True)", "resume it (--resume)"),
+        ("steps=0: should be greater", "--steps 0: should be greater"),
+        ("my/steps=3/skip_long.tsv: empty", "my/steps=3/skip_long.tsv: empty"),
+        ("skip_long.tsv, line 3: empty", "skip_long.tsv, line 3: empty"),
+        ("beam=0: no such flag here", "beam=0: no such flag here"),
+    ],
+)
+def test_messages_name_flags(message: str, shown: str) -> None:
+    assert shown in in_flags(message, flags_of(train_module.train))
 
 
 def test_the_version(aiayn: Command) -> None:
@@ -1160,7 +1186,7 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
     assert len(record["trials"]) == 4
     assert {run["rate_factor"] for run in record["runs"]} == {1.0}
     said = complaint(sweeping("base", out, "--rates", "0.5,high"))
-    assert said == "aiayn: rates=0.5,high: must be numbers, such as 0.5,1,2"
+    assert said == "aiayn: --rates 0.5,high: must be numbers, such as 0.5,1,2"
     answer = sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16)
     assert "there is no GPU" in complaint(answer)
 

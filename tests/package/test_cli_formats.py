@@ -38,7 +38,7 @@ def test_a_table_becomes_a_model(aiayn: Command, table: Path, tmp_path: Path) ->
     words = ["train", "--train", table, *RECIPE, "--out", tmp_path / "run"]
     code, _, errors = aiayn(*words)
     assert code == 2 and f"{table}, line 62: a NUL byte" in errors
-    assert "; skip_bad_lines leaves such lines out\n" in errors
+    assert "; --skip-bad-lines leaves such lines out\n" in errors
     assert not (tmp_path / "run").exists()
     code, _, errors = aiayn(*words, "--skip-bad-lines")
     assert code == 0, errors
