@@ -2,7 +2,6 @@
 """Typed configurations in parts: fields that are checked, and JSON that reads back."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
-import difflib
 import linecache
 import re
 import sys
@@ -14,7 +13,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from aiayn.errors import InputError, did_you_mean
+from aiayn.errors import InputError, did_you_mean, nearest
 
 MAY_CHANGE = "may change when a run is resumed"  # marks a field, in its Annotated
 C = TypeVar("C", bound="BaseConfig")
@@ -151,18 +150,28 @@ def differences(
 
 
 # book/3-workshop/10-attention-scores.ipynb, cell changed
+# What other programs call a setting of a recipe, and what it is here.
+INSTEAD = {
+    "epochs": ("steps", "minutes"),
+    "lr": ("learning_rate",),
+    "batch_size": ("batches.tokens",),
+}
+
+
 def nearest_setting(config: BaseConfig, name: str, value: Any) -> str:
     """What to say of a setting that is not there: how to write the one most like it."""
     own = [field.name for field in fields(config)]
+    if name in INSTEAD and "steps" in own:
+        return f"give {' or '.join(INSTEAD[name])}"
     last = {full.rpartition(".")[2]: full for full in settings(config)}
-    near = difflib.get_close_matches(name, [*last, *last.values()], 1)
-    part, _, field = (last.get(near[0], near[0]) if near else "").rpartition(".")
+    near = nearest(name, [*last, *last.values()]) or ""
+    part, _, field = last.get(near, near).rpartition(".")
     if part:
         return f'did you mean {part}={{"{field}": {value!r:.60}}}?'
-    near = difflib.get_close_matches(name, own, 1)
-    inner = getattr(config, near[0]) if near else None
+    near = nearest(name, own) or ""
+    inner = getattr(config, near, None)
     if isinstance(inner, BaseConfig):
-        return f"{near[0]}={{…}} has {', '.join(inner.to_dict())}"
+        return f"{near}={{…}} has {', '.join(inner.to_dict())}"
     return did_you_mean(name, own)
 
 

@@ -22,8 +22,8 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from aiayn.base_config import settings
-from aiayn.errors import InputError, did_you_mean
+from aiayn.base_config import INSTEAD, settings
+from aiayn.errors import InputError, did_you_mean, nearest
 
 
 # book/5-launch/1-launch.ipynb, cell output-arrives
@@ -179,7 +179,13 @@ def flags_of(verb: Callable[..., None]) -> dict[str, str]:
     """The flags of a verb by their names in Python, alone and in full."""
     hints = get_type_hints(verb)
     options = [each for each in hints.values() if is_dataclass(each)]
-    names = [*hints, *(name for each in options for name in get_type_hints(each))]
+    for each in options:
+        hints |= get_type_hints(each)
+    names = [
+        name
+        for name, kind in hints.items()
+        if name != "return" and not is_dataclass(kind)
+    ]
     configs = [each.config for each in options if hasattr(each, "config")]
     full = [*(name for each in configs for name in settings(each)), *names]
     flags = {name: "--" + name.replace("_", "-") for name in full}
@@ -219,6 +225,18 @@ def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
 
 
 # book/5-launch/1-launch.ipynb, cell read-command
+def unknown_flag(flag: str, verb: Callable[..., None]) -> str:
+    """What to say of a flag that a verb does not have: which it has instead."""
+    name, flags = flag.removeprefix("--").replace("-", "_"), flags_of(verb)
+    near = nearest(name, [*flags, *INSTEAD])
+    other = INSTEAD.get(near or "", ())
+    if other and flags.keys() >= set(other):
+        return f"no flag {flag}; give {' or '.join(flags[each] for each in other)}"
+    if near in flags:
+        return f"no flag {flag}; did you mean {flags[near]}?"
+    return f"no flag {flag}; `aiayn {verb.__name__.replace('_', '-')} --help` lists all"
+
+
 def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     """The verb on the command line with its arguments, or an `InputError`."""
     for flag, word in pairwise(sys.argv):
@@ -256,5 +274,8 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
         )  # with a title
         said = " ".join(" ".join(text).split())
         said = said.replace(" For full help", "; for full help")
+        if said.startswith("Unrecognized options: --"):
+            word = said.split()[2].rstrip(",;")
+            said = unknown_flag(word.partition("=")[0], commands[name])
         raise InputError(said[:500]) from None
     return call

@@ -788,9 +788,19 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
         (["generate-corpus", "--n", "9" * 5000], "5000 digits"),
         (["generate-corpus", "--split", "no"], "invalid choice 'no'"),
         *(
-            ([verb, *NEEDED, "--warmup", "3"], "Perhaps you meant: --optimizer.warmup")
+            ([verb, *NEEDED, "--warmup", "3"], "did you mean --optimizer.warmup?")
             for verb in ("train", "launch", "prepare")
         ),
+        (
+            ["train", *NEEDED, "--epochs", "3"],
+            "aiayn: no flag --epochs; give --steps or --minutes",
+        ),
+        (["train", *NEEDED, "--batch-size", "3"], "give --batches.tokens"),
+        (["train", *NEEDED, "--lrr", "3"], "no flag --lrr; give --learning-rate"),
+        (["train", *NEEDED, "--learning_ratt=3"], "did you mean --learning-rate?"),
+        (["train", *NEEDED, "--foo", "bar"], "--foo; `aiayn train --help` lists all"),
+        (["translate", "en-de", "--bema=3", "x"], "did you mean --beam?"),
+        (["estimate", "--gpus", 1, "--gpu", "RTX4090"], "did you mean 'RTX 4090'?"),
         (["train", "--recipe", "smal"], "did you mean 'small'?"),
         (["train", "extra"], "Unrecognized options: extra"),
         (["translate", "  "], "an empty value (translate '  ')"),

@@ -444,8 +444,8 @@ def test_recipes_reach_the_model() -> None:
             with pytest.raises(InputError, match=f"^{names[0]}=1: no such setting; "):
                 make("small", **changes)
     own = ", ".join(field.name for field in fields(TrainingConfig))
-    with pytest.raises(InputError, match=f"lr=1: no such setting; there are {own}$"):
-        recipe("small", lr=1)
+    with pytest.raises(InputError, match=f"q=1: no such setting; there are {own}$"):
+        recipe("small", q=1)
     with pytest.raises(InputError, match="model='big': should be"):
         recipe("small", model="big")
     with pytest.raises(InputError, match="N='two': should be"):
