@@ -2,12 +2,13 @@
 """Typed configurations in parts: fields that are checked, and JSON that reads back."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
+import inspect
 import linecache
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -70,12 +71,38 @@ def with_attributes(kind: type) -> str | None:
         found |= field_comments(each)
     if not (kind.__doc__ and found):
         return kind.__doc__
-    listed = [f"    {name}\n        {text}" for name, text in found.items()]
+    listed, hints = list[str](), get_type_hints(kind)
+    for name, text in found.items():
+        values, default = hints[name], getattr(kind, name, None)
+        type_name = getattr(values, "__name__", "")
+        if get_args(values):  # such as int | None
+            type_name = str(values).replace("typing.", "")
+        what = f"{name} : {type_name}"
+        if not is_dataclass(default):
+            what += f", default {default!r}" * hasattr(kind, name)
+        listed.append(f"    {what}\n        {text}")
     title = ["", "    Attributes", "    ----------"]
     return "\n".join([kind.__doc__.rstrip(), *title, *listed])
 
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config
+class FieldSignature:
+    """The signature that `help` shows of a dataclass: names and defaults alone."""
+
+    def __get__(self, instance: Any, kind: Any) -> inspect.Signature:
+        parameters = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty
+                if each.default is MISSING
+                else each.default,
+            )
+            for each in fields(kind)
+        ]
+        return inspect.Signature(parameters)
+
+
 @dataclass(frozen=True)
 class BaseConfig:
     """A dataclass whose fields are checked, and which JSON gives back as it was.
@@ -83,6 +110,8 @@ class BaseConfig:
     Bounds stand in the `Annotated` of a field; a field may be a configuration, too. An
     `InputError` names the field that is out of them, and its value.
     """
+
+    __signature__ = FieldSignature()
 
     def __init_subclass__(cls) -> None:
         """Let `help` show the comments on the fields."""

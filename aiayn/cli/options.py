@@ -122,7 +122,7 @@ def recorded_options(
         advice = "repeat --data, or --train with --valid, --columns and --pair"
         raise InputError(f"{fault}; {advice}")
     args = [*recorded, "--out", str(out), "--recipe", config]
-    options = tyro.cli(kind.with_recipe_defaults(args), args=args)
+    options: Any = tyro.cli(kind.with_recipe_defaults(args), args=args)
     values = {each.name: getattr(options, each.name) for each in fields(kind)}
     for name in ("data", "train", "valid", "columns") if other_text else ():
         del values[name]

@@ -130,9 +130,10 @@ def defer_call(
         return partial(verb, options)
 
     if kind := get_type_hints(verb).get("options"):
-        filled = kind.with_recipe_defaults(words)
-        annotated = Annotated[filled, tyro.conf.arg(name="")]
-        with_options.__annotations__["options"] = annotated
+        filled: Any = kind.with_recipe_defaults(words)
+        with_options.__annotations__["options"] = Annotated[
+            filled, tyro.conf.arg(name="")
+        ]
         with_options.__doc__ = verb.__doc__
         return with_options
     return prepare_call

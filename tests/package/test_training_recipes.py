@@ -220,14 +220,22 @@ def test_a_recipe_from_a_file(tmp_path: Path) -> None:
 def test_help_has_the_comments_on_the_fields() -> None:
     said = inspect.getdoc(BatchConfig) or ""
     assert said.startswith("What a step reads (section 5.1).\n\nAttributes\n------")
-    assert "\nskip_long\n    leave out pairs of which a side is longer\n" in said
+    assert (
+        "\nskip_long : bool, default False\n    leave out pairs of which a side is longer\n"
+        in said
+    )
     assert "in tokens; any where None" in said  # of two lines
-    inherited = "\nvocabulary_size\n    tokens, of both languages together\n"
+    inherited = "\nvocabulary_size : int, default 37000\n    tokens, of both languages"
     assert inherited in (inspect.getdoc(TransformerConfig) or "")
     for kind in (TrainingConfig, SearchConfig, TransformerConfig, OptimizerConfig):
         assert kind.__doc__ and all(
-            f"\n    {field.name}\n" in kind.__doc__ for field in fields(kind)
+            f"\n    {field.name} : " in kind.__doc__ for field in fields(kind)
         )
+        assert list(inspect.signature(kind).parameters) == [
+            field.name for field in fields(kind)
+        ]
+        assert "FieldInfo" not in str(inspect.signature(kind))
+    assert "tokens=25000, micro_batches=None" in str(inspect.signature(BatchConfig))
 
 
 def test_fields_say_whether_they_may_change() -> None:
