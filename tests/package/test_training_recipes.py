@@ -220,10 +220,8 @@ def test_a_recipe_from_a_file(tmp_path: Path) -> None:
 def test_help_has_the_comments_on_the_fields() -> None:
     said = inspect.getdoc(BatchConfig) or ""
     assert said.startswith("What a step reads (section 5.1).\n\nAttributes\n------")
-    assert (
-        "\nskip_long : bool, default False\n    leave out pairs of which a side is longer\n"
-        in said
-    )
+    assert "\nskip_long : bool, default False\n    leave out pairs of which" in said
+    assert "minutes : Optional[float], default" in (TrainingConfig.__doc__ or "")
     assert "in tokens; any where None" in said  # of two lines
     inherited = "\nvocabulary_size : int, default 37000\n    tokens, of both languages"
     assert inherited in (inspect.getdoc(TransformerConfig) or "")
