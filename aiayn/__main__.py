@@ -16,7 +16,7 @@ from aiayn import synthetic
 from aiayn.ablations.comparison import comparison_table, gains
 from aiayn.ablations.plan import sweep_recipe
 from aiayn.ablations.sweep import run_sweep
-from aiayn.base_config import differences
+from aiayn.base_config import settings
 from aiayn.cli.inference import evaluate, parse, translate
 from aiayn.cli.launch import launch
 from aiayn.cli.models import convert, info, models
@@ -78,8 +78,10 @@ class SweepOptions:
 
     def check(self) -> None:
         """Raise an InputError if it changes a part of the shape that a row sets."""
-        config = find_recipe(self.recipe) if self.recipe else sweep_recipe(self.data)
-        for name in differences(config, self.config):
+        given = {word.partition("=")[0].replace("_", "-") for word in sys.argv}
+        for name in settings(self.config):
+            if f"--{name.replace('_', '-')}" not in given:
+                continue
             part, _, last = name.rpartition(".")
             if part == "model" and last not in ("vocabulary_size", "dropout"):
                 raise InputError(f"--{name}: the rows set it; take scale or depth")

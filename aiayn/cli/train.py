@@ -52,7 +52,9 @@ def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | N
     if options.valid:
         return (trained_on, read_files(options, options.valid)), trained_on.languages
     parts = hold_out(trained_on, options.config.seed)
-    LOG.info("aiayn: %s pairs are held out", f"{len(parts[1]):,}")
+    learned, held = (f"{len(part):,}" for part in parts)
+    counts = f"{held} pairs are held out, {learned} are trained on"
+    LOG.info("aiayn: %s; --valid changes that", counts)
     return parts, trained_on.languages
 
 

@@ -1197,6 +1197,9 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
     assert {run["rate_factor"] for run in record["runs"]} == {1.0}
     said = complaint(sweeping("base", out, "--rates", "0.5,high"))
     assert said == "aiayn: --rates 0.5,high: must be numbers, such as 0.5,1,2"
+    for flag in (["--model.N", 6], ["--model.d_model=512"]):  # as base has them
+        assert "the rows set it" in complaint(sweeping("base", out, *flag))
+    assert "the sweep sets it" in complaint(sweeping("base", out, "--seed", 1))
     answer = sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16)
     assert "there is no GPU" in complaint(answer)
 
