@@ -694,7 +694,7 @@ def test_the_example_of_the_readme(
     """A second time it is refused, in one line and at once."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    for long, short in (("sample(5000)", "sample(300)"), ("minutes=1)", "steps=2)")):
+    for long, short in (("sample(5000)", "sample(300)"), ("steps=400)", "steps=2)")):
         assert example.count(long) == 1
         example = example.replace(long, short)
     monkeypatch.chdir(tmp_path)
