@@ -85,7 +85,7 @@ def with_attributes(kind: type) -> str | None:
     return "\n".join([kind.__doc__.rstrip(), *title, *listed])
 
 
-# book/3-workshop/10-attention-scores.ipynb, cell base-config
+# book/3-workshop/10-attention-scores.ipynb, cell field-signature
 class FieldSignature:
     """The signature that `help` shows of a dataclass: names and defaults alone."""
 
@@ -103,6 +103,7 @@ class FieldSignature:
         return inspect.Signature(parameters)
 
 
+# book/3-workshop/10-attention-scores.ipynb, cell base-config
 @dataclass(frozen=True)
 class BaseConfig:
     """A dataclass whose fields are checked, and which JSON gives back as it was.

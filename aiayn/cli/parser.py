@@ -114,6 +114,7 @@ def with_defaults(options: type, **defaults: Any) -> type:
     return made
 
 
+# book/5-launch/1-launch.ipynb, cell deferred-call
 def defer_call(
     verb: Callable[..., None], words: list[str]
 ) -> Callable[..., Callable[[], None]]:
@@ -212,6 +213,7 @@ def in_flags(message: str, flags: dict[str, str]) -> str:
     return re.sub(alone, lambda found: flags.get(found[0], found[0]), message)
 
 
+# book/5-launch/1-launch.ipynb, cell naming-flags
 @contextmanager
 def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
     """Within it, an InputError names the flags of the verb on the command line."""
@@ -225,7 +227,7 @@ def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
         raise InputError(message) from None
 
 
-# book/5-launch/1-launch.ipynb, cell read-command
+# book/5-launch/1-launch.ipynb, cell unknown-flag
 def unknown_flag(flag: str, verb: Callable[..., None]) -> str:
     """What to say of a flag that a verb does not have: which it has instead."""
     name, flags = flag.removeprefix("--").replace("-", "_"), flags_of(verb)
@@ -238,6 +240,7 @@ def unknown_flag(flag: str, verb: Callable[..., None]) -> str:
     return f"no flag {flag}; `aiayn {verb.__name__.replace('_', '-')} --help` lists all"
 
 
+# book/5-launch/1-launch.ipynb, cell read-command
 def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
     """The verb on the command line with its arguments, or an `InputError`."""
     for flag, word in pairwise(sys.argv):
