@@ -108,8 +108,7 @@ class FieldSignature:
 class BaseConfig:
     """A dataclass whose fields are checked, and which JSON gives back as it was.
 
-    Bounds stand in the `Annotated` of a field; a field may be a configuration, too. An
-    `InputError` names the field that is out of them, and its value.
+    Bounds stand in a field's `Annotated`; an `InputError` names a value out of them.
     """
 
     __signature__ = FieldSignature()
@@ -136,13 +135,12 @@ class BaseConfig:
         if not isinstance(values, dict):
             raise InputError(f"{values!r:.60} has no fields")
         names, read = [field.name for field in fields(cls)], dict[str, Any]()
-        hints = get_type_hints(cls)
         for name in [*values, *names]:
             if name not in values:
                 raise InputError(f"{name}: is missing")
             if name not in names:
                 raise InputError(f"{name!r:.60}: no such field")
-            hint, value = hints[name], values[name]
+            hint, value = get_type_hints(cls)[name], values[name]
             kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
             parts = [kind for kind in kinds if issubclass(kind, BaseConfig)]
             if parts and isinstance(value, dict):
