@@ -16,12 +16,13 @@ from aiayn import synthetic
 from aiayn.ablations.comparison import comparison_table, gains
 from aiayn.ablations.plan import sweep_recipe
 from aiayn.ablations.sweep import run_sweep
-from aiayn.base_config import differences
+from aiayn.base_config import settings
 from aiayn.cli.inference import evaluate, parse, translate
 from aiayn.cli.launch import launch
 from aiayn.cli.models import convert, info, models
 from aiayn.cli.parser import (
     flushed_output,
+    naming_flags,
     read_command,
     show_progress,
     value_of,
@@ -77,8 +78,10 @@ class SweepOptions:
 
     def check(self) -> None:
         """Raise an InputError if it changes a part of the shape that a row sets."""
-        config = find_recipe(self.recipe) if self.recipe else sweep_recipe(self.data)
-        for name in differences(config, self.config):
+        given = {word.partition("=")[0].replace("_", "-") for word in sys.argv}
+        for name in settings(self.config):
+            if f"--{name.replace('_', '-')}" not in given:
+                continue
             part, _, last = name.rpartition(".")
             if part == "model" and last not in ("vocabulary_size", "dropout"):
                 raise InputError(f"--{name}: the rows set it; take scale or depth")
@@ -226,7 +229,7 @@ def main() -> None:
         check_system()
         with warnings.catch_warnings(action="default", category=UserWarning):
             show_progress()
-            with flushed_output():
+            with flushed_output(), naming_flags(verbs):
                 read_command(verbs)()
     except (InputError, OSError) as error:
         print(f"aiayn: {error}", file=sys.stderr)

@@ -2,19 +2,19 @@
 """Typed configurations in parts: fields that are checked, and JSON that reads back."""
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config-imports
-import difflib
+import inspect
 import linecache
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from aiayn.errors import InputError, did_you_mean
+from aiayn.errors import InputError, did_you_mean, nearest
 
 MAY_CHANGE = "may change when a run is resumed"  # marks a field, in its Annotated
 C = TypeVar("C", bound="BaseConfig")
@@ -71,9 +71,36 @@ def with_attributes(kind: type) -> str | None:
         found |= field_comments(each)
     if not (kind.__doc__ and found):
         return kind.__doc__
-    listed = [f"    {name}\n        {text}" for name, text in found.items()]
+    listed, hints = list[str](), get_type_hints(kind)
+    for name, text in found.items():
+        values, default = hints[name], getattr(kind, name, None)
+        type_name = getattr(values, "__name__", "")
+        if get_args(values):  # such as int | None
+            type_name = str(values).replace("typing.", "")
+        what = f"{name} : {type_name}"
+        if not is_dataclass(default):
+            what += f", default {default!r}" * hasattr(kind, name)
+        listed.append(f"    {what}\n        {text}")
     title = ["", "    Attributes", "    ----------"]
     return "\n".join([kind.__doc__.rstrip(), *title, *listed])
+
+
+# book/3-workshop/10-attention-scores.ipynb, cell field-signature
+class FieldSignature:
+    """The signature that `help` shows of a dataclass: names and defaults alone."""
+
+    def __get__(self, instance: Any, kind: Any) -> inspect.Signature:
+        parameters = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty
+                if each.default is MISSING
+                else each.default,
+            )
+            for each in fields(kind)
+        ]
+        return inspect.Signature(parameters)
 
 
 # book/3-workshop/10-attention-scores.ipynb, cell base-config
@@ -81,9 +108,10 @@ def with_attributes(kind: type) -> str | None:
 class BaseConfig:
     """A dataclass whose fields are checked, and which JSON gives back as it was.
 
-    Bounds stand in the `Annotated` of a field; a field may be a configuration, too. An
-    `InputError` names the field that is out of them, and its value.
+    Bounds stand in a field's `Annotated`; an `InputError` names a value out of them.
     """
+
+    __signature__ = FieldSignature()
 
     def __init_subclass__(cls) -> None:
         """Let `help` show the comments on the fields."""
@@ -107,13 +135,12 @@ class BaseConfig:
         if not isinstance(values, dict):
             raise InputError(f"{values!r:.60} has no fields")
         names, read = [field.name for field in fields(cls)], dict[str, Any]()
-        hints = get_type_hints(cls)
         for name in [*values, *names]:
             if name not in values:
                 raise InputError(f"{name}: is missing")
             if name not in names:
                 raise InputError(f"{name!r:.60}: no such field")
-            hint, value = hints[name], values[name]
+            hint, value = get_type_hints(cls)[name], values[name]
             kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
             parts = [kind for kind in kinds if issubclass(kind, BaseConfig)]
             if parts and isinstance(value, dict):
@@ -151,18 +178,28 @@ def differences(
 
 
 # book/3-workshop/10-attention-scores.ipynb, cell changed
+# What other programs call a setting of a recipe, and what it is here.
+INSTEAD = {
+    "epochs": ("steps", "minutes"),
+    "lr": ("learning_rate",),
+    "batch_size": ("batches.tokens",),
+}
+
+
 def nearest_setting(config: BaseConfig, name: str, value: Any) -> str:
     """What to say of a setting that is not there: how to write the one most like it."""
     own = [field.name for field in fields(config)]
+    if name in INSTEAD and "steps" in own:
+        return f"give {' or '.join(INSTEAD[name])}"
     last = {full.rpartition(".")[2]: full for full in settings(config)}
-    near = difflib.get_close_matches(name, [*last, *last.values()], 1)
-    part, _, field = (last.get(near[0], near[0]) if near else "").rpartition(".")
+    near = nearest(name, [*last, *last.values()]) or ""
+    part, _, field = last.get(near, near).rpartition(".")
     if part:
         return f'did you mean {part}={{"{field}": {value!r:.60}}}?'
-    near = difflib.get_close_matches(name, own, 1)
-    inner = getattr(config, near[0]) if near else None
+    near = nearest(name, own) or ""
+    inner = getattr(config, near, None)
     if isinstance(inner, BaseConfig):
-        return f"{near[0]}={{…}} has {', '.join(inner.to_dict())}"
+        return f"{near}={{…}} has {', '.join(inner.to_dict())}"
     return did_you_mean(name, own)
 
 

@@ -18,8 +18,15 @@ class NotFetched(InputError):
 
 
 # book/3-workshop/02-corpora.ipynb, cell did-you-mean
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """The known name most like an unknown one, capitals or not; None if none is."""
+    names = {each.lower(): each for each in valid}
+    near = difflib.get_close_matches(name.lower(), names, 1)
+    return names[near[0]] if near else None
+
+
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """What to say of an unknown `name`: the known one most like it, or all."""
     names = list(valid)
-    near = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    near = nearest(name, names)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"

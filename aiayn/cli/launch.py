@@ -14,11 +14,11 @@ import tyro
 
 from aiayn.base_config import changed
 from aiayn.cli.evaluation import format_scores, score, write_record
+from aiayn.cli.options import TrainOptions
 from aiayn.cli.slurm import slurm_script
 from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import rendezvous_id, run_torchrun, torchrun_command
 from aiayn.cli.train import (
-    TrainOptions,
     initial_model,
     interruption_of,
     suggesting_prepare,

@@ -12,7 +12,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import make_dataclass
+from dataclasses import is_dataclass, make_dataclass
 from functools import partial, wraps
 from importlib.metadata import version
 from io import StringIO
@@ -22,7 +22,8 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from aiayn.errors import InputError, did_you_mean
+from aiayn.base_config import INSTEAD, settings
+from aiayn.errors import InputError, did_you_mean, nearest
 
 
 # book/5-launch/1-launch.ipynb, cell output-arrives
@@ -89,13 +90,17 @@ aiayn generate-corpus --n 2000 --span 8 --with-alignment > far.tsv
 
 # book/5-launch/1-launch.ipynb, cell help-pages
 def value_of(flag: str, words: list[str]) -> str | None:
-    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`."""
+    """What stands after a flag on the command line, as in `--flag a` or `--flag=a`.
+
+    Of a flag that is given twice the last counts.
+    """
+    value = None
     for word, following in pairwise([*words, ""]):
         if word == flag:
-            return following
+            value = following
         if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
+            value = word.partition("=")[2]
+    return value
 
 
 def with_defaults(options: type, **defaults: Any) -> type:
@@ -109,6 +114,7 @@ def with_defaults(options: type, **defaults: Any) -> type:
     return made
 
 
+# book/5-launch/1-launch.ipynb, cell deferred-call
 def defer_call(
     verb: Callable[..., None], words: list[str]
 ) -> Callable[..., Callable[[], None]]:
@@ -121,11 +127,16 @@ def defer_call(
     def prepare_call(*arguments: Any, **named: Any) -> Callable[[], None]:
         return partial(verb, *arguments, **named)
 
-    if options := get_type_hints(verb).get("options"):
-        filled = options.with_recipe_defaults(words)
-        prepare_call.__annotations__["options"] = Annotated[
+    def with_options(options: Any) -> Callable[[], None]:
+        return partial(verb, options)
+
+    if kind := get_type_hints(verb).get("options"):
+        filled: Any = kind.with_recipe_defaults(words)
+        with_options.__annotations__["options"] = Annotated[
             filled, tyro.conf.arg(name="")
         ]
+        with_options.__doc__ = verb.__doc__
+        return with_options
     return prepare_call
 
 
@@ -163,6 +174,70 @@ def import_modules(modules: list[str]) -> None:
         except ImportError as error:
             fault = f"cannot be imported ({error})"
             raise InputError(f"--import {module}: {fault}") from None
+
+
+# book/5-launch/1-launch.ipynb, cell name-flags
+def flags_of(verb: Callable[..., None]) -> dict[str, str]:
+    """The flags of a verb by their names in Python, alone and in full."""
+    hints = get_type_hints(verb)
+    options = [each for each in hints.values() if is_dataclass(each)]
+    for each in options:
+        hints |= get_type_hints(each)
+    names = [
+        name
+        for name, kind in hints.items()
+        if name != "return" and not is_dataclass(kind)
+    ]
+    configs = [each.config for each in options if hasattr(each, "config")]
+    full = [*(name for each in configs for name in settings(each)), *names]
+    flags = {name: "--" + name.replace("_", "-") for name in full}
+    return {name.rpartition(".")[2]: flag for name, flag in flags.items()} | flags
+
+
+def in_flags(message: str, flags: dict[str, str]) -> str:
+    """A message of the package with flags in place of the names that Python has."""
+    begins = r"(?<![\w./-])"
+    names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    long = "|".join(re.escape(name) for name in flags if re.search("[_.]", name))
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        part, dot, last = flags[name].removeprefix("--").rpartition(".")
+        if value == "False":
+            return f"--{part}{dot}no-{last}"
+        return flags[name] + " " * (value == "")
+
+    message = re.sub(rf"{begins}({names})=(True\b|False\b|)", flag, message)
+    alone = rf"(?<=\()(?:{names})(?=\))|(?<=as )init\b"
+    alone += rf"|{begins}(?:{long})(?!\w|[.=/-]\w)"
+    return re.sub(alone, lambda found: flags.get(found[0], found[0]), message)
+
+
+# book/5-launch/1-launch.ipynb, cell naming-flags
+@contextmanager
+def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
+    """Within it, an InputError names the flags of the verb on the command line."""
+    try:
+        yield
+    except InputError as error:
+        message, (_, words) = str(error), split_imports(sys.argv[1:])
+        for verb in verbs:
+            if words[:1] == [verb.__name__.replace("_", "-")]:
+                message = in_flags(message, flags_of(verb))
+        raise InputError(message) from None
+
+
+# book/5-launch/1-launch.ipynb, cell unknown-flag
+def unknown_flag(flag: str, verb: Callable[..., None]) -> str:
+    """What to say of a flag that a verb does not have: which it has instead."""
+    name, flags = flag.removeprefix("--").replace("-", "_"), flags_of(verb)
+    near = nearest(name, [*flags, *INSTEAD])
+    other = INSTEAD.get(near or "", ())
+    if other and flags.keys() >= set(other):
+        return f"no flag {flag}; give {' or '.join(flags[each] for each in other)}"
+    if near in flags:
+        return f"no flag {flag}; did you mean {flags[near]}?"
+    return f"no flag {flag}; `aiayn {verb.__name__.replace('_', '-')} --help` lists all"
 
 
 # book/5-launch/1-launch.ipynb, cell read-command
@@ -203,5 +278,8 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
         )  # with a title
         said = " ".join(" ".join(text).split())
         said = said.replace(" For full help", "; for full help")
+        if said.startswith("Unrecognized options: --"):
+            word = said.split()[2].rstrip(",;")
+            said = unknown_flag(word.partition("=")[0], commands[name])
         raise InputError(said[:500]) from None
     return call

@@ -8,14 +8,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from aiayn.base_config import differences
-from aiayn.cli.parser import split_imports, value_of, with_defaults
+from aiayn.cli.options import RecipeOptions, TrainOptions
+from aiayn.cli.parser import value_of
 from aiayn.cli.test_sets import load_test
 from aiayn.cli.torchrun import EXIT_WORKER_LOST
 from aiayn.data.columns import announce
@@ -29,82 +29,17 @@ from aiayn.training.initialization import InitialModel
 from aiayn.training.metrics_log import Metrics
 from aiayn.training.preprocess import prepare_corpus
 from aiayn.training.progress import Progress
-from aiayn.training.recipes import RECIPES, TrainingConfig, with_learning_rate
-from aiayn.training.recipes import recipe as find_recipe
+from aiayn.training.recipes import TrainingConfig
 from aiayn.training.resume import newest_checkpoint, resumable_description
 from aiayn.training.run_folder import check_folder
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.training.trainer import TrainingResult, train_model
 from aiayn.translation.api import example, hold_out, initial
 
-# book/5-launch/1-launch.ipynb, cell train-options
-LOG = logging.getLogger(__name__)
-NAMES = (
-    f"{', '.join(RECIPES)}; or the config.json of a checkpoint. The defaults shown are"
-    " those of base, or with `--recipe NAME --help` those of NAME"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecipeOptions:
-    """What is to be learned."""
-
-    # tatoeba, multi30k, wmt14, synthetic, craft, ptb, or a folder: train.en, …
-    data: str | None = None
-    # or files of your own: a table (.tsv, .csv, .jsonl, .parquet), or two, source first
-    train: tuple[str, ...] = ()
-    # the same to validate on; unless given, a twentieth of the pairs is held out
-    valid: tuple[str, ...] = ()
-    # of a table: those of source and target, such as en,de or, counted, 1,2
-    columns: str | None = None
-    # leave out lines of these files with a fault, and count them
-    skip_bad_lines: bool = False
-    recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
-    # languages, source first; of a corpus en-de unless given, of files what they say
-    pair: str | None = None
-    # its peak, for a new model; what the recipe has unless given
-    learning_rate: Annotated[float | None, tyro.conf.arg(aliases=["--lr"])] = None
-    config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()
-
-    def __post_init__(self) -> None:
-        """Bring the learning rate into the recipe."""
-        if self.learning_rate is not None:
-            config = with_learning_rate(self.config, self.learning_rate)
-            object.__setattr__(self, "config", config)
-
-    @classmethod
-    def with_recipe_defaults(cls, words: list[str]) -> type:
-        """This class, with the recipe that the words of a command name as default."""
-        name = value_of("--recipe", words)
-        if name is None:
-            return cls
-        return with_defaults(cls, recipe=name, config=find_recipe(name))
-
-    # book/5-launch/1-launch.ipynb, cell flags-of-options
-    def flags(self, kind: type["RecipeOptions"]) -> list[str]:
-        """The words from which a verb that takes such options reads them back."""
-        names = [each.name for each in fields(kind) if each.name != "config"]
-        values = {name: getattr(self, name) for name in names}
-        defaults = {each.name: each.default for each in fields(kind)}
-        given = {name: v for name, v in values.items() if v != defaults[name]}
-        changes = differences(find_recipe(self.recipe), self.config)
-        modules, _ = split_imports(sys.argv[1:])
-        words = [word for module in modules for word in ("--import", module)]
-        given |= {name: value for name, (_, value) in changes.items()}
-        for name, value in given.items():
-            part, dot, last = name.replace("_", "-").rpartition(".")
-            if isinstance(value, tuple):
-                words += [f"--{part}{dot}{last}", *value]
-            elif isinstance(value, bool):
-                words += [f"--{part}{dot}{'' if value else 'no-'}{last}"]
-            elif str(value).startswith("-"):  # or it would be a flag
-                words += [f"--{part}{dot}{last}={value}"]
-            else:
-                words += [f"--{part}{dot}{last}", str(value)]
-        return words
-
-
 # book/5-launch/1-launch.ipynb, cell texts-of
+LOG = logging.getLogger(__name__)
+
+
 def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | None]:
     """The corpus by name, or pairs from files, with its languages."""
     of_files = options.valid, options.columns, options.skip_bad_lines
@@ -117,7 +52,9 @@ def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | N
     if options.valid:
         return (trained_on, read_files(options, options.valid)), trained_on.languages
     parts = hold_out(trained_on, options.config.seed)
-    LOG.info("aiayn: %s pairs are held out", f"{len(parts[1]):,}")
+    learned, held = (f"{len(part):,}" for part in parts)
+    counts = f"{held} pairs are held out, {learned} are trained on"
+    LOG.info("aiayn: %s; --valid changes that", counts)
     return parts, trained_on.languages
 
 
@@ -127,20 +64,6 @@ def read_files(options: RecipeOptions, files: tuple[str, ...]) -> Pairs:
     pairs = read_pairs(*files, columns=columns, pair=options.pair, skip_bad_lines=skip)
     LOG.info("aiayn: %s", announce(pairs))
     return pairs
-
-
-# book/5-launch/1-launch.ipynb, cell training
-@dataclass(frozen=True, kw_only=True)
-class TrainOptions(RecipeOptions):
-    """What to train, and how."""
-
-    out: Path  # a new folder, for metrics and checkpoints
-    init: Path | None = None  # begin with the model of this run; a new one unless given
-    device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
-    resume: bool = False  # go on with the run in the folder, if there is one
-    tensorboard: bool = False  # write TensorBoard's files, too
-    # have torch compile the layers: pays for wide models on a GPU
-    compile: bool = False
 
 
 # book/5-launch/1-launch.ipynb, cell train-command
@@ -200,7 +123,10 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
                 init=initial_model(options, progress),
                 device=options.device,
                 progress=progress,
-                command=shlex.join(["aiayn", *sys.argv[1:]]),
+                # A resumed run that records one keeps it.
+                command=shlex.join(["aiayn", *sys.argv[1:]])
+                if value_of("--recipe", sys.argv)
+                else None,
             )
     except WorkerLost as error:
         print(f"aiayn: {error}", file=sys.stderr)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from jaxtyping import Int, Integer
 
-from aiayn.errors import InputError
+from aiayn.errors import InputError, did_you_mean
 from aiayn.model.configuration import config
 from aiayn.model.encoder_decoder import ModelConfig
 
@@ -145,8 +145,8 @@ def estimate_training(
     """
     accelerator = find_accelerator(gpu)
     if accelerator is None:
-        listed = ", ".join(each.name for each in ACCELERATORS)
-        raise InputError(f"GPU {gpu!r}: not listed; there are {listed}")
+        hint = did_you_mean(gpu, [each.name for each in ACCELERATORS])
+        raise InputError(f"GPU {gpu!r}: not listed; {hint}")
     if not 1e-6 <= utilisation <= 1:
         raise InputError(
             f"utilisation={utilisation}: give a share of the peak"

@@ -194,7 +194,7 @@ def describe_run(
         pair=pair,
         init=start.name,
         versions=versions,
-        command=command,
+        command=command or (start.was.command if start.was else None),
     )
     if start.last and start.was:
         was = start.was

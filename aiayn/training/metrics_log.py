@@ -106,8 +106,10 @@ class Metrics:
         ]
         write_atomically(self.path, "".join(kept).encode())
         if self.writer is not None:
-            self.close()  # it opens again by itself, and then says what is void
-            self.writer.purge_step = step + 1
+            from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+
+            began = SessionLog(status=SessionLog.START)  # voids the steps from here on
+            self.writer.file_writer.add_event(Event(step=step + 1, session_log=began))
 
     def validations(self) -> dict[int, float]:
         """Validation perplexity by step."""

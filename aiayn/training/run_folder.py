@@ -37,7 +37,7 @@ def check_run(folder: Path, resume: bool) -> None:
         advice = f"choose another folder (out), with {folder} as init"
         raise InputError(f"{folder}: a saved model, not a run; {advice}")
     if not resume and (saved or (folder / "metrics.jsonl").exists()):
-        advice = "resume it, choose another folder (out), or remove it"
+        advice = "resume it (resume=True), choose another folder (out), or remove it"
         raise InputError(f"{folder}: holds a run already; {advice}")
     if saved and last != saved[-1]:
         before = f"remove it, to go on from {last.name}, or" if last else ""

@@ -288,7 +288,8 @@ def model_card(name: str, model: Transformer, description: Description | None) -
         minutes = f", {description.minutes:.0f} minutes" if description.minutes else ""
         facts["Training"] = f"{description.steps:,} steps{minutes}"
     if description and description.score is not None:
-        facts["Score"] = f"{description.score} BLEU, on the pairs that its author chose"
+        scored_on = description.scored_on or "the pairs that its author chose"
+        facts["Score"] = f"{description.score} BLEU, on {scored_on}"
     header = ["library_name: transformers", "pipeline_tag: translation"]
     if description and description.pair:
         languages = description.pair.split("-")

@@ -16,7 +16,8 @@ INTRODUCTION = """\
 The package brings a command with it, ``aiayn``; ``python -m aiayn`` is the same. This
 page says what ``aiayn VERB --help`` says. The chapter
 `{title} <../book/5-launch/1-launch.html>`__ uses it for the paper's runs; the functions
-behind the verbs are in :py:mod:`aiayn.cli.train`, :py:mod:`aiayn.cli.launch`,
+behind the verbs are in :py:mod:`aiayn.cli.options`, :py:mod:`aiayn.cli.train`,
+:py:mod:`aiayn.cli.launch`,
 :py:mod:`aiayn.cli.inference`, :py:mod:`aiayn.cli.models` and :py:mod:`aiayn.__main__`.
 
 The verbs: {verbs}."""

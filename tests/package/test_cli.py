@@ -30,9 +30,9 @@ from aiayn import synthetic
 from aiayn.cli import launch as launch_module
 from aiayn.cli import train as train_module
 from aiayn.cli.evaluation import score
-from aiayn.cli.parser import read_command, split_imports
+from aiayn.cli.options import TrainOptions
+from aiayn.cli.parser import flags_of, in_flags, read_command, split_imports
 from aiayn.cli.torchrun import paper_run
-from aiayn.cli.train import TrainOptions
 from aiayn.complexity import estimate_table
 from aiayn.decoding.beam_search import SearchConfig
 from aiayn.errors import InputError
@@ -169,6 +169,41 @@ def test_resume_goes_on_or_begins(
     assert os.listdir(out / "checkpoints") == ["step-0000005"]
 
 
+def test_resume_alone_repeats_what_the_run_records(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    files = ["--train", sentences / "train.en", sentences / "train.de"]
+    files += ["--valid", sentences / "val.en", sentences / "val.de"]
+    told = ["--recipe", "synthetic", "--model.vocabulary-size", 60, "--lr", 0.01]
+    out = tmp_path / "new"
+    assert aiayn("train", *files, *told, "--steps", 1, "--out", out)[0] == 0
+    began = described(out)
+    for steps in (2, 3):  # the second session hands on what the first recorded
+        again = aiayn("train", "--resume", "--out", out, "--steps", steps)
+        assert again[0] == 0, again
+        assert described(out)["step"] == steps
+    assert described(out)["command"] == began["command"]
+    assert aiayn("train", "--resume", "--out", out)[0] == 0  # has three steps now
+    said = complaint(aiayn("train", "--resume", "--out", tmp_path / "other"))
+    assert "other holds no run" in said and "--recipe" in said
+
+
+def test_resume_alone_goes_on_with_what_python_began(
+    aiayn: Command, sentences: Path, out: Path
+) -> None:
+    settings = recipe("synthetic", steps=1, model={"vocabulary_size": 60})
+    train_model(settings, str(sentences), "en-de", out)
+    assert aiayn("train", "--resume", "--out", out, "--steps", 2)[0] == 0
+    path = out / "checkpoints" / "step-0000002" / "config.json"
+    values = json.loads(path.read_text())
+    del values["data"]
+    path.write_text(json.dumps(values | {"texts": "a.en; a.de"}))
+    said = complaint(aiayn("train", "--resume", "--out", out, "--steps", 3))
+    assert "(a.en; a.de); repeat --data, or --train" in said
+    more = ["--data", sentences, "--steps", 3]
+    assert aiayn("train", "--resume", "--out", out, *more)[0] == 0
+
+
 def test_an_interrupted_training_says_so(
     aiayn: Command, sentences: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,11 +261,11 @@ def test_tensorboard_and_compile_are_passed_on(
     [
         (
             ["--model.vocabulary-size", 61],
-            "model.vocabulary_size=61: the model to begin with (init) has 60, which is",
+            "--model.vocabulary-size 61: the model to begin with (--init) has 60",
         ),
         (
             ["--vocabulary.byte-fallback"],
-            "vocabulary.byte_fallback=True: the model to begin with (init) has False",
+            "--vocabulary.byte-fallback: the model to begin with (--init) has False",
         ),
     ],
 )
@@ -292,7 +327,7 @@ def test_windows_is_refused_in_one_line(
         ("aiayn.decoding.batched.beam_search", "evaluate RUN"),
         ("aiayn.synthetic.sample", "generate-corpus"),
         (
-            "aiayn.cli.train.find_recipe",
+            "aiayn.cli.options.find_recipe",
             "train --data synthetic --recipe base --out new",
         ),
         ("aiayn.__main__.run_sweep", "sweep --data synthetic --out table3.json"),
@@ -583,7 +618,9 @@ def test_on_several_machines_it_trains_and_may_go_on(
     (command,) = started
     assert "--resume" in command and "localhost:1" in command
     assert command[command.index("--batches.micro-batches") + 1] == "16"
-    assert "holds a run already; resume it" in complaint(aiayn("launch", *told))
+    assert "holds a run already; resume it (--resume)" in complaint(
+        aiayn("launch", *told)
+    )
 
 
 def test_launch_prints_a_batch_file(aiayn: Command, out: Path) -> None:
@@ -629,16 +666,16 @@ SYNTHETIC = ["--recipe", "synthetic"]
     ("told", "says"),
     [
         (["--recipe", "smal"], "did you mean 'small'?"),
-        ([*SYNTHETIC, "--steps", 0], "steps=0"),
+        ([*SYNTHETIC, "--steps", 0], "--steps 0"),
         ([*SYNTHETIC, "--data", "nowhere"], "a folder with train.en"),
-        (SYNTHETIC, "a vocabulary_size of 2000 cannot be learned"),
+        (SYNTHETIC, "a --model.vocabulary-size of 2000 cannot be learned"),
         ([*SYNTHETIC, "--device", "cuda:77"], "device 'cuda:77' is not to be had"),
         ([*SYNTHETIC, "--machines", 2], "give the address"),
         (
             [*SYNTHETIC, "--workers", 3, "--batches.micro-batches", 8],
             "3 workers cannot share 8",
         ),
-        ([*SYNTHETIC, "--workers", -1], "workers=-1"),
+        ([*SYNTHETIC, "--workers", -1], "--workers -1"),
         ([*SYNTHETIC, "--hours", 12], "--hours: is for the batch file of --slurm"),
         ([*SYNTHETIC, "--address", "node1"], "--address node1: one machine needs none"),
         (
@@ -647,7 +684,7 @@ SYNTHETIC = ["--recipe", "synthetic"]
         ),
         (
             ["--recipe", "small", "--checkpoints.sparse"],
-            "sparse=True: leaves some of every `steps` out",
+            "--checkpoints.sparse: leaves some of every `steps` out",
         ),
     ],
 )
@@ -668,7 +705,7 @@ def test_what_launch_refuses_before_it_starts_anything(
     ("flags", "says"),
     [
         ([], "holds a run already"),
-        (["--resume", "--seed", 8], "trained with seed=1, not 8"),
+        (["--resume", "--seed", 8], "trained with --seed 1, not 8"),
     ],
 )
 def test_launch_looks_at_a_run_before_it_starts_anything(
@@ -741,7 +778,7 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
         (["transalte"], "no verb 'transalte': did you mean 'translate'?"),
         (["--verison"], "did you mean '--version'?"),
         (["fly"], "no verb 'fly': there are prepare, train, "),
-        (["train"], "Missing from aiayn train: --out PATH"),
+        (["train"], "(required) --out PATH"),
         (["translate", "--beam", "many"], "Missing from aiayn translate: RUN"),
         (
             ["translate", "run", "--beam", "many"],
@@ -751,9 +788,19 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
         (["generate-corpus", "--n", "9" * 5000], "5000 digits"),
         (["generate-corpus", "--split", "no"], "invalid choice 'no'"),
         *(
-            ([verb, *NEEDED, "--warmup", "3"], "Perhaps you meant: --optimizer.warmup")
+            ([verb, *NEEDED, "--warmup", "3"], "did you mean --optimizer.warmup?")
             for verb in ("train", "launch", "prepare")
         ),
+        (
+            ["train", *NEEDED, "--epochs", "3"],
+            "aiayn: no flag --epochs; give --steps or --minutes",
+        ),
+        (["train", *NEEDED, "--batch-size", "3"], "give --batches.tokens"),
+        (["train", *NEEDED, "--lrr", "3"], "no flag --lrr; give --learning-rate"),
+        (["train", *NEEDED, "--learning_ratt=3"], "did you mean --learning-rate?"),
+        (["train", *NEEDED, "--foo", "bar"], "--foo; `aiayn train --help` lists all"),
+        (["translate", "en-de", "--bema=3", "x"], "did you mean --beam?"),
+        (["estimate", "--gpus", 1, "--gpu", "RTX4090"], "did you mean 'RTX 4090'?"),
         (["train", "--recipe", "smal"], "did you mean 'small'?"),
         (["train", "extra"], "Unrecognized options: extra"),
         (["translate", "  "], "an empty value (translate '  ')"),
@@ -812,6 +859,30 @@ def test_the_verbs_have_a_line_each(
         assert (code, errors) == (0, "")
         assert re.findall(r"^  ([\w-]+) +\S", output, re.MULTILINE) == VERBS
     assert "of the last checkpoints." in output
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("t.tsv, line 2: bad; skip_bad_lines leaves such lines out", "; --skip-bad-l"),
+        ("more than max_length=256; or skip such pairs (skip_long)", "(--batches.ski"),
+        ("more than max_length=256; split it", "more than --batches.max-length 256; "),
+        ("checkpoints.sparse=True, not False", "--checkpoints.sparse, not False"),
+        ("bfloat16=False, not True", "--no-bfloat16, not True"),
+        ("optimizer.warmup shortens that", "--optimizer.warmup shortens that"),
+        (
+            "another folder (out), with a/b as init",
+            "another folder (--out), with a/b as",
+        ),
+        ("resume it (resume=True)", "resume it (--resume)"),
+        ("steps=0: should be greater", "--steps 0: should be greater"),
+        ("my/steps=3/skip_long.tsv: empty", "my/steps=3/skip_long.tsv: empty"),
+        ("skip_long.tsv, line 3: empty", "skip_long.tsv, line 3: empty"),
+        ("beam=0: no such flag here", "beam=0: no such flag here"),
+    ],
+)
+def test_messages_name_flags(message: str, shown: str) -> None:
+    assert shown in in_flags(message, flags_of(train_module.train))
 
 
 def test_the_version(aiayn: Command) -> None:
@@ -1125,7 +1196,10 @@ def test_a_sweep_of_five_seeds_with_rates_to_try(
     assert len(record["trials"]) == 4
     assert {run["rate_factor"] for run in record["runs"]} == {1.0}
     said = complaint(sweeping("base", out, "--rates", "0.5,high"))
-    assert said == "aiayn: rates=0.5,high: must be numbers, such as 0.5,1,2"
+    assert said == "aiayn: --rates 0.5,high: must be numbers, such as 0.5,1,2"
+    for flag in (["--model.N", 6], ["--model.d_model=512"]):  # as base has them
+        assert "the rows set it" in complaint(sweeping("base", out, *flag))
+    assert "the sweep sets it" in complaint(sweeping("base", out, "--seed", 1))
     answer = sweeping("base", out, "--device", "cpu", "--workers-per-gpu", 16)
     assert "there is no GPU" in complaint(answer)
 

@@ -330,7 +330,7 @@ def test_what_workers_refuse_they_refuse_once(
     shutil.copytree(run, out)
     flags = ["--data", sentences, *FLAGS, "--out", out, "--resume", "--seed", 8]
     with pytest.raises(
-        InputError, match=r"^[^\n]*trained with seed=1, not 8; use that"
+        InputError, match=r"^[^\n]*trained with --seed 1, not 8; use that"
     ):
         launched(["-m", "aiayn", "train", *flags], show=True, workers=2, restarts=3)
     shown = capsys.readouterr().out

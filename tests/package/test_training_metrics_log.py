@@ -286,3 +286,4 @@ def test_tensorboard_forgets_what_the_lines_forget(tmp_path: Path) -> None:
     second.log(2, loss=20.0)
     second.writer.close()
     assert scalars(tmp_path) == [(1, 11.0), (2, 20.0)]
+    assert len(list((tmp_path / "tensorboard").iterdir())) == 2  # one for each

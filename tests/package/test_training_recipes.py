@@ -132,8 +132,11 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
         ),
         (
             {"batch_size": 5},
-            "batch_size=5: no such setting; batches={…} has tokens, mic",
+            "batch_size=5: no such setting; give batches.tokens",
         ),
+        ({"lr": 0.1}, "lr=0.1: no such setting; give learning_rate"),
+        ({"epochs": 3}, "epochs=3: no such setting; give steps or minutes"),
+        ({"n": 2}, 'n=2: no such setting; did you mean model={"N": 2}?'),
         ({"N": 2}, 'N=2: no such setting; did you mean model={"N": 2}?'),
         ({"optimizer": {"warmpu": 5}}, "optimizer.warmpu=5: no such setting; did you"),
     ],
@@ -217,14 +220,20 @@ def test_a_recipe_from_a_file(tmp_path: Path) -> None:
 def test_help_has_the_comments_on_the_fields() -> None:
     said = inspect.getdoc(BatchConfig) or ""
     assert said.startswith("What a step reads (section 5.1).\n\nAttributes\n------")
-    assert "\nskip_long\n    leave out pairs of which a side is longer\n" in said
+    assert "\nskip_long : bool, default False\n    leave out pairs of which" in said
+    assert "minutes : Optional[float], default" in (TrainingConfig.__doc__ or "")
     assert "in tokens; any where None" in said  # of two lines
-    inherited = "\nvocabulary_size\n    tokens, of both languages together\n"
+    inherited = "\nvocabulary_size : int, default 37000\n    tokens, of both languages"
     assert inherited in (inspect.getdoc(TransformerConfig) or "")
     for kind in (TrainingConfig, SearchConfig, TransformerConfig, OptimizerConfig):
         assert kind.__doc__ and all(
-            f"\n    {field.name}\n" in kind.__doc__ for field in fields(kind)
+            f"\n    {field.name} : " in kind.__doc__ for field in fields(kind)
         )
+        assert list(inspect.signature(kind).parameters) == [
+            field.name for field in fields(kind)
+        ]
+        assert "FieldInfo" not in str(inspect.signature(kind))
+    assert "tokens=25000, micro_batches=None" in str(inspect.signature(BatchConfig))
 
 
 def test_fields_say_whether_they_may_change() -> None:

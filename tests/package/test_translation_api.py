@@ -444,8 +444,8 @@ def test_recipes_reach_the_model() -> None:
             with pytest.raises(InputError, match=f"^{names[0]}=1: no such setting; "):
                 make("small", **changes)
     own = ", ".join(field.name for field in fields(TrainingConfig))
-    with pytest.raises(InputError, match=f"lr=1: no such setting; there are {own}$"):
-        recipe("small", lr=1)
+    with pytest.raises(InputError, match=f"q=1: no such setting; there are {own}$"):
+        recipe("small", q=1)
     with pytest.raises(InputError, match="model='big': should be"):
         recipe("small", model="big")
     with pytest.raises(InputError, match="N='two': should be"):
@@ -694,7 +694,7 @@ def test_the_example_of_the_readme(
     """A second time it is refused, in one line and at once."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    for long, short in (("sample(5000)", "sample(300)"), ("minutes=1)", "steps=2)")):
+    for long, short in (("sample(5000)", "sample(300)"), ("steps=400)", "steps=2)")):
         assert example.count(long) == 1
         example = example.replace(long, short)
     monkeypatch.chdir(tmp_path)
