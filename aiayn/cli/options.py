@@ -41,6 +41,8 @@ class RecipeOptions:
     recipe: Annotated[str, tyro.conf.arg(help=NAMES)]
     # languages, source first; of a corpus en-de unless given, of files what they say
     pair: str | None = None
+    # a sentencepiece model or a tokenizer.json; unless given, one is learned
+    vocabulary: str | None = None
     # its peak, of which --init takes a tenth; what the recipe has unless given
     learning_rate: Annotated[float | None, tyro.conf.arg(aliases=["--lr"])] = None
     config: Annotated[TrainingConfig, tyro.conf.arg(name="")] = TrainingConfig()

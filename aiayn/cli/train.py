@@ -34,7 +34,7 @@ from aiayn.training.resume import newest_checkpoint, resumable_description
 from aiayn.training.run_folder import check_folder
 from aiayn.training.trained_run import TEST_SETS, TrainedRun
 from aiayn.training.trainer import TrainingResult, train_model
-from aiayn.translation.api import example, hold_out, initial
+from aiayn.translation.api import example, hold_out, initial, with_vocabulary
 
 # book/5-launch/1-launch.ipynb, cell texts-of
 LOG = logging.getLogger(__name__)
@@ -112,8 +112,13 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
     try:
         with suggesting_prepare(options):
             data, pair = texts_of(options)
+            config, vocabulary = options.config, None
+            if options.vocabulary:
+                config, vocabulary = with_vocabulary(
+                    config, options.vocabulary, options.init
+                )
             result = train_model(
-                options.config,
+                config,
                 data,
                 pair,
                 options.out,
@@ -123,6 +128,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
                 init=initial_model(options, progress),
                 device=options.device,
                 progress=progress,
+                vocabulary=vocabulary,
                 # A resumed run that records one keeps it.
                 command=shlex.join(["aiayn", *sys.argv[1:]])
                 if value_of("--recipe", sys.argv)

@@ -267,6 +267,13 @@ aiayn's.
 
 
 # book/3-workshop/14-other-peoples-models.ipynb, cell model-card
+LICENSED = {  # texts of which this package knows it
+    "craft": "craft, the CRAFT treebank, CC BY 3.0",
+    "synthetic": "the synthetic corpus of aiayn, MIT",
+    "tatoeba": "tatoeba, sentences of Tatoeba's members, CC BY 2.0 FR",
+}
+
+
 def model_card(name: str, model: Transformer, description: Description | None) -> str:
     """A README.md that says what is known of a run, and what is not."""
     pair = (description.pair if description else None) or "unknown languages"
@@ -283,7 +290,7 @@ def model_card(name: str, model: Transformer, description: Description | None) -
     }
     if description and description.data:
         pairs = f", {description.pairs:,} pairs" if description.pairs else ""
-        facts["Data"] = f"{description.data}{pairs}"
+        facts["Data"] = LICENSED.get(description.data, description.data) + pairs
     if description and description.step:
         minutes = f", {description.minutes:.0f} minutes" if description.minutes else ""
         facts["Training"] = f"{description.steps:,} steps{minutes}"

@@ -14,6 +14,7 @@ from test_data_formats import ODD
 from aiayn import synthetic
 from aiayn.cli.models import models
 from aiayn.cli.streams import arriving_lines
+from aiayn.data.vocabulary import load_vocabulary
 from aiayn.translation.translator import Translator
 
 Command = Callable[..., tuple[int, str, str]]
@@ -47,6 +48,14 @@ def test_a_table_becomes_a_model(aiayn: Command, table: Path, tmp_path: Path) ->
         "1 of 61 lines are left out" in errors
         and "3 pairs are held out, 57 are" in errors
     )
+    learned = tmp_path / "run" / "vocabulary.model"
+    words[-1], words[-2:-2] = tmp_path / "other", ["--vocabulary", learned]
+    code, _, errors = aiayn(*words, "--skip-bad-lines")
+    assert code == 0, errors
+    ours, theirs = (
+        load_vocabulary(tmp_path / run / "vocabulary.model") for run in ("run", "other")
+    )
+    assert ours.encode([PAIRS[0][0]]) == theirs.encode([PAIRS[0][0]])
     code, output, _ = aiayn("info", tmp_path / "run")
     assert code == 0
     for fact in (
