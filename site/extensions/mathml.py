@@ -100,7 +100,7 @@ def mathml(tex: str, *, display: bool = False) -> str:
         match element.tag, element.text or "":
             case "mtext", word if word.isalpha():
                 element.tag = "mi"
-            case "mo", word if word in FUNCTIONS or word == "…":
+            case "mo", word if word in FUNCTIONS or word in ("…", "∞"):
                 element.tag = "mi"
             case "mo", "/" | "|":
                 element.attrib.update(lspace="0", rspace="0", stretchy="false")

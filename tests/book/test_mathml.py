@@ -25,3 +25,8 @@ from mathml import SEPARATOR, mathml
 def test_what_is_one_is_heard_as_one(tex: str, parts: list[str]) -> None:
     found = fromstring(mathml(tex))
     assert [text.strip() for text in found.itertext() if text.strip()] == parts
+
+
+def test_infinity_is_a_number_and_stands_close_to_its_sign() -> None:
+    found = fromstring(mathml(r"-\infty"))
+    assert [each.tag.rpartition("}")[2] for each in found.iter()][2:] == ["mo", "mi"]
