@@ -393,7 +393,7 @@ def test_what_is_odd_about_a_parsers_score_names_the_file(
     [
         (["parse", "nowhere"], "nowhere"),
         (["parse", "RUN", "--beam", 0], "beam"),
-        (["parse", "RUN", "--alpha", -1], "alpha=-1.0: should be"),
+        (["parse", "RUN", "--alpha", -1], "--alpha -1.0: should be"),
         (["evaluate", "RUN", "--split", "dev"], "dev.en"),
         (["evaluate", "RUN", "--data", "ptb"], "let it name the folder"),
         (
