@@ -147,7 +147,7 @@ def spread(values: list[float], digits: int) -> str:
 def comparison_table(record: dict[str, Any]) -> str:
     """The record of a sweep as a table beside the paper's columns; then what failed."""
     lines = [
-        f"{'row':16}{'runs':>5}{'parameters':>12}{'perplexity':>16}{'paper':>7}"
+        f"{'row':16}{'runs':>5}{'parameters':>12} {'perplexity':>16}{'paper':>7}"
         f"{'BLEU':>15}{'paper':>7}"
     ]
     for row in ROWS.values():
@@ -156,7 +156,7 @@ def comparison_table(record: dict[str, Any]) -> str:
             score = spread([run["bleu"] for run in runs], 2)
             lines.append(
                 f"{row.name:16}{len(runs):5}{runs[0]['parameters']:12,}"
-                f"{perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}"
+                f" {perplexity:>16}{row.perplexity:7.2f}{score:>15}{row.bleu:7.1f}"
             )
     for run in (*record.get("trials", ()), *record["runs"]):
         if "error" in run:

@@ -93,7 +93,8 @@ class TrainOptions(RecipeOptions):
     out: Path  # a new folder, for metrics and checkpoints
     init: Path | None = None  # begin with the model of this run; a new one unless given
     device: str | None = None  # cpu, cuda, …; a GPU if there is one unless given
-    resume: bool = False  # go on with the run in the folder, if there is one
+    # go on with the run in the folder; alone with --out, by what it records
+    resume: bool = False
     tensorboard: bool = False  # write TensorBoard's files, too
     # have torch compile the layers: pays for wide models on a GPU
     compile: bool = False

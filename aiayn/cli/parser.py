@@ -196,18 +196,20 @@ def flags_of(verb: Callable[..., None]) -> dict[str, str]:
 
 def in_flags(message: str, flags: dict[str, str]) -> str:
     """A message of the package with flags in place of the names that Python has."""
-    begins = r"(?<![\w./-])"
+    quoted, begins = "'[^']*'", r"(?<![\w./-])"
     names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
     long = "|".join(re.escape(name) for name in flags if re.search("[_.]", name))
 
     def flag(found: re.Match[str]) -> str:
+        if found[1] is None:  # what somebody typed, or a name of the package's
+            return found[0]
         name, value = found[1], found[2]
         part, dot, last = flags[name].removeprefix("--").rpartition(".")
         if value == "False":
             return f"--{part}{dot}no-{last}"
         return flags[name] + " " * (value == "")
 
-    message = re.sub(rf"{begins}({names})=(True\b|False\b|)", flag, message)
+    message = re.sub(rf"{quoted}|{begins}({names})=(True\b|False\b|)", flag, message)
     alone = rf"(?<=\()(?:{names})(?=\))|(?<=as )init\b"
     alone += rf"|{begins}(?:{long})(?!\w|[.=/-]\w)"
     return re.sub(alone, lambda found: flags.get(found[0], found[0]), message)

@@ -47,6 +47,9 @@ def texts_of(options: RecipeOptions) -> tuple[str | tuple[Pairs, Pairs], str | N
         return options.data, options.pair or "en-de"
     if options.data or not options.train:
         give = "give either --data, a corpus or a folder, or --train, files"
+        if isinstance(options, TrainOptions) and options.resume:
+            give = "without --recipe, --resume takes what the run records; else give"
+            give += " --data, or --train, files"
         raise InputError(f"{give} of your own, perhaps with --valid")
     trained_on = read_files(options, options.train)
     if options.valid:
@@ -117,6 +120,7 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
                 config, vocabulary = with_vocabulary(
                     config, options.vocabulary, options.init
                 )
+                progress.say(f"{options.vocabulary}: {len(vocabulary):,} pieces")
             result = train_model(
                 config,
                 data,

@@ -50,7 +50,7 @@ def choose_columns(
         if len(found) == len(chosen) == len({*found}) == 2:
             return found
     listed = ", ".join(repr(name[:20]) for name in names[:10])
-    advice = "name those of source and target (columns: en,de, or counted: 1,2)"
+    advice = "name those of source and target: columns='en,de', or counted, '1,2'"
     raise InputError(f"{place}: the columns are {listed}; {advice}")
 
 

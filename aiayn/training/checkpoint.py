@@ -166,6 +166,10 @@ def list_checkpoints(folder: Path) -> list[Path]:
         if (folder / name).is_file():
             fault = f"converted for {program}, and not for aiayn to read"
             raise InputError(f"{folder}: {fault}; give the run's folder{flag}")
+    if folder.is_file():
+        fault = "a file, not a run's folder; translations that are there are compared"
+        program = f"with a run's by --baseline {folder}, and scored by sacrebleu's own"
+        raise InputError(f"{folder}: {fault} {program} command")
     if (folder / "config.json").is_file():
         return [folder]
     checkpoints = list(saved_steps(folder).values())

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, FiniteFloat
 
 from aiayn.base_config import MAY_CHANGE, BaseConfig, within
+from aiayn.errors import InputError
 from aiayn.model.encoder_decoder import ModelConfig
 from aiayn.training.recipes import TrainingConfig, read_json
 
@@ -94,5 +95,8 @@ def read_description(folder: Path) -> Description:
     """
     path = folder / "config.json"
     values = read_json(path)
+    if isinstance(values, dict) and "architectures" in values:
+        fault = "a model of Hugging Face's, which translates and is looked into here"
+        raise InputError(f"{folder}: {fault}; only a run of aiayn is trained on")
     with within(f"{path}: "):
         return Description.from_dict(values)

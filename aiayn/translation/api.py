@@ -151,7 +151,7 @@ def train(
     to validate on, or else the corpus's own `val`, or a twentieth. The run is in `out`,
     or a temporary folder; `resume` goes on with it. `init` is what to begin with: a
     run's folder, a `Translator`, a model, or a model with its vocabulary; these stay,
-    and a recipe for others is refused. `device` is a GPU, if any. `progress` shows a
+    whatever shape the recipe has. `device` is a GPU, if any. `progress` shows a
     bar, `tensorboard` writes its files, `compile` compiles the layers. `callback` gets
     the step, the metrics and the model after `every` so many steps; if it returns True,
     the training ends there. `vocabulary` is a `Vocabulary`, a sentencepiece model, a

@@ -879,10 +879,32 @@ def test_the_verbs_have_a_line_each(
         ("my/steps=3/skip_long.tsv: empty", "my/steps=3/skip_long.tsv: empty"),
         ("skip_long.tsv, line 3: empty", "skip_long.tsv, line 3: empty"),
         ("beam=0: no such flag here", "beam=0: no such flag here"),
+        ("the row 'h=2 x': no such row", "the row 'h=2 x': no such row"),
+        ("name them: columns='en,de'", "name them: --columns 'en,de'"),
     ],
 )
 def test_messages_name_flags(message: str, shown: str) -> None:
     assert shown in in_flags(message, flags_of(train_module.train))
+
+
+def test_a_file_is_no_run_and_a_marian_model_is_not_trained_on(
+    aiayn: Command, sentences: Path, tmp_path: Path
+) -> None:
+    (theirs := tmp_path / "mine.de").write_text("Ja.\n")
+    said = complaint(aiayn("evaluate", theirs, "--split", "val"))
+    assert "a file, not a run's folder" in said and "--baseline" in said
+    (marian := tmp_path / "marian").mkdir()
+    (marian / "config.json").write_text('{"architectures": ["MarianMTModel"]}')
+    words = ["train", *job(sentences, tmp_path / "run"), "--init", marian]
+    assert "only a run of aiayn is trained on" in complaint(aiayn(*words))
+
+
+def test_who_resumes_with_a_recipe_is_told_to_leave_it_out(
+    aiayn: Command, tmp_path: Path
+) -> None:
+    words = ["train", "--resume", "--out", tmp_path / "run", "--recipe", "synthetic"]
+    said = complaint(aiayn(*words))
+    assert "without --recipe, --resume takes what the run records" in said
 
 
 def test_the_version(aiayn: Command) -> None:
