@@ -132,7 +132,9 @@ def test_a_parser_of_it(aiayn: Any, published: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("split", "counts", "kinds"),
     [
-        ("train", (18_324, 445_354, 60), (29, 44)),
+        pytest.param(
+            *("train", (18_324, 445_354, 60), (29, 44)), marks=pytest.mark.nightly
+        ),
         ("val", (2780, 67_652, 257), (28, 45)),
         ("test", (9099, 232_619, 205), (28, 44)),
     ],
