@@ -255,8 +255,18 @@ def test_a_number_in_a_sentence_drags(window: Page, browser: Browser) -> None:
         assert numbers()[0] == value
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", ["window", "phone"])
+AT_NIGHT = pytest.mark.nightly  # a minute each
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        ("window", "light"),
+        ("phone", "dark"),
+        pytest.param("window", "dark", marks=AT_NIGHT),
+        pytest.param("phone", "light", marks=AT_NIGHT),
+    ],
+)
 def test_axe_finds_nothing(
     request: pytest.FixtureRequest, theme: str, width: str
 ) -> None:
