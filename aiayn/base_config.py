@@ -183,6 +183,9 @@ INSTEAD = {
     "epochs": ("steps", "minutes"),
     "lr": ("learning_rate",),
     "batch_size": ("batches.tokens",),
+    "layers": ("model.N",),
+    "heads": ("model.h",),
+    "hidden_size": ("model.d_model",),
 }
 
 
@@ -190,7 +193,11 @@ def nearest_setting(config: BaseConfig, name: str, value: Any) -> str:
     """What to say of a setting that is not there: how to write the one most like it."""
     own = [field.name for field in fields(config)]
     if name in INSTEAD and "steps" in own:
-        return f"give {' or '.join(INSTEAD[name])}"
+        parts = [full.rpartition(".") for full in INSTEAD[name]]
+        ways = (f'{part}={{"{last}": …}}' if part else last for part, _, last in parts)
+        return f"give {' or '.join(ways)}"
+    if (there := INSTEAD.get(name, ("",))[0].rpartition(".")[2]) in own:
+        return f"did you mean {there}?"
     last = {full.rpartition(".")[2]: full for full in settings(config)}
     near = nearest(name, [*last, *last.values()]) or ""
     part, _, field = last.get(near, near).rpartition(".")

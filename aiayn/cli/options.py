@@ -12,6 +12,7 @@ import tyro
 
 from aiayn.base_config import differences
 from aiayn.cli.parser import split_imports, value_of, with_defaults
+from aiayn.data.formats import HUB
 from aiayn.errors import InputError
 from aiayn.training.recipes import RECIPES, TrainingConfig, with_learning_rate
 from aiayn.training.recipes import recipe as find_recipe
@@ -108,6 +109,7 @@ class TrainOptions(RecipeOptions):
         return with_defaults(cls, **recorded_options(cls, Path(out), words))
 
 
+# book/5-launch/1-launch.ipynb, cell recorded-options
 def recorded_options(
     kind: type[TrainOptions], out: Path, words: list[str]
 ) -> dict[str, Any]:
@@ -129,5 +131,9 @@ def recorded_options(
     values = {each.name: getattr(options, each.name) for each in fields(kind)}
     for name in ("data", "train", "valid", "columns") if other_text else ():
         del values[name]
+    for file in (*values.get("train", ()), *values.get("valid", ())):
+        if not (file.startswith(HUB) or Path(file).exists()):
+            advice = f"{out} was begun in another folder; go there, or repeat --train"
+            raise InputError(f"{file}: is not here: {advice}")
     values |= {"config": was.training, "learning_rate": None}  # which that has
     return values | {"recipe": value_of("--recipe", recorded) or config}

@@ -233,6 +233,9 @@ def naming_flags(verbs: tuple[Callable[..., None], ...]) -> Iterator[None]:
 def unknown_flag(flag: str, verb: Callable[..., None]) -> str:
     """What to say of a flag that a verb does not have: which it has instead."""
     name, flags = flag.removeprefix("--").replace("-", "_"), flags_of(verb)
+    parts = {f: None for full, f in flags.items() if full.startswith(f"{name}.")}
+    if parts:
+        return f"no flag {flag}; there are {', '.join(parts)}"
     near = nearest(name, [*flags, *INSTEAD])
     other = INSTEAD.get(near or "", ())
     if other and flags.keys() >= set(other):

@@ -62,6 +62,7 @@ class Progress:
             total=1.0, initial=step / steps, bar_format=form, disable=not self.live
         ) as self._bar:
             self._steps, self._limit, self.spoke = steps, 0.0, -math.inf
+            self._began = time.monotonic(), step / steps
             yield
 
     def step(self, step: int, line: dict[str, float], minutes: float) -> None:
@@ -70,11 +71,14 @@ class Progress:
         waited = 1 - max(0.0, minutes) / self._limit if math.isfinite(minutes) else 0.0
         text = f"loss {line['loss']:.2f} ppl {line['perplexity']:.1f}{self.validated}"
         text += f" {line['tokens_per_second']:,.0f} tok/s"
+        done, (began, before) = max(step / self._steps, waited), self._began
         if not self.live and time.monotonic() - self.spoke > 60:
-            self.say(f"step {step:,}: {text}")
+            pace = (time.monotonic() - began) / 60 / max(done - before, 1e-9)
+            left = f", about {pace * (1 - done):,.0f} min to go"
+            self.say(f"step {step:,}: {text}" + left * (done > before))
         self._bar.set_description_str(f"step {step:,}: ", refresh=False)
         self._bar.set_postfix_str(text, refresh=False)
-        self._bar.update(max(step / self._steps, waited) - self._bar.n)
+        self._bar.update(done - self._bar.n)
 
     # book/3-workshop/13-training-api.ipynb, cell progress-checkpoint
     def checkpoint(

@@ -12,6 +12,7 @@ import torch
 
 from aiayn.data.batching import group_by_length, lengths_of, make_batch
 from aiayn.data.columns import SomePairs, pairs_of
+from aiayn.data.formats import read_pairs
 from aiayn.data.lines import sentence_list
 from aiayn.data.vocabulary import EOS_ID, PAD_ID, Vocabulary
 from aiayn.decoding.batched import (
@@ -267,7 +268,7 @@ class Translator:
     # book/3-workshop/07-beam-search-and-bleu.ipynb, cell evaluate
     def evaluate(
         self,
-        pairs: SomePairs,
+        pairs: SomePairs | str | Path,
         baseline: "Translator | Sequence[str] | None" = None,
         language: str | None = None,
         progress: bool = False,
@@ -278,8 +279,8 @@ class Translator:
 
         Parameters
         ----------
-        pairs : Pairs or iterable
-            What `pairs_of` takes.
+        pairs : Pairs, iterable or path
+            What `pairs_of` takes, or a file as for `read_pairs`.
         baseline : Translator or list of str, optional
             Another translator, or its translations: then the results are by how much
             this one's scores exceed theirs, on the same draws of sentences.
@@ -289,6 +290,8 @@ class Translator:
         progress : bool
             Whether to show a bar.
         """
+        if isinstance(pairs, str | Path):
+            pairs = read_pairs(pairs)
         test = pairs_of(pairs)
         trained = self.description.pair if self.description else None
         language = language or (trained or test.languages or "").partition("-")[2]

@@ -4,29 +4,30 @@
 {
   const { roving } = globalThis.aiayn;
 
-  // Put the pieces of a line of code into elements of their own. The highlighter has
-  // made each word an element of the line's parent, so a piece is a run of siblings.
+  // The text at an offset in an element: its node, and the offset in that.
+  const position = (element, offset) => {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode() && offset >= texts.currentNode.length)
+      offset -= texts.currentNode.length;
+    return [texts.currentNode, offset];
+  };
+
+  // Put the pieces of a line of code into elements of their own.
   const wrap = (pre, line, pieces) => {
-    const found = [];
     let at = pre.textContent.indexOf(line);
-    for (const [symbol, text] of pieces) {
-      const begin = pre.textContent.indexOf(text, at), end = begin + text.length;
-      const inside = [];
-      let here = 0;
-      for (const node of pre.childNodes) {
-        const next = here + node.textContent.length;
-        if (node.textContent && here >= begin && next <= end) inside.push(node);
-        here = next;
-      }
-      const piece = document.createElement("span");
+    return pieces.map(([symbol, text]) => {
+      const piece = document.createElement("span"), range = document.createRange();
+      const begin = pre.textContent.indexOf(text, at);
+      at = begin + text.length;
+      const [last, offset] = position(pre, at - 1);
+      range.setStart(...position(pre, begin));
+      range.setEnd(last, offset + 1);
       piece.className = "formula-code";
       piece.dataset.symbol = symbol;
-      inside[0].before(piece);
-      piece.append(...inside);
-      found.push(piece);
-      at = end;
-    }
-    return found;
+      piece.append(range.extractContents());
+      range.insertNode(piece);
+      return piece;
+    });
   };
 
   for (const place of document.querySelectorAll(".aiayn-formula")) {

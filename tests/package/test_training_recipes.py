@@ -132,7 +132,7 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
         ),
         (
             {"batch_size": 5},
-            "batch_size=5: no such setting; give batches.tokens",
+            'batch_size=5: no such setting; give batches={"tokens": …}',
         ),
         ({"lr": 0.1}, "lr=0.1: no such setting; give learning_rate"),
         ({"epochs": 3}, "epochs=3: no such setting; give steps or minutes"),
