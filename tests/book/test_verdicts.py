@@ -11,6 +11,7 @@ from unittest import mock
 
 import nbformat
 import pytest
+import torch
 
 import aiayn.book
 from aiayn.book import record_path
@@ -38,7 +39,7 @@ def judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def run(
         chapter: str, cells: list[str], name: str, content: Record, **names: Any
     ) -> bool | None:
-        Path("runs").mkdir()
+        Path("runs").mkdir(exist_ok=True)
         Path("runs", name).write_text(json.dumps(content), encoding="utf-8")
         known = {"json": json, "math": math, "claim": claim, "Counter": Counter}
         known |= {"all_of": all_of, "paired": paired, "record_path": record_path}
@@ -230,20 +231,21 @@ def test_recurrences_are_judged_by_what_the_best_way_takes(
     assert judge(chapter, [cell], "newton.json", content, **names) is holds
 
 
-def judged(chapter: str, name: str, known: Record) -> bool | None:
-    """What a cell says of its claim with such names, whatever it asserts later."""
+def judged(chapter: str, names: list[str], known: Record) -> bool | None:
+    """What cells say of a claim with such names, whatever they assert later."""
     found: list[bool | None] = []
 
     def claim(identifier: str, holds: bool | None, **named: Any) -> None:
         found.append(holds)
 
-    (cell,) = (
-        cell.source
+    sources = {
+        cell.id: cell.source
         for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells
-        if cell.id == name
-    )
+    }
+    known = known | {"claim": claim}
     with contextlib.suppress(AssertionError):
-        exec(compile(cell, name, "exec"), known | {"claim": claim})
+        for name in names:
+            exec(compile(sources[name], name, "exec"), known)
     return found[-1]
 
 
@@ -274,9 +276,87 @@ def test_heads_are_judged_by_records_fit_to_judge(
     known |= {"Transformer": mock.Mock(return_value=blank), "overlap": lambda head: 0.3}
     known |= {"disagreement": lambda model: (six if model is trained else low, low)}
     known |= {"one_head": records.get, "one_fails": True, "two_do_not": True}
-    assert judged("1-paper/3-2-attention", "claim-heads", known) is holds
+    assert judged("1-paper/3-2-attention", ["claim-heads"], known) is holds
 
 
 def test_a_run_that_was_added_to_a_record_says_when_and_where() -> None:
     added = record("comparison.json")["again"]
     assert added and all(run["date"] and run["machine"] for run in added)
+
+
+def jacobian(weights: torch.Tensor) -> torch.Tensor:
+    """The derivatives of a softmax, from its weights."""
+    outer = weights.unsqueeze(-1) * weights.unsqueeze(-2)
+    return torch.diag_embed(weights) - outer
+
+
+@pytest.mark.parametrize(
+    ("derivatives", "holds"),
+    [
+        (jacobian, True),
+        (torch.ones_like, False),  # no score makes them small
+        (lambda weights: jacobian(weights.square()), False),  # nor does the root help
+    ],
+)
+def test_gradients_are_judged_by_how_small_the_scores_make_them(
+    derivatives: Any, holds: bool
+) -> None:
+    chapter, widths = "1-paper/3-2-attention", [64, 1024]
+    statistics = ["median, queries", "mean of both"]
+    ratio = mock.Mock(mean=0.0, above=lambda: False)
+    known: Record = {"torch": torch, "math": math, "jacobian": derivatives}
+    known |= {"widths": widths, "STATISTICS": statistics}
+    known["more"] = {(name, d_k): ratio for name in statistics for d_k in widths}
+    keys = [(kind, d_k) for kind in ("unscaled", "scaled") for d_k in widths]
+    known |= {"norms": dict.fromkeys(keys, torch.ones(1))}
+    known |= {"tiny": dict.fromkeys(keys, 0.0)}
+    with mock.patch.object(ratio, "above", side_effect=[False, True, True]):
+        assert judged(chapter, ["gradients-by-keys", "claim-gradients"], known) is holds
+
+
+@pytest.mark.parametrize(
+    ("beam", "seeds", "holds"),
+    [
+        (None, 10, None),  # as recorded
+        (1.0, 10, True),
+        (1.0, 9, None),
+        (-3.0, 10, False),
+    ],
+)
+def test_the_gain_by_beam_and_averaging_is_judged(
+    judge: Any, beam: float | None, seeds: int, holds: bool | None
+) -> None:
+    content = record("averaging-and-beam.json")
+    content["runs"] = content["runs"][:seeds]
+    for number, run in enumerate(content["runs"]):
+        for effect in run["effects"].values() if beam is not None else ():
+            for score in ("BLEU", "chrF"):
+                effect[score]["value"] = beam + number / 100
+    name, chapter = "averaging-and-beam.json", "1-paper/6-1-machine-translation"
+    assert judge(chapter, ["help", "help-claim"], name, content) is holds
+
+
+@pytest.mark.parametrize(
+    ("share", "heads", "holds"),
+    [
+        (None, None, False),  # as recorded
+        (0.9, 6.0, True),
+        (0.9, 2.0, False),  # one head, not many
+        (0.35, 6.0, None),  # no better than a fixed distance
+    ],
+)
+def test_heads_that_look_far_are_judged_beside_a_fixed_distance(
+    judge: Any, share: float | None, heads: float | None, holds: bool | None
+) -> None:
+    content = record("heads.json")
+    for number, run in enumerate(content["runs"]):
+        far = run["trained"]["far"]["complement"]
+        if share is not None and heads is not None:
+            far |= {"share": share + number / 20, "attend": heads + number / 10}
+    cells, names = ["trainings", "judge", "far-claim"], {"model": mock.Mock()}
+    names["model"].config.h = 8
+    Path("runs").mkdir()
+    cases = json.dumps(record("real-cases.json"))
+    Path("runs", "real-cases.json").write_text(cases, encoding="utf-8")
+    chapter = "1-paper/8-attention-visualizations"
+    assert judge(chapter, cells, "heads.json", content, **names) is holds
