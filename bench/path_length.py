@@ -232,12 +232,24 @@ def train(task: str, stack: str, rate: float, warmup: int, seed: int) -> dict[st
     }
 
 
-def recorded() -> list[dict[str, Any]]:
-    """The trainings that are in the record."""
+def recorded(what: str = "runs") -> list[dict[str, Any]]:
+    """The trainings that are in the record, or its `arms`: settings with five seeds."""
     if not RECORD.exists():
         return []
-    runs: list[dict[str, Any]] = json.loads(RECORD.read_text(encoding="utf-8"))["runs"]
-    return runs
+    found: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8")).get(what, [])
+    return found
+
+
+def keep(what: str, new: dict[str, Any]) -> None:
+    """Add a training or an arm to the record, unless it is there."""
+    paths = {
+        stack: {str(d): path_length(stack, d) for d in TRAINED + BEYOND}
+        for stack in STACKS
+    }
+    with FileLock(records.RUNS.parent.parent / "runs" / "path-length.lock"):
+        findings = {"arms": recorded("arms"), "runs": recorded()}
+        findings[what] += [new] * (new not in findings[what])
+        records.write(RECORD.stem, {"steps": STEPS, "paths": paths} | findings)
 
 
 def kept(task: str, stack: str, rate: float, warmup: int, seed: int) -> dict[str, Any]:
@@ -249,13 +261,7 @@ def kept(task: str, stack: str, rate: float, warmup: int, seed: int) -> dict[str
             return run
     new = setting | train(task, stack, rate, warmup, seed)
     print(new, flush=True)
-    paths = {
-        stack: {str(d): path_length(stack, d) for d in TRAINED + BEYOND}
-        for stack in STACKS
-    }
-    with FileLock(records.RUNS.parent.parent / "runs" / "path-length.lock"):
-        findings = {"steps": STEPS, "paths": paths, "runs": [*recorded(), new]}
-        records.write(RECORD.stem, findings)
+    keep("runs", new)
     return new
 
 
@@ -284,8 +290,11 @@ def main() -> None:
     RECORD.parent.parent.parent.joinpath("runs").mkdir(exist_ok=True)
     for task, stack in product(tasks, STACKS):
         best = tuned(task, stack)
+        arm = {"task": task, "stack": stack}
+        arm |= {name: best[name] for name in ("rate", "warmup")}
         for seed in SEEDS:
-            kept(task, stack, best["rate"], best["warmup"], seed)
+            kept(seed=seed, **arm)
+        keep("arms", arm)
 
 
 if __name__ == "__main__":
