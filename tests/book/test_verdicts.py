@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import json
 import math
 from collections import Counter
@@ -57,41 +58,64 @@ def judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return run
 
 
-def share(runs: list[Record], model: str, k: int, lost: float) -> None:
-    """Let a model lose some of the right answers at a distance, in each run."""
-    for run in runs:
-        if run["model"] == model:
-            run["right"][str(k)] = run["right"]["0"] - lost
+STACKS = ["full", "window", "convolution", "dilated", "recurrent"]
+
+
+def learned(right: dict[str, list[float]]) -> Record:
+    """A record of stacks that are so often right at 4, 8, 16, 32 and 64 positions."""
+    content, distances = record("path-length.json"), ("4", "8", "16", "32", "64")
+    setting: Record = {"rate": 1e-3, "warmup": 50}
+    content |= {"arms": [], "runs": []}
+    for task, stack in itertools.product(("copying", "agreement"), STACKS):
+        arm = {"task": task, "stack": stack} | setting
+        content["arms"].append(arm)
+        for seed in range(1, 6):
+            shares = [each - seed / 1000 for each in right.get(stack, [0.99] * 5)]
+            run = arm | {
+                "seed": seed,
+                "right": dict(zip(distances, shares, strict=True)),
+            }
+            content["runs"].append(run)
+    return content
+
+
+FADES, FLAT = [0.95, 0.9, 0.8, 0.6, 0.3], [0.99] * 5
 
 
 @pytest.mark.parametrize(
-    ("lost", "holds"),
+    ("right", "holds"),
     [
-        ({}, None),  # as recorded: the control is as flat
-        ({"RNN": 0.3}, True),
-        ({"RNN": 0.3, "Transformer": 0.1}, False),
-        ({"Transformer": 0.1}, False),
+        ({}, None),  # nothing loses with distance: no test of it
+        ({"recurrent": FADES}, True),
+        ({"recurrent": FADES, "full": [0.8] * 5}, None),  # not well trained
+        ({"recurrent": FADES, "full": FADES}, False),
     ],
 )
 def test_distance_is_judged_with_a_control(
-    judge: Any, lost: dict[str, float], holds: bool | None
+    judge: Any, right: dict[str, list[float]], holds: bool | None
 ) -> None:
-    content = record("recall.json")
-    for model, some in lost.items():
-        share(content["runs"], model, 12, some)
-    cells = ["game", "recall", "claim-distance"]
-    assert judge("1-paper/1-introduction", cells, "recall.json", content) is holds
+    chapter, cells = "1-paper/1-introduction", ["distance-record", "claim-distance"]
+    assert judge(chapter, cells, "path-length.json", learned(right)) is holds
+    content = learned(right)
+    content["arms"].pop()
+    assert judge(chapter, cells, "path-length.json", content) is None  # not through
 
 
-@pytest.mark.parametrize(("lost", "holds"), [(0.0, None), (0.2, True)])
+@pytest.mark.parametrize(
+    ("right", "holds"),
+    [
+        ({"window": FADES, "convolution": FADES, "recurrent": FADES}, True),
+        ({"window": [0.99] * 4 + [1.0], "full": FADES}, False),
+        ({"recurrent": FADES}, None),  # the window is as good as full attention
+        (dict.fromkeys(STACKS, [1.0] * 5), None),  # too easy
+    ],
+)
 def test_paths_are_judged_where_distance_costs_something(
-    judge: Any, lost: float, holds: bool | None
+    judge: Any, right: dict[str, list[float]], holds: bool | None
 ) -> None:
-    content = record("recall.json")
-    if lost:
-        share(content["runs"], "RNN", 12, lost)
-    cells = ["claim-paths-learned"]
-    assert judge("1-paper/4-why-self-attention", cells, "recall.json", content) is holds
+    chapter = "1-paper/4-why-self-attention"
+    cells = ["paths-learned", "claim-paths-learned"]
+    assert judge(chapter, cells, "path-length.json", learned(right)) is holds
 
 
 FAIR = {"trial": 2400, "warmups": [50, 100, 400]}
