@@ -177,7 +177,7 @@ def differences(
     return {name: (a.get(name), b.get(name)) for name in names}
 
 
-# book/3-workshop/10-attention-scores.ipynb, cell changed
+# book/3-workshop/10-attention-scores.ipynb, cell nearest-setting
 # What other programs call a setting of a recipe, and what it is here.
 INSTEAD = {
     "epochs": ("steps", "minutes"),
@@ -210,6 +210,7 @@ def nearest_setting(config: BaseConfig, name: str, value: Any) -> str:
     return did_you_mean(name, own)
 
 
+# book/3-workshop/10-attention-scores.ipynb, cell changed
 def changed(config: C, **changes: Any) -> C:
     """A copy with other values; a dictionary changes fields of a part.
 

@@ -72,7 +72,7 @@ def learn_vocabulary(
 def vocabulary_config(vocabulary: Vocabulary) -> VocabularyConfig:
     """Whether a vocabulary spells letters by bytes, and makes all of them small."""
     return VocabularyConfig(
-        byte_fallback=UNK_ID not in vocabulary.encode("𒐫"),  # in no text
+        byte_fallback=UNK_ID not in vocabulary.encode("\U0001242b"),  # in no text
         lowercase="A" not in vocabulary.normalize("A"),
     )
 

@@ -42,6 +42,8 @@ class CodeLinks(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         page, linked = self.env.docname, set[str]()
         for code in list(self.document.findall(nodes.literal)):
+            if code.astext().startswith("--") and len(code.astext()) < 30:
+                code["classes"].append("aiayn-nowrap")  # a flag is read as a whole
             if within(code, nodes.title, nodes.reference, addnodes.pending_xref):
                 continue
             around, text = ancestors(code), code.astext()

@@ -6,6 +6,7 @@ readers read them. Their letters are those of STIX Two Math (site/static/fonts).
 
 import html
 import re
+from itertools import pairwise
 from xml.etree.ElementTree import Element, tostring
 
 from docutils import nodes
@@ -80,6 +81,14 @@ def separate(row: Element) -> None:
             row[index].text = SEPARATOR
 
 
+def mark_signs(row: Element) -> None:
+    """Set a minus close to its number: (0, −1), but 2 − 1."""
+    for before, element in pairwise(row):
+        begins = before.tag == "mo" and before.text not in {")", "]", "|", "⌉", "!"}
+        if begins and element.tag == "mo" and element.text in {"−", "-"}:
+            element.set("form", "prefix")
+
+
 def mathml(tex: str, *, display: bool = False) -> str:
     """A formula of TeX as a MathML element, which keeps its TeX as a note.
 
@@ -96,6 +105,7 @@ def mathml(tex: str, *, display: bool = False) -> str:
         join_names(row)
         separate(row)
         space_functions(row)
+        mark_signs(row)
     for element in root.iter():
         match element.tag, element.text or "":
             case "mtext", word if word.isalpha():

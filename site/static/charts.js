@@ -71,7 +71,7 @@
   // On a phone panels that stand side by side stand below each other.
   const stack = (spec, room) => {
     const { hconcat, facet, encoding, title } = spec;
-    if (typeof title === "string") spec.title = title.match(/.{1,42}(?=\s|$)/g).map((line) => line.trim());
+    if (typeof title === "string") spec.title = title.match(/.{1,36}(?=\s|$)/g).map((line) => line.trim());
     if (hconcat) Object.assign(spec, { vconcat: hconcat, hconcat: undefined });
     if (facet && !facet.row) {
       const columns = Math.max(1, Math.floor(room / (spec.spec.width + 70)));

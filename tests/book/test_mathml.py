@@ -30,3 +30,19 @@ def test_what_is_one_is_heard_as_one(tex: str, parts: list[str]) -> None:
 def test_infinity_is_a_number_and_stands_close_to_its_sign() -> None:
     found = fromstring(mathml(r"-\infty"))
     assert [each.tag.rpartition("}")[2] for each in found.iter()][2:] == ["mo", "mi"]
+
+
+@pytest.mark.parametrize(
+    ("tex", "signs"),
+    [
+        (r"(0, -1)", ["prefix"]),
+        (r"\log P = -4", ["prefix"]),
+        (r"2 - 1", [None]),
+        (r"f(x) - 1", [None]),
+        (r"-x - 1", [None, None]),  # the first in a row is one without being told
+    ],
+)
+def test_a_sign_stands_close_to_its_number(tex: str, signs: list[str | None]) -> None:
+    found = fromstring(mathml(tex))
+    minus = [each for each in found.iter() if each.text in {"−", "-"}]
+    assert [each.get("form") for each in minus] == signs

@@ -143,7 +143,7 @@ def test_the_division_shrinks_the_bars(shown: Any, vectors: SentenceVectors) -> 
     root = len(vectors.Q[0][0]) ** 0.5
     assert longest() == pytest.approx(before / root, rel=0.1)
     assert numbers(shown) != sums
-    press(shown, "switches", "divide by √d_k")
+    press(shown, "switches", "divide by √dₖ")
     assert longest() == pytest.approx(before, rel=0.01) and numbers(shown) == sums
 
 

@@ -213,7 +213,7 @@
     first.Q.forEach((_, head) =>
       view.choice(heads, head + 1, () => ({ head, row: null }), () => state.head === head));
     const switches = bar("switches");
-    view.choice(switches, "divide by √d_k", () => ({ scale: !state.scale }), () => state.scale);
+    view.choice(switches, "divide by √dₖ", () => ({ scale: !state.scale }), () => state.scale);
     const mask = () => ({ mask: !state.mask, row: null });
     view.choice(switches, "hide the future", mask, () => state.mask);
     const steps = bar("step");
