@@ -14,9 +14,10 @@ drawing keeps to these rules:
   #1d5b99, red #a93a2c, green #2f6f4f, violet #6b4c9a, ochre #85590b. A pale fill is an
   accent with fill-opacity=".12".
 * Its ids, if it has any, begin with the file's name: a page may hold several drawings.
-* Words are <text font-family="sans-serif">. A unit is a pixel where there is room; on a
-  phone the drawing shrinks to about 350 pixels. So it is better high than wide: at most
-  720 units, with words of 15 and more.
+* Words are <text font-family="sans-serif">. On a phone the drawing is about 330 pixels
+  wide, and no word should be smaller than 10 pixels there. So it is about 400 units
+  wide and rather high, with words of 13 to 16 units and its panels below each other or
+  in two columns. style="max-width:25rem" (to 31rem) keeps it compact on a desktop.
 """
 
 import html
