@@ -183,9 +183,22 @@ def test_resume_alone_repeats_what_the_run_records(
         assert again[0] == 0, again
         assert described(out)["step"] == steps
     assert described(out)["command"] == began["command"]
-    assert aiayn("train", "--resume", "--out", out)[0] == 0  # has three steps now
+    code, _, said = aiayn("train", "--resume", "--out", out)  # has three steps now
+    assert code == 0 and "at its end, step 3; with more steps or minutes" in said
     said = complaint(aiayn("train", "--resume", "--out", tmp_path / "other"))
     assert "other holds no run" in said and "--recipe" in said
+
+
+def test_resume_from_another_folder_says_where_the_text_is(
+    aiayn: Command, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sentences)
+    told = ["--recipe", "synthetic", "--model.vocabulary-size", 60, "--steps", 1]
+    files, out = ["--train", "train.en", "train.de"], tmp_path / "new"
+    assert aiayn("train", *files, *told, "--out", out)[0] == 0
+    monkeypatch.chdir(tmp_path)
+    said = complaint(aiayn("train", "--resume", "--out", out))
+    assert f"train.en: is not here: {out} was begun in another folder" in said
 
 
 def test_resume_alone_goes_on_with_what_python_began(
@@ -796,6 +809,8 @@ NEEDED = ["--data", "d", "--recipe", "small", "--out", "o"]
             "aiayn: no flag --epochs; give --steps or --minutes",
         ),
         (["train", *NEEDED, "--batch-size", "3"], "give --batches.tokens"),
+        (["train", *NEEDED, "--layers", "3"], "give --model.N"),
+        (["train", *NEEDED, "--optimizer", "x"], "there are --optimizer.warmup, "),
         (["train", *NEEDED, "--lrr", "3"], "no flag --lrr; give --learning-rate"),
         (["train", *NEEDED, "--learning_ratt=3"], "did you mean --learning-rate?"),
         (["train", *NEEDED, "--foo", "bar"], "--foo; `aiayn train --help` lists all"),

@@ -126,6 +126,9 @@ def test_scores_without_a_folder(aiayn: Command, table: Path, tmp_path: Path) ->
     found = translator.evaluate(PAIRS[:8])
     assert found["BLEU"].value == record["measured"]["BLEU"]["value"]
     assert [*found] == ["BLEU", "chrF", "BLEU (paper)"]
+    table = tmp_path / "pairs.tsv"
+    table.write_text("".join(f"{en}\t{de}\n" for en, de in PAIRS[:8]))
+    assert translator.evaluate(table) == found == translator.evaluate(str(table))
     apart = translator.evaluate(PAIRS[:8], baseline=[de for _, de in PAIRS[:8]])
     assert apart["BLEU"].value == pytest.approx(found["BLEU"].value - 100)
     assert apart["BLEU"].p is not None

@@ -134,6 +134,8 @@ def test_a_setting_of_another_type_or_size_is_named(value: Any) -> None:
             {"batch_size": 5},
             'batch_size=5: no such setting; give batches={"tokens": …}',
         ),
+        ({"layers": 5}, 'layers=5: no such setting; give model={"N": …}'),
+        ({"model": {"layers": 5}}, "model.layers=5: no such setting; did you mean N?"),
         ({"lr": 0.1}, "lr=0.1: no such setting; give learning_rate"),
         ({"epochs": 3}, "epochs=3: no such setting; give steps or minutes"),
         ({"n": 2}, 'n=2: no such setting; did you mean model={"N": 2}?'),
