@@ -133,7 +133,8 @@ def planned_run(name: str, steps: int | None) -> PlannedRun:
     its = find_recipe(name, **({} if steps is None else {"steps": steps}))
     tokens = its.batches.tokens
     if step_flops(its.model, tokens) < SMALL_STEP:
-        fault = f"a step of {tokens:,} tokens does not fill a GPU"
+        work = f"{step_flops(its.model, tokens):.0e} FLOPs for {tokens:,} tokens"
+        fault = f"a step of this model, {work}, does not fill a GPU"
         advice = "train for a minute, and the bar says how long it will take"
         raise InputError(f"--recipe {name}: {fault}; {advice}")
     return PlannedRun(name, "", its.model, its.steps, tokens)

@@ -283,6 +283,7 @@ def read_command(verbs: tuple[Callable[..., None], ...]) -> Callable[[], None]:
         )  # with a title
         said = " ".join(" ".join(text).split())
         said = said.replace(" For full help", "; for full help")
+        said = re.sub(r"^Error parsing [\w.]+: ", "", said)
         if said.startswith("Unrecognized options: --"):
             word = said.split()[2].rstrip(",;")
             said = unknown_flag(word.partition("=")[0], commands[name])

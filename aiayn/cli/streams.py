@@ -2,6 +2,7 @@
 """Lines that are read as they come and written as they are done."""
 
 # book/5-launch/1-launch.ipynb, cell streams-imports
+import gzip
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -95,5 +96,10 @@ def line_writer(path: Path | None) -> Iterator[Callable[[str], Any]]:
     if path is None:
         yield print
         return
-    with atomic_file(path) as file:
+    if path.suffix in (".xz", ".zip"):
+        raise InputError(f"{path}: is written plain or as .gz; name it so")
+    with ExitStack() as opened:
+        file: Any = opened.enter_context(atomic_file(path))
+        if path.suffix == ".gz":
+            file = opened.enter_context(gzip.open(file, "wb"))
         yield lambda line: file.write(f"{line}\n".encode())

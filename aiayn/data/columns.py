@@ -17,6 +17,9 @@ SomePairs = Pairs | Iterable[Any]
 
 # book/3-workshop/02-corpora.ipynb, cell choose-columns
 USUAL_NAMES = [("source", "target"), ("src", "tgt"), ("src", "trg")]
+LANGUAGES = {"english": "en", "german": "de", "deutsch": "de", "french": "fr"}
+LANGUAGES |= {"spanish": "es", "italian": "it", "portuguese": "pt", "dutch": "nl"}
+LANGUAGES |= {"russian": "ru", "chinese": "zh", "japanese": "ja", "polish": "pl"}
 
 
 def is_language(name: str, letters: str = "{2,3}") -> bool:
@@ -26,8 +29,9 @@ def is_language(name: str, letters: str = "{2,3}") -> bool:
 
 def languages_of(names: Sequence[str]) -> str | None:
     """The pair of languages that two columns or files are named after, if any."""
-    known = all(is_language(name, "{2}") for name in names)
-    return "-".join(names).casefold() if names and known else None
+    codes = [LANGUAGES.get(name.casefold(), name) for name in names]
+    known = all(is_language(code, "{2}") for code in codes)
+    return "-".join(codes).casefold() if names and known else None
 
 
 def choose_columns(
@@ -36,7 +40,7 @@ def choose_columns(
     """Which columns are source and target, by their names; else an InputError.
 
     Those that `columns` names, or the languages of `pair`, or the usual names, or the
-    only two if both are languages.
+    only two if both are languages, such as en or English.
     """
     asked = [(pair or "").split("-"), *USUAL_NAMES]
     if columns:
@@ -44,13 +48,18 @@ def choose_columns(
     elif not pair and len(names) == 2 and all(map(is_language, names)):
         asked = [names]
     known = {normalize_line(name).casefold(): name for name in names}
+    called = [name for name in known if name in LANGUAGES]
+    if not (columns or pair) and len(called) == 2:
+        asked = [called]
+    known |= {LANGUAGES[name]: known[name] for name in called}
     for wanted in asked:
         chosen = [known.get(name.strip().casefold()) for name in wanted]
         found = [name for name in chosen if name is not None]
         if len(found) == len(chosen) == len({*found}) == 2:
             return found
     listed = ", ".join(repr(name[:20]) for name in names[:10])
-    advice = "name those of source and target: columns='en,de', or counted, '1,2'"
+    two = ",".join(name[:20] for name in names[-2:])
+    advice = f"name those of source and target, as in columns='{two}', or count, '1,2'"
     raise InputError(f"{place}: the columns are {listed}; {advice}")
 
 

@@ -85,8 +85,11 @@ def corpus_warnings(train: Pairs, other: Pairs) -> Iterator[str]:
     if len(train) > MAX_SEARCHED_PAIRS or not (len(train) and len(other)):
         return
     if number := overlap(train, other):
-        among = f"{number:,} of {len(other):,} sentences are in {train.source_name}"
-        yield f"{other.source_name}: {among} too; scores on them say little"
+        name, place = other.source_name, train.source_name
+        if name == place:  # both are in memory
+            name, place = "valid", "the training text"
+        among = f"{number:,} of {len(other):,} sentences are in {place}"
+        yield f"{name}: {among} too; scores on them say little"
     for pairs in (train, other):
         same = sum(map(str.__eq__, pairs.source, pairs.target))
         if same > len(pairs) / 10:

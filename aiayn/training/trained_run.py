@@ -2,7 +2,6 @@
 """A finished run as those who use it read it: model, vocabulary and settings."""
 
 # book/3-workshop/04-checkpoints-and-resuming.ipynb, cell test-sets
-import difflib
 import logging
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,7 +11,7 @@ import torch
 
 from aiayn.data.vocabulary import Vocabulary
 from aiayn.device import find_device
-from aiayn.errors import InputError
+from aiayn.errors import InputError, did_you_mean
 from aiayn.model.encoder_decoder import EncoderDecoder
 from aiayn.training.checkpoint import load_checkpoint, select_checkpoints
 from aiayn.training.checkpoint_metadata import Description, Kind
@@ -69,9 +68,9 @@ class TrainedRun:
         folder = Path(folder)
         if not folder.exists() and str(folder) in shipped_models():
             folder = SHIPPED / folder
-        near = difflib.get_close_matches(str(folder), shipped_models(), 1)
-        if near and not folder.exists():
-            raise InputError(f"{folder}: no such folder; did you mean {near[0]!r}?")
+        if not folder.exists():
+            others = did_you_mean(str(folder), shipped_models())
+            raise InputError(f"{folder}: no such folder or model that ships; {others}")
         return cls(folder, *select_checkpoints(folder, average))
 
     @property

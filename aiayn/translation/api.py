@@ -245,10 +245,11 @@ def with_vocabulary(
 def report_interruption(result: TrainingResult, shown: Progress) -> None:
     """Say so if a run was stopped before its end."""
     if not result.ended:
-        shown.say(
-            f"interrupted after step {result.step:,};"
-            " with resume=True, a run that has a folder goes on"
-        )
+        advice = "with resume=True, a run that has a folder goes on"
+        message = f"interrupted after step {result.step:,}; {advice}"
+        shown.say(message)
+        if not shown.shown:
+            warnings.warn(message, stacklevel=3)
 
 
 # book/3-workshop/13-training-api.ipynb, cell save

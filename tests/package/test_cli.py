@@ -487,7 +487,7 @@ def test_estimate(aiayn: Command) -> None:
         (["--gpu", "T4", "--utilisation", 40], "a share of the peak"),
         (["--gpu", "T4", "--recipe", "smal"], "smal"),
         (["--gpu", "T4", "--steps", 5], "add --recipe"),
-        (["--gpu", "T4", "--recipe", "small"], "2,000 tokens does not fill a GPU"),
+        (["--gpu", "T4", "--recipe", "small"], "2,000 tokens, does not fill a GPU"),
         ([], "(required); for full helptext, run: aiayn estimate --help"),
     ],
 )

@@ -416,6 +416,8 @@ def test_what_two_texts_have_in_common() -> None:
     assert (
         said == "test.en: 2 of 4 sentences are in source too; scores on them say little"
     )
+    (said,) = corpus_warnings(train, Pairs(["s1", "new"], ["t1", "x"]))
+    assert said.startswith("valid: 1 of 2 sentences are in the training text too")
     (said,) = corpus_warnings(
         Pairs(train.source, train.source, "a.en", "a.de"), Pairs(["x"], ["y"])
     )

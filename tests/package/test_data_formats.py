@@ -311,8 +311,8 @@ def test_what_a_program_has(make: Callable[[], Any]) -> None:
     ("text", "says"),
     [
         (
-            [{"english": "a", "german": "b"}],
-            "pair 1: the columns are 'english', 'german'",
+            [{"id": "7", "left": "a", "right": "b"}],
+            "name those of source and target, as in columns='left,right', or count",
         ),
         ([{"text": "a"}], "pair 1: the columns are 'text'; name those of source"),
         (Frame(text=["a", "b"]), "the table: the columns are 'text'; name those"),
@@ -334,3 +334,10 @@ def test_what_cannot_be_right_is_refused(text: Any, says: str) -> None:
 def test_the_columns_may_be_named() -> None:
     pairs = pairs_of([{"english": "a", "german": "b"}], columns="german,english")
     assert [*pairs] == [("b", "a")] and pairs.source_name == "column german"
+
+
+def test_columns_may_have_the_names_of_languages() -> None:
+    rows = [{"id": "7", "German": "b", "English": "a"}]
+    for pair, sides in ((None, ("b", "a")), ("en-de", ("a", "b"))):
+        pairs = pairs_of(rows, pair=pair)
+        assert [*pairs] == [sides] and pairs.languages == (pair or "de-en")

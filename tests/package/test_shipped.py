@@ -193,7 +193,7 @@ def test_a_run_has_the_name_of_a_model_of_the_package_unless_there_is_such_a_fol
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert TrainedRun.read("synthetic-en-de").folder == SHIPPED / "synthetic-en-de"
-    with pytest.raises(InputError, match="no model here"):
+    with pytest.raises(InputError, match="no such folder or model that ships"):
         TrainedRun.read(tmp_path / "synthetic-en-de")  # a path, and no name
     (tmp_path / "synthetic-en-de").mkdir()
     with pytest.raises(InputError, match="no model here"):

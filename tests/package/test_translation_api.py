@@ -158,7 +158,7 @@ def test_what_is_held_out_can_be_given(pairs: Rows, tmp_path: Path) -> None:
     ("texts", "said"),
     [
         (lambda pairs: (pairs[:70], pairs[70:]), []),
-        (lambda pairs: (pairs, pairs[:3]), ["3 of 3 sentences are in source too"]),
+        (lambda pairs: (pairs, pairs[:3]), ["3 of 3 sentences are in the training text too"]),
         (lambda pairs: (pairs, [*pairs[:2], ("New", "Neu")]), ["2 of 3 sentences"]),
         (
             lambda pairs: ([(a, a) for a, _ in pairs[:60]] + pairs[60:70], pairs[70:]),
@@ -205,7 +205,7 @@ def test_going_on_with_a_translator(pairs: Rows, tmp_path: Path) -> None:
     assert lines[-1].keys() == {"step", "minutes", "validation_perplexity"}
     third = learn(more, pairs[40:], init=tmp_path / "first")
     assert torch.equal(weights(third.model), weights(second.model))
-    with pytest.raises(InputError, match="no model here"):
+    with pytest.raises(InputError, match="no such folder or model that ships"):
         learn(more, pairs, init=tmp_path / "nothing")
 
 
@@ -678,6 +678,8 @@ def test_an_interrupted_training_gives_what_it_has(
     assert capsys.readouterr().err.endswith(
         "interrupted after step 1; with resume=True, a run that has a folder goes on\n"
     )
+    with pytest.warns(UserWarning, match="interrupted after step 1; with resume"):
+        train(SHORT, pairs, progress=False)
 
 
 def test_the_first_translations_of_the_readme() -> None:
