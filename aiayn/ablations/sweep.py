@@ -3,6 +3,7 @@
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell sweep-imports
 import contextlib
+import logging
 import multiprocessing
 import shutil
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,8 @@ from aiayn.training.recipes import TrainingConfig
 from aiayn.training.trained_run import TrainedRun, test_split
 from aiayn.training.trainer import train_model
 from aiayn.translation.translator import Translator
+
+LOG = logging.getLogger(__name__)
 
 
 # book/3-workshop/08-ablations-and-statistics.ipynb, cell run-job
@@ -172,6 +175,7 @@ def run_all(
     kind: str = "runs",
 ) -> None:
     """Run the jobs, as many at a time as devices; write the record after each."""
+    LOG.info("aiayn: %s %s, each trained, then scored", len(jobs), kind)
     before = multiprocessing.active_children()
     bar = tqdm(total=len(jobs), unit="run", disable=not progress)
     free = SimpleQueue[str | None]()
@@ -188,7 +192,7 @@ def run_all(
     with ThreadPoolExecutor(len(devices)) as pool, bar:
         futures = {pool.submit(placed, job): job for job in jobs}
         try:
-            for future in as_completed(futures):
+            for number, future in enumerate(as_completed(futures), start=1):
                 result, folder = future.result(), futures[future].folder
                 key = run_key(result)
                 others = [run for run in record[kind] if run_key(run) != key]
@@ -197,6 +201,7 @@ def run_all(
                 if "error" not in result:
                     shutil.rmtree(folder)
                 bar.update()
+                LOG.info("aiayn: %s of %s: %s", number, len(jobs), result["row"])
         except BaseException:  # Ctrl-C, above all: who trains hears of it, and saves
             pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():

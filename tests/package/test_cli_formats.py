@@ -211,7 +211,8 @@ def test_translate_from_file_to_file(
     plain = out.read_text().splitlines()
     assert plain == Translator.load(SHIPPED)(lines)
     assert aiayn(*words, "--output", tmp_path / "out.gz")[0] == 0
-    assert gzip.open(tmp_path / "out.gz", "rt").read().splitlines() == plain
+    written = gzip.decompress((tmp_path / "out.gz").read_bytes()).decode()
+    assert written.splitlines() == plain
     assert "or as .gz" in aiayn(*words, "--output", tmp_path / "out.zip")[2]
     scored = aiayn(*words, "--scores")[1].splitlines()
     assert [line.split("\t")[1] for line in scored] == plain

@@ -158,7 +158,7 @@ def test_what_is_held_out_can_be_given(pairs: Rows, tmp_path: Path) -> None:
     ("texts", "said"),
     [
         (lambda pairs: (pairs[:70], pairs[70:]), []),
-        (lambda pairs: (pairs, pairs[:3]), ["3 of 3 sentences are in the training text too"]),
+        (lambda pairs: (pairs, pairs[:3]), ["3 of 3 sentences are in the training"]),
         (lambda pairs: (pairs, [*pairs[:2], ("New", "Neu")]), ["2 of 3 sentences"]),
         (
             lambda pairs: ([(a, a) for a, _ in pairs[:60]] + pairs[60:70], pairs[70:]),
