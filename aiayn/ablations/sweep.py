@@ -175,7 +175,7 @@ def run_all(
     kind: str = "runs",
 ) -> None:
     """Run the jobs, as many at a time as devices; write the record after each."""
-    LOG.info("aiayn: %s %s, each trained, then scored", len(jobs), kind)
+    LOG.info("aiayn: %s to train and score: %s", kind, len(jobs))
     before = multiprocessing.active_children()
     bar = tqdm(total=len(jobs), unit="run", disable=not progress)
     free = SimpleQueue[str | None]()

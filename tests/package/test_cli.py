@@ -1250,7 +1250,9 @@ def test_a_sweep_whose_run_failed_says_so(
     monkeypatch.setattr("aiayn.ablations.sweep.train_model", broken)
     code, printed, said = sweeping("base", tmp_path / "table3.json", "--seeds", 1)
     assert code == 1 and "base, seed 1: the disk is full" in printed
-    assert said == f"aiayn: 1 of 1 runs failed; {tmp_path}/table3.json says why\n"
+    begins, ends, failed = said.splitlines()
+    assert begins == "aiayn: runs to train and score: 1" and ends.endswith(": base")
+    assert failed == f"aiayn: 1 of 1 runs failed; {tmp_path}/table3.json says why"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")

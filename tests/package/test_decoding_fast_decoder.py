@@ -2,6 +2,7 @@
 and nothing moved.
 """
 
+import warnings
 from dataclasses import replace
 from typing import Any, cast, get_args
 
@@ -458,7 +459,8 @@ def test_a_translator_keeps_its_decoder_until_a_weight_or_a_part_changes() -> No
     with recorded_attention(model):
         assert translator.decoder is model
     translator.compute = "int8"
-    assert translator.decoder is not third
+    with warnings.catch_warnings(action="ignore"):  # there may be no VNNI here
+        assert translator.decoder is not third
 
 
 @pytest.mark.skipif(not has_vnni(), reason="no VNNI here")

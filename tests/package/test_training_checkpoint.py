@@ -370,7 +370,8 @@ def test_one_bad_checkpoint_among_several(
 def test_a_folder_without_models(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         assert f"{folder}: no model here (" in complaint(list_checkpoints, folder)
-        assert "train one first" in complaint(Translator.load, folder)
+    assert "train one first" in complaint(Translator.load, tmp_path)
+    assert "model that ships; there are" in complaint(Translator.load, folder)
 
 
 @pytest.mark.parametrize(
