@@ -51,14 +51,14 @@ def choose_columns(
     called = [name for name in known if name in LANGUAGES]
     if not (columns or pair) and len(called) == 2:
         asked = [called]
-    known |= {LANGUAGES[name]: known[name] for name in called}
+    known = {LANGUAGES[name]: known[name] for name in called} | known
     for wanted in asked:
         chosen = [known.get(name.strip().casefold()) for name in wanted]
         found = [name for name in chosen if name is not None]
         if len(found) == len(chosen) == len({*found}) == 2:
             return found
     listed = ", ".join(repr(name[:20]) for name in names[:10])
-    two = ",".join(name[:20] for name in names[-2:])
+    two = ",".join(names[-2:]) if len(names) > 1 else "en,de"
     advice = f"name those of source and target, as in columns='{two}', or count, '1,2'"
     raise InputError(f"{place}: the columns are {listed}; {advice}")
 

@@ -74,7 +74,7 @@ class Progress:
         done, (began, before) = max(step / self._steps, waited), self._began
         if not self.live and time.monotonic() - self.spoke > 60:
             pace = (time.monotonic() - began) / 60 / max(done - before, 1e-9)
-            left = min(minutes, pace * (1 - done))
+            left = max(0.0, min(minutes, pace * (1 - done)))
             self.say(f"step {step:,}: {text}, about {left:,.0f} min to go")
         self._bar.set_description_str(f"step {step:,}: ", refresh=False)
         self._bar.set_postfix_str(text, refresh=False)

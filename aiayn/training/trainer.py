@@ -215,8 +215,8 @@ class Trainer:
         if torch.distributed.is_initialized():  # also for one worker of torchrun
             objective = DistributedDataParallel(objective, broadcast_buffers=False)
         if self.validate_if_missed(valid):
-            ended = f"this run is at its end, step {run.step:,}"
-            self.progress.say(f"{ended}; with more steps or minutes it goes on")
+            ended = f"this run is at its end, step {run.step:,}; with more steps,"
+            self.progress.say(f"{ended} minutes or patience it goes on")
             perplexity = run.metrics.validations().get(run.step)
             return TrainingResult(True, run.step, run.minutes, perplexity)
         self.progress.say(short_run(config, config.steps))

@@ -1,7 +1,7 @@
 """Code in colours, without an element around each word that has none.
 
 In both styles (_config.yml) names and signs are as dark as plain text. An element
-around each of them was half of a page, and a third of the time in which it appears.
+around each of them would be nearly half of a page's.
 """
 
 from collections.abc import Iterable

@@ -184,7 +184,7 @@ def test_resume_alone_repeats_what_the_run_records(
         assert described(out)["step"] == steps
     assert described(out)["command"] == began["command"]
     code, _, said = aiayn("train", "--resume", "--out", out)  # has three steps now
-    assert code == 0 and "at its end, step 3; with more steps or minutes" in said
+    assert code == 0 and "at its end, step 3; with more steps, minutes" in said
     said = complaint(aiayn("train", "--resume", "--out", tmp_path / "other"))
     assert "other holds no run" in said and "--recipe" in said
 

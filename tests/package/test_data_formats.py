@@ -336,6 +336,11 @@ def test_the_columns_may_be_named() -> None:
     assert [*pairs] == [("b", "a")] and pairs.source_name == "column german"
 
 
+def test_a_column_that_is_asked_for_is_taken() -> None:
+    rows = [{"English": "far", "en": "near", "de": "nah"}]
+    assert [*pairs_of(rows, columns="en,de")] == [("near", "nah")]
+
+
 def test_columns_may_have_the_names_of_languages() -> None:
     rows = [{"id": "7", "German": "b", "English": "a"}]
     for pair, sides in ((None, ("b", "a")), ("en-de", ("a", "b"))):
