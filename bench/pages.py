@@ -29,8 +29,8 @@ from playwright.sync_api import Browser
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 from browser import NoBrowser, chromium
 
-# The most that a page may need, in bytes and milliseconds.
-WEIGHT, PAINT, BLOCKED = 1_500_000, 1500.0, 1200.0
+# The most that a page may need, in bytes, milliseconds, and shares of the window.
+WEIGHT, PAINT, BLOCKED, SHIFT = 1_500_000, 1500.0, 1200.0, 0.02
 NEAR = 0.6  # of these limits
 SLOWDOWN, LOADS = 4, 3
 REST = 3000  # milliseconds without a new file or a long task
@@ -202,6 +202,11 @@ def faults(pages: Sequence[Page]) -> list[str]:
             f"{page.page} is blocked for {page.blocked_ms:.0f} ms"
             for page in pages
             if page.blocked_ms > BLOCKED
+        ]
+        + [
+            f"{page.page} shifts by {page.shift}"
+            for page in pages
+            if page.shift > SHIFT
         ]
     )
 

@@ -3,6 +3,7 @@
 
 # book/5-launch/1-launch.ipynb, cell model-imports
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -146,6 +147,10 @@ def translate(chosen: Annotated[TranslateOptions, tyro.conf.arg(name="")]) -> No
             raise InputError("give either a sentence or --input, a file")
         if len(chosen.sentence) > 1:
             raise InputError("more than one argument: put the sentence into quotes")
+        if os.path.isfile(chosen.sentence[0]):  # Path's fails on a long sentence
+            file = chosen.sentence[0]
+            message = f"{file} was translated as text; --input {file} takes the file"
+            print(f"aiayn: {message}", file=sys.stderr)
         arriving, name = iter([(0, list(chosen.sentence))]), "the command line"
     with collected_warnings(name) as left_out, line_writer(chosen.output) as write:
         for before, lines in arriving:

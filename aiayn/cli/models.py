@@ -70,12 +70,12 @@ def info(run: RunArgument) -> None:
         "scores": "; ".join(run_scores(found)),
         "versions": ", ".join(map(" ".join, (its.versions or {}).items())),
     }
-    facts["command"] = its.command or ""
+    facts["started by"] = its.command or ""
     if its.training and its.data and not its.command:
         recipe = found.checkpoints[-1] / "config.json"
         words = ["aiayn", "train", "--recipe", str(recipe), "--data", its.data]
         words += ["--pair", its.pair] if its.pair else []
-        facts["command"] = shlex.join([*words, "--out", "NEW"])
+        facts["again by"] = shlex.join([*words, "--out", "NEW"])
     for name, value in facts.items():
         if value:
             print(f"{name:12} {value}")

@@ -163,6 +163,7 @@ def write_pairs(
             except InputError as error:
                 if not skip_bad_lines:
                     advice = "skip_bad_lines leaves such lines out"
+                    advice += ", and batches.skip_long pairs that are too long"
                     raise InputError(f"{error}; {advice}") from None
                 left_out, first = left_out + 1, first or str(error)
                 continue

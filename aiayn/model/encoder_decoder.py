@@ -54,6 +54,7 @@ class ModelConfig(BaseConfig):
         name = fields.pop("architecture", None)
         if name not in [*ARCHITECTURES]:  # a list has no hash
             advice = f"{did_you_mean(str(name), ARCHITECTURES)}; register your own"
+            advice += ", in a module that the shell's --import names"
             raise InputError(f"architecture={name!r:.60}: is not known; {advice}")
         return super(ModelConfig, ARCHITECTURES[name][0]).from_dict(fields)
 

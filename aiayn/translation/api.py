@@ -99,10 +99,12 @@ def initial(init: Start, config: TrainingConfig) -> tuple[InitialModel, str]:
     asked, config = config.model, start.adapt(config)
     rate, later = (config.rate(step) for step in (1, 2))
     way = "falls on" if later < rate else "rises" if later > rate else "goes on"
-    message = (
-        f"begins with {name}, trained for {config.optimizer.steps_before:,} steps:"
-        f" the learning rate {way} from {rate:.1e}; Adam begins anew"
-    )
+    steps = config.optimizer.steps_before
+    trained = f"trained for {steps:,} steps"
+    if not steps:
+        trained = "whose steps are not known (optimizer.steps_before says them)"
+    message = f"begins with {name}, {trained}:"
+    message += f" the learning rate {way} from {rate:.1e}; Adam begins anew"
     if asked != config.model:
         message += "; its own shape is kept, not the recipe's"
     return start, message

@@ -178,13 +178,11 @@ def convertible(model: EncoderDecoder) -> Transformer:
         )
     check_roundtrip(model)
     config = model.config
-    scaled = config.score == "scaled"
-    if not scaled or config.positions == "relative" or config.d_k != config.d_v:
-        shape = (
-            f"score={config.score!r}, positions={config.positions!r},"
-            f" d_k={config.d_k}, d_v={config.d_v}"
-        )
-        raise InputError(f"no conversion to CTranslate2 for {shape}")
+    faults = [f"score={config.score!r}"] * (config.score != "scaled")
+    faults += [f"positions={config.positions!r}"] * (config.positions == "relative")
+    faults += [f"d_k={config.d_k}, d_v={config.d_v}"] * (config.d_k != config.d_v)
+    if faults:
+        raise InputError(f"no conversion to CTranslate2 with {', '.join(faults)}")
     return model
 
 

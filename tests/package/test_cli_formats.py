@@ -39,7 +39,10 @@ def test_a_table_becomes_a_model(aiayn: Command, table: Path, tmp_path: Path) ->
     words = ["train", "--train", table, *RECIPE, "--out", tmp_path / "run"]
     code, _, errors = aiayn(*words)
     assert code == 2 and f"{table}, line 62: a NUL byte" in errors
-    assert "; --skip-bad-lines leaves such lines out\n" in errors
+    assert (
+        "--skip-bad-lines leaves such lines out, and --batches.skip-long pairs"
+        in errors
+    )
     assert not (tmp_path / "run").exists()
     code, _, errors = aiayn(*words, "--skip-bad-lines")
     assert code == 0, errors
@@ -64,7 +67,7 @@ def test_a_table_becomes_a_model(aiayn: Command, table: Path, tmp_path: Path) ->
         "languages +en-de",
         "pairs +57",
         "scores +validation perplexity",
-        f"command +aiayn train --train {table} .* --out .*run --skip-bad-lines$",
+        f"started by +aiayn train --train {table} .* --out .*run --skip-bad-lines$",
     ):
         assert re.search(f"^{fact}", output, re.MULTILINE), fact
     sides = [tmp_path / "t.en", tmp_path / "t.de"]
@@ -248,6 +251,10 @@ def test_a_sentence_may_be_an_argument(aiayn: Command, tmp_path: Path) -> None:
     code, _, errors = aiayn("translate", SHIPPED, *"The dog sleeps.".split())
     fault = "more than one argument: put the sentence into quotes"
     assert (code, errors) == (2, f"aiayn: {fault}\n")
+    (named := tmp_path / "named").touch()
+    code, _, errors = aiayn("translate", SHIPPED, "--beam", 1, named)
+    message = f"{named} was translated as text; --input {named} takes the file"
+    assert code == 0 and f"aiayn: {message}\n" in errors
     code, _, errors = aiayn("translate", SHIPPED, "Yes.", "--input", tmp_path / "in")
     assert (code, errors) == (2, "aiayn: give either a sentence or --input, a file\n")
     code, _, errors = aiayn("translate", SHIPPED, "--input", tmp_path / "in")

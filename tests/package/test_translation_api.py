@@ -266,6 +266,9 @@ def test_the_schedule_is_said(
         "a Translator, trained for 12 steps: the learning rate rises from"
         in capsys.readouterr().err
     )
+    train(SHORT, pairs, init=(first.model, first.vocabulary))
+    unknown = "a model in memory, whose steps are not known (optimizer.steps_before"
+    assert unknown in capsys.readouterr().err
     learn(SHORT, pairs, init=first)
     assert capsys.readouterr().err == ""
 

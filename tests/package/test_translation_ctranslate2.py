@@ -165,7 +165,8 @@ def test_without_a_penalty_its_beams_find_what_ours_do(
 def test_what_it_cannot_express_is_refused(
     changes: dict[str, Any], vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="no conversion to CTranslate2 for"):
+    (name,) = changes
+    with pytest.raises(InputError, match=f"to CTranslate2 with .*{name}="):
         write_ctranslate2(
             model_of(changes, vocabulary), vocabulary, tmp_path / "converted"
         )
