@@ -57,7 +57,7 @@ class ModelOptions:
     average: int | None = None
     # cpu, cuda, cuda:1, …; a GPU if there is one unless given
     device: str | None = None
-    # weights in eight bits, on a processor: nearly the same; a wide model is sooner
+    # weights in eight bits, on a processor with AVX-512 VNNI; a wide model is sooner
     int8: bool = False
 
     @property
@@ -95,7 +95,7 @@ class TranslateOptions(ModelOptions):
 
     # to be translated; the lines of standard input unless given
     sentence: Annotated[
-        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="SENTENCE")
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[SENTENCE]")
     ] = ()
     input: Path | None = None  # a file, plain or packed; standard input unless given
     # a file, which is there once it is whole; standard output unless given
@@ -207,9 +207,9 @@ def parse(
 class EvaluateOptions(ModelOptions):
     """What to score, and how."""
 
-    # sentences in a file and their translations in another, in place of a test set;
-    # one of the two may be -, standard input
+    # sentences in a file, in place of a test set; - is standard input
     source: str | None = None
+    # their translations in another file; - is standard input
     reference: str | None = None
     # which part; unless given, newstest2014, test_2016_flickr or test, or else val
     split: str | None = None

@@ -111,7 +111,7 @@ def convert(
     Parameters
     ----------
     run : Path
-        A folder that `aiayn train` left.
+        A folder that `aiayn train` left, or of a Marian model; or a model that ships.
     out : Path
         The new folder.
     to : str
